@@ -188,6 +188,9 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     A is measured against itself first; if it differs from itself, the session is invalid (exit code
     3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
     an operator regressed, and 3 if nothing could be decided.
+
+    With --profiler instructions each arm is counted once, into FILE.A.jsonl and FILE.B.jsonl, and
+    the counts have the verdicts of `opperf compare`.
     """
     from opperf.compare.ab.command import ab_command
 

@@ -10,7 +10,7 @@ from opperf.commands.command import command
 from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format, weight
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
-FINDINGS = ("regressed", "suspect", "missing")
+FINDINGS = ("regressed", "improved", "suspect", "missing")
 
 
 def metric_names() -> Words:
@@ -78,9 +78,9 @@ class MetricOption(click.Option):
     multiple=True,
     metavar="FINDINGS",
     callback=words_among(lambda: FINDINGS),
-    help="Exit with 1 on any of these: regressed (more memory or instructions), suspect "
-    "(probably slower), missing (a case, or a metric of one, that only BASE has). Exit with 3 if "
-    "the files cannot decide.",
+    help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
+    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has). Exit "
+    "with 3 if the files cannot decide.",
 )
 @click.option(
     "--base-is",
@@ -94,6 +94,12 @@ class MetricOption(click.Option):
     is_flag=True,
     help="Join cases of the same operator and arguments even if their settings differ, e.g. the "
     "profiler or the number of threads.",
+)
+@click.option(
+    "--in-order",
+    is_flag=True,
+    help="Join the cases of two run files by their places in them, whatever they are, e.g. those "
+    "of `opperf ab --profiler instructions`.",
 )
 @debug
 @click.pass_context

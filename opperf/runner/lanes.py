@@ -40,18 +40,20 @@ class Lanes(AbstractContextManager["Lanes"]):
         self.number = number
         self._own = threading.local()
         self._stack = ExitStack()
-        self._free: list[Workers] = []
+        self._all: list[Workers] = []
         for cores in pinning.split(number):
             one = Workers(workers.interpreters, cores)
             one.profiles = workers.profiles
-            self._free.append(self._stack.enter_context(one))
+            self._all.append(self._stack.enter_context(one))
+        self._free = [*self._all]
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Kills the processes."""
         self._stack.close()
+
+    def kill(self) -> None:
+        """Kills the processes, so that the threads that wait for them go on and end."""
+        for one in self._all:
+            one.kill()
 
     def _workers(self) -> Workers:
         """Returns the calling thread's workers."""

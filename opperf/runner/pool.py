@@ -127,6 +127,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self._use: Use = "fresh"
+        self._killed = False
         self.launches = 0
         """Number of processes started so far, forks included."""
 
@@ -278,6 +279,15 @@ class Worker(AbstractContextManager["Worker"]):
         self._process = None
         self._program.remove_dumps()
 
+    def kill(self) -> None:
+        """Kills the process, from any thread, and lets no other one start. The thread that waits
+        for it finds it ended."""
+        self._killed = True
+        process = self._process
+        if process is not None and process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
@@ -320,7 +330,15 @@ class Worker(AbstractContextManager["Worker"]):
         # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
         self._log.truncate()
+        self._check_not_killed()
         self._process = self._program.start(self._log)
+        self._check_not_killed()
+
+    def _check_not_killed(self) -> None:
+        """Raises `WorkerError` if the worker was killed, and ends a process that began since."""
+        if self._killed:
+            self.end()
+            raise WorkerError("the worker was killed")
 
     def _ask_or_fail(
         self, request: Request, kind: type[Answer], timeout_s: float, work: str = "planning"

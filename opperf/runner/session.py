@@ -103,7 +103,7 @@ def run_side_by_side(
                 take()
         except BaseException:
             # The threads then end, as their workers do.
-            lanes.close()
+            lanes.kill()
             raise
 
 

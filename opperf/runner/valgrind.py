@@ -92,7 +92,7 @@ def check_valgrind(cases: Iterable[Case]) -> None:
         raise UsageError("--callgrind-cache is for --profiler instructions")
 
 
-def profile_folder(run_file: Path, is_new: bool) -> Path:
+def profile_folder(run_file: Path, is_new: bool = False) -> Path:
     """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
     of an earlier run, which a new one replaces, are removed."""
     folder = run_file.with_suffix(".callgrind")

@@ -47,6 +47,7 @@ class Workers(AbstractContextManager["Workers"]):
         self._pinning = pinning or Pinning(NONE)
         self._key = ""
         self._worker: Worker | None = None
+        self._killed = False
         self.profiles: Path | None = None
         """Folder that keeps what callgrind wrote of each case."""
 
@@ -58,6 +59,13 @@ class Workers(AbstractContextManager["Workers"]):
         if self._worker is not None:
             self._worker.__exit__()
         self._worker, self._key = None, ""
+
+    def kill(self) -> None:
+        """Kills the worker, from any thread, and lets no other one start."""
+        self._killed = True
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
 
     def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
         """Adds interpreters; one with the label of an earlier one is ignored."""
@@ -82,6 +90,8 @@ class Workers(AbstractContextManager["Workers"]):
                 profiles=self.profiles,
             )
             self._key = key
+            if self._killed:
+                self._worker.kill()
         return self._worker
 
     def environment(self, case: Case) -> Environment:

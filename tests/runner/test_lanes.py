@@ -74,7 +74,7 @@ class InThreads(Workers):
 
     def __init__(self, interpreters, pinning):
         super().__init__(interpreters, pinning)
-        self.threads, self.is_closed = set(), False
+        self.threads, self.is_killed = set(), False
         self.made.append(self)
 
     def environment(self, case):
@@ -85,8 +85,8 @@ class InThreads(Workers):
         self.meeting.wait(WAIT_S)
         return Record(case=case, id=case.id, status=Status.OK)
 
-    def close(self):
-        self.is_closed = True
+    def kill(self):
+        self.is_killed = True
         # As the end of a process ends the wait for its answer.
         self.meeting.abort()
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_kept_ends_the_others(cases, two):
 
     with pytest.raises(OutputError, match="no space left"):
         run_side_by_side(cases, two.measure, full, Quiet(), two)
-    assert all(one.is_closed for one in InThreads.made)
+    assert all(one.is_killed for one in InThreads.made)
 
 
 def test_an_interrupt_ends_what_is_being_measured(cases, two):
@@ -128,7 +128,7 @@ def test_an_interrupt_ends_what_is_being_measured(cases, two):
 
     with pytest.raises(KeyboardInterrupt):
         run_side_by_side(begun_once(), two.measure, lambda record: None, Quiet(), two)
-    assert all(one.is_closed for one in InThreads.made)
+    assert all(one.is_killed for one in InThreads.made)
 
 
 def test_one_lane_is_the_workers_themselves():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
 
-from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
-from opperf.compare.ab.choosing import choose_by_id, plans_of_files
+from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
+from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.forecast import (
     Forecast,
     check_budget,
@@ -25,7 +24,8 @@ from opperf.compare.ab.options import (
     selection_from,
     thresholds_from,
 )
-from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
+from opperf.compare.ab.pairs import Pairing, pair_cases
+from opperf.compare.ab.planning import Say, case_table, name_arm_in_errors, plan_arm, why_nothing
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
 from opperf.compare.ab.threads import (
     COARSE_BLOCKS,
@@ -36,19 +36,14 @@ from opperf.compare.ab.threads import (
 )
 from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
-from opperf.errors import OpperfError, RunFileError, UsageError
+from opperf.errors import RunFileError, UsageError
 from opperf.model import DECLARED, Environment, Settings
 from opperf.results import output
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, terminal_width
+from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
-from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection
-
-Say = Callable[[str], None]
 
 MakeProgress = Callable[[int], Progress]
 """Makes the progress of a number of visits."""
@@ -95,15 +90,6 @@ def say_cores(arms: Mapping[Arm, ArmSpec], options: Options, threads: Threads, s
         say(line)
 
 
-@contextmanager
-def _name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
-    """Raises any `OpperfError` as a `UsageError` that names the arm."""
-    try:
-        yield
-    except OpperfError as error:
-        raise UsageError(f"arm {name} ({arm}): {error}") from error
-
-
 def begin(
     given: Mapping[str, Any],
     changed: Mapping[str, Any],
@@ -116,13 +102,6 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    common = selection_from(given).settings
-    if any(settings_of(arm, common).counts_instructions for arm in arms.values()):
-        raise UsageError(
-            "ab measures times, in turns; counts of instructions need none: use `opperf run "
-            "--profiler instructions` once in each environment, then `opperf compare BASE NEW "
-            "--metric instructions`"
-        )
     planned = _plan_threads(given, changed, options, arms)
     start = starter(arms, options.framework, options, planned.threads.number)
     with ExitStack() as stack:
@@ -145,7 +124,7 @@ def _begin(
     thresholds = thresholds_from(given, COARSE_BLOCKS if threads.coarse else 0)
     common = with_threads(selection_from(given), threads.number)
     planned = {
-        name: _plan(workers[name], name, arm, common, options, changed, say)
+        name: plan_arm(workers[name], name, arm, common, options, changed, say)
         for name, arm in arms.items()
     }
     if not options.dry_run:
@@ -157,7 +136,7 @@ def _begin(
     if not options.files:
         pairing = choose_by_id(pairing, common.ids)
     if not pairing.pairs:
-        raise UsageError(_why_nothing(pairing, a))
+        raise UsageError(why_nothing(pairing, a))
     case_time_s = given["max_time_s"]
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(one.start_s for one in planned.values())
@@ -173,7 +152,7 @@ def _begin(
     show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
-        print(_case_table(pairing))
+        print(case_table(pairing))
         return None
     say("calling each case once in both arms")
     environments = [one.environment for one in planned.values()]
@@ -241,77 +220,6 @@ def _has_same_interpreter(one: Environment, other: Environment) -> bool:
     return one.python == other.python
 
 
-class _ArmPlan(NamedTuple):
-    """The cases and the environment of an arm, from its first process."""
-
-    plans: list[Plan]
-    environment: Environment
-    start_s: float
-    """Seconds that it took to start."""
-    later_start_s: float
-    """Seconds that another process of the arm takes to start."""
-
-
-def _plan(
-    worker: Worker,
-    name: Arm,
-    arm: ArmSpec,
-    common: Selection,
-    options: Options,
-    changed: Mapping[str, Any],
-    say: Say,
-) -> _ArmPlan:
-    """Starts the worker of an arm, and plans its cases."""
-    begun = time.monotonic()
-    with _name_arm_in_errors(name, arm):
-        environment = worker.environment()
-    start_s = time.monotonic() - begun
-    # An arm without assignments is not at fault: both arms have the same error.
-    own = arm.settings or arm.operators or arm.python
-    with _name_arm_in_errors(name, arm) if own else nullcontext():
-        selection = worker.resolve_selection(selection_of(arm, common))
-        begun = time.monotonic()
-        is_fork = worker.begin_process([selection.settings.device])
-        fork_s = time.monotonic() - begun
-        if options.files:
-            assigned = {*changed, *arm.settings}
-            plans = plans_of_files(
-                worker,
-                options.files,
-                options.framework,
-                selection,
-                "no_backward" in changed,
-                assigned,
-            )
-        else:
-            plans = plans_of(worker, options.framework, selection, arm.operators, say)
-    return _ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
-
-
-def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
-    """The reason that there is nothing to compare."""
-    if pairing.alone:
-        name, reason = next(iter(pairing.alone.items()))
-        return f"no case is in both arms, e.g. {name}: {reason}"
-    for plan in plans:
-        for name, reason in plan.excluded.items():
-            return f"none of the operators has a benchmark, e.g. {name}: {reason}"
-    return "nothing to compare: no operator matches --category, --namespace and --exclude together"
-
-
-def _case_table(pairing: Pairing) -> str:
-    """A table of the pairs, and a line for each case without a partner."""
-    pairs = pairing.pairs
-    columns = [
-        Column("Operator", [pair.label for pair in pairs], wraps=True),
-        Column("Id", [pair.id for pair in pairs], is_text=False),
-        Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
-    ]
-    lines = table_text(columns, terminal_width()).splitlines()
-    lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
-    return "\n".join(lines)
-
-
 SETTINGS = {name: setting.option for name, setting in DECLARED.items() if name != "threads"} | {
     "max_time_s": "--case-time"
 }
@@ -346,7 +254,7 @@ def resume(
     say_cores(arms, options, header.threads, say)
     start = starter(arms, header.framework, options, header.threads.number)
     for name, arm in arms.items():
-        with _name_arm_in_errors(name, arm), start(name) as worker:
+        with name_arm_in_errors(name, arm), start(name) as worker:
             now_there = worker.environment()
         check_environment(f"arm {name} of the session", header.environments[name], now_there)
     forecast = forecast_of(header, session.lines)

@@ -13,6 +13,7 @@ from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
+from opperf.compare.ab.counting import compare_counts, counts_instructions
 from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import cases_at, measure
 from opperf.compare.ab.options import Options, arms_from, options_from
@@ -52,6 +53,8 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
     if not options.resume:
         elsewhere = any(arm.python for arm in arms_from(given))
         report_choice(options.framework, changed, say, elsewhere)
+    if counts_instructions(given, changed):
+        return compare_counts(given, changed, options, say)
     writer = (
         resume(given, changed, options, say)
         if options.resume

@@ -11,9 +11,7 @@ from opperf.errors import CallgrindError, UsageError, one_line, suggest
 from opperf.model import Case, Run, Status
 from opperf.results.runfile import read_run
 from opperf.results.text import inputs_text
-
-FOLDER = ".callgrind"
-"""Suffix of the folder beside a run file that has the dumps of its cases."""
+from opperf.runner.valgrind import profile_folder
 
 SHOWN = 5
 """Most cases that a message lists."""
@@ -144,7 +142,7 @@ def _text(case: Case) -> str:
 
 def _dump_of(path: Path, run: Run, case: Case, measured_pass: str) -> Path:
     """Returns the dump of a case. Raises `CallgrindError` if none was kept."""
-    folder = path.with_suffix(FOLDER)
+    folder = profile_folder(path)
     dump = folder / f"{case.id}.{measured_pass}.callgrind"
     if dump.is_file():
         return dump

@@ -36,6 +36,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
         threshold=options["threshold"],
         fail_on=options["fail_on"],
         ignore_settings=options["ignore_settings"],
+        in_order=options["in_order"],
         weight=options["weight"],
     )
     for warning in made.warnings:

@@ -152,6 +152,15 @@ class Comparison(Struct, frozen=True):
     """The totals weighted by count; None unless asked for."""
     confirm: str = ""
     """The command that measures suspect cases again; empty where there are none."""
+    explain: str = ""
+    """The command that lists the functions of the largest change of a count; empty where there is
+    none, or no profile."""
+
+    @property
+    def commands(self) -> tuple[tuple[str, str], ...]:
+        """What to run next: why, and the command."""
+        found = (("To confirm", self.confirm), ("Functions that changed", self.explain))
+        return tuple((why, command) for why, command in found if command)
 
     def rows_of(self, metric: str) -> tuple[Row, ...]:
         """The rows of one metric, in their order."""

@@ -38,6 +38,8 @@ class Entry(Struct, frozen=True):
     """The operator as a command takes it; empty where none can name it."""
     id: str = ""
     """Id of the case; empty where the file has none."""
+    place: int | None = None
+    """Place among the planned cases of its file; None where the file has no plan."""
     selector: str = ""
     """Id by which a command chooses the case: from the file or from beside it. Empty where neither
     has one."""

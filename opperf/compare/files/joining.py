@@ -26,12 +26,15 @@ class By(enum.Enum):
     """The operator's name and the inputs in the form of results by operator."""
     DETAILED = "detailed"
     """The same with the details of the tensors."""
+    PLACE = "place"
+    """The case's place among the planned cases of its file."""
 
 
 KEYS: dict[By, Callable[[Entry], str]] = {
     By.ID: lambda entry: entry.id,
     By.CALL: lambda entry: entry.call,
     By.SHOWN: lambda entry: entry.shown,
+    By.PLACE: lambda entry: str(entry.place),
     By.DETAILED: lambda entry: f"{entry.shown} {entry.details}",
 }
 
@@ -64,6 +67,15 @@ def _by_key(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple
         found[name, seen[name]] = entry
         seen[name] += 1
     return found
+
+
+def check_places(base: Measured, new: Measured) -> None:
+    """Raises `UsageError` unless both files have places."""
+    for measured in (base, new):
+        if any(entry.place is None for entry in measured.entries):
+            raise UsageError(
+                f"{measured.side.path} is no run file: --in-order joins the cases of run files"
+            )
 
 
 def filter_operators(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from opperf.compare.files.changed_functions import explaining_command
 from opperf.compare.files.comparison import (
     Change,
     ChangeKind,
@@ -19,7 +20,15 @@ from opperf.compare.files.confirming import confirming_command
 from opperf.compare.files.contents import contents_caveat, contents_notes
 from opperf.compare.files.differing import differences
 from opperf.compare.files.entries import Entry, Figure
-from opperf.compare.files.joining import By, Pair, by_inputs, check_common, filter_operators, join
+from opperf.compare.files.joining import (
+    By,
+    Pair,
+    by_inputs,
+    check_common,
+    check_places,
+    filter_operators,
+    join,
+)
 from opperf.compare.files.reading import Measured
 from opperf.compare.files.weighing import weigh_pairs
 from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
@@ -48,6 +57,8 @@ class Question(Struct, frozen=True):
     """Patterns of operators; if empty, all."""
     fail_on: tuple[str, ...] = ()
     ignore_settings: bool = False
+    in_order: bool = False
+    """Whether cases are joined by their places in the files, whatever they are."""
     thresholds: Thresholds = Thresholds()
     weight: str | None = None
     """What totals are weighted by, `weighted.COUNT`; None for no totals."""
@@ -61,10 +72,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     """
     base, new = filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
-    by = By.CALL if question.ignore_settings else By.ID
-    if averages:
-        by = by_inputs(base.entries, new.entries)
-    pairs = join(base.entries, new.entries, by)
+    pairs = join(base.entries, new.entries, _key(base, new, question))
     check_common(base, new, pairs)
     metrics = _metrics(pairs, question.metrics)
     rows = tuple(
@@ -90,7 +98,19 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         notes=(*_notes(rows, averages), *contents_notes(pairs)),
         weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
     )
-    return msgspec.structs.replace(found, confirm=confirming_command(found, base, new))
+    return msgspec.structs.replace(
+        found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
+    )
+
+
+def _key(base: Measured, new: Measured, question: Question) -> By:
+    """Returns the key that cases are joined by."""
+    if question.in_order:
+        check_places(base, new)
+        return By.PLACE
+    if base.side.averages or new.side.averages:
+        return by_inputs(base.entries, new.entries)
+    return By.CALL if question.ignore_settings else By.ID
 
 
 def _has_figures(entry: Entry | None) -> bool:
@@ -169,7 +189,7 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
     caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
     return Row(
         id=base.id or new.id,
-        operator=base.operator,
+        operator=_operators(base, new),
         inputs=base.inputs,
         category=base.category or new.category,
         metric=metric,
@@ -189,6 +209,12 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         settings=base.differing or new.differing,
         point=base.point or new.point,
     )
+
+
+def _operators(base: Entry, new: Entry) -> str:
+    """The operator of both cases, or both where they differ."""
+    one, other = base.operator, new.operator
+    return one if one == other else f"{one} | {other}"
 
 
 def _values(a: Figure, b: Figure, averages: bool) -> tuple[float, float]:

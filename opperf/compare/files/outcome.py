@@ -14,18 +14,28 @@ SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
 HINTS = frozenset({Verdict.SUSPECT, Verdict.NO_CLEAR_CHANGE})
 """Verdicts of figures that scatter."""
 
-ANSWERS: dict[str, frozenset[Verdict]] = {"regressed": SOUND, "suspect": SOUND | HINTS}
+ANSWERS: dict[str, frozenset[Verdict]] = {
+    "regressed": SOUND,
+    "improved": SOUND,
+    "suspect": SOUND | HINTS,
+}
 """Verdicts that decide whether there is a finding. Whether something is missing is always
 decided."""
 
+TIMES = "times from two files are at most suspect; use --fail-on suspect, or opperf ab"
+
+UNSOUND = "every figure has a note on why it may vary"
+
 SUGGESTED = {
-    "regressed": "times from two files are at most suspect; use --fail-on suspect, or opperf ab",
+    "regressed": TIMES,
+    "improved": TIMES,
     "suspect": "every common case is ambiguous; measure more samples of each",
 }
 """Advice where it is not decided."""
 
 FAILING: dict[str, Callable[[Row], bool]] = {
     "regressed": lambda row: row.verdict is Verdict.REGRESSED,
+    "improved": lambda row: row.verdict is Verdict.IMPROVED,
     "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.is_worse,
 }
 """Predicates of the rows that are a finding: a case that may have become faster is none."""
@@ -57,9 +67,16 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
     open_words = [word for word in comparison.fail_on if not _is_decidable(comparison, word)]
     if open_words and len(open_words) == len(comparison.fail_on):
         return UNDECIDED, "; ".join(
-            f"cannot decide whether anything is {word}: {SUGGESTED[word]}" for word in open_words
+            f"cannot decide whether anything is {word}: {_advice(comparison, word)}"
+            for word in open_words
         )
     return 0, ""
+
+
+def _advice(comparison: Comparison, word: str) -> str:
+    """Why it is not decided whether there is a finding, and what to do."""
+    steady = comparison.rows and all(row.described.is_steady for row in comparison.rows)
+    return UNSOUND if steady and word != "suspect" else SUGGESTED[word]
 
 
 def _is_decidable(comparison: Comparison, word: str) -> bool:

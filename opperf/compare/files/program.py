@@ -62,6 +62,7 @@ def compare_files(
     threshold: float = 0.02,
     fail_on: Iterable[str] = (),
     ignore_settings: bool = False,
+    in_order: bool = False,
     weight: str | None = None,
 ) -> FileComparison:
     """Compares two files of results, as `opperf compare` does.
@@ -77,9 +78,11 @@ def compare_files(
     threshold : float
         Smallest change of a time that is of interest, as a share.
     fail_on : list of str
-        Findings that make `exit_code` 1: 'regressed', 'suspect', 'missing'.
+        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing'.
     ignore_settings : bool
         Join cases that differ in their settings only.
+    in_order : bool
+        Join the cases of two run files by their places in them, whatever their operators.
     weight : str, optional
         'count' for totals of count times time, in `comparison.weighted`, and in the report.
 
@@ -97,6 +100,7 @@ def compare_files(
         patterns=_texts("operators", operators),
         fail_on=_words("finding", fail_on, LOOKED_FOR),
         ignore_settings=ignore_settings,
+        in_order=in_order,
         thresholds=Thresholds(threshold=threshold),
         weight=weight,
     )

@@ -78,7 +78,11 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
             f"{path}: the run was not finished; {pluralize(left, 'case')} {verb} no record"
         )
     names = differing_settings(record.case for record in run.records)
-    entries = tuple(entry_of(record, names) for record in run.records)
+    places = {name: place for place, name in enumerate(run.planned)}
+    entries = tuple(
+        msgspec.structs.replace(entry_of(record, names), place=places.get(record.id))
+        for record in run.records
+    )
     found += _odd_figures(path, entries)
     return Measured(
         Side(str(path), run.header.started, len(entries)),

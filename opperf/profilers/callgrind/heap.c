@@ -1,7 +1,7 @@
 /* An allocator for processes whose instructions are counted.
 
    A C library's allocator searches, splits and joins blocks, so that what a call takes in it depends on all that was
-   allocated before. Here a block comes from a list of free blocks of its size class or from the end of the heap, and
+   allocated before. Here a block comes from a list of free blocks of its size class or from the end of its chunk, and
    goes back to that list: a call of malloc or free takes the same few instructions every time. Blocks are aligned to
    64 bytes, so that vector code takes the same path in each, but for those that are smaller than that. */
 
@@ -21,7 +21,7 @@ enum {
     PAGE = 4096,
 };
 
-#define CHUNK ((size_t)64 << 20) /* Bytes by which the heap grows. They take no memory before they are used. */
+#define CHUNK ((size_t)64 << 20) /* Bytes by which a size class grows. They take no memory before they are used. */
 
 /* Lies before each block. */
 struct header {
@@ -36,7 +36,13 @@ struct free_block {
 };
 
 static struct free_block *free_blocks[CLASSES];
-static char *end_of_heap, *end_of_chunk;
+
+/* Each size class has chunks of its own, so that a block's address depends on the blocks of its class alone. A program
+   may hash addresses, as NumPy does to find a kernel: two processes should have the same ones, though one has a longer
+   path or another variable. */
+static struct {
+    char *end, *end_of_chunk;
+} used[CLASSES];
 static volatile char locked;
 
 /* By this symbol a process finds that it has this allocator. */
@@ -57,6 +63,24 @@ static void *map(size_t bytes)
 {
     void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return found == MAP_FAILED ? NULL : found;
+}
+
+/* Begins a chunk of a size class; without memory it is NULL. The first chunks of all classes lie together, so that
+   their addresses do not depend on which class is used first. */
+static void begin_chunk(unsigned class)
+{
+    static char *first;
+    static char begun[CLASSES];
+    char *chunk;
+    if (first == NULL)
+        first = map(CLASSES * CHUNK);
+    if (first != NULL && !begun[class])
+        chunk = first + class * CHUNK;
+    else
+        chunk = map(CHUNK);
+    begun[class] = 1;
+    used[class].end = chunk;
+    used[class].end_of_chunk = chunk == NULL ? NULL : chunk + CHUNK;
 }
 
 /* Returns the size class of some bytes, a multiple of LINE, and sets them to the class's size. */
@@ -101,14 +125,11 @@ static void *allocate(size_t bytes, size_t alignment)
             free_blocks[class] = found->next;
             start = (char *)found;
         } else {
-            if ((size_t)(end_of_chunk - end_of_heap) < whole) {
-                char *chunk = map(CHUNK);
-                end_of_heap = chunk;
-                end_of_chunk = chunk == NULL ? NULL : chunk + CHUNK;
-            }
-            start = end_of_heap;
+            if ((size_t)(used[class].end_of_chunk - used[class].end) < whole)
+                begin_chunk(class);
+            start = used[class].end;
             if (start != NULL)
-                end_of_heap += whole;
+                used[class].end += whole;
         }
         unlock();
     }

@@ -1,23 +1,67 @@
-"""A session measures times."""
+"""A session that counts instructions: what it refuses, and its verdicts' exit codes."""
 
 import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
-from opperf.errors import UsageError
+from opperf.compare.ab.counting import OF_TIMES, run_files
+from opperf.errors import RunFileError, UsageError
+
+ARMS = ("--a", "env:X=1", "--b", "env:X=2")
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Why a command is refused, which has written nothing then."""
+
+    def why(*options, error=UsageError):
+        report = tmp_path / "s.jsonl"
+        words = ["add", "--framework", "numpy", *options, "--report", str(report)]
+        done = CliRunner().invoke(ab, words)
+        assert isinstance(done.exception, error) and list(tmp_path.iterdir()) == []
+        return str(done.exception)
+
+    return why
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("--profiler", "instructions", "--a", "env:X=1", "--b", "env:X=2"),
         ("--a", "profiler:instructions", "--b", "profiler:python"),
+        ("--profiler", "instructions", "--a", "profiler:python", "--b", "env:X=1"),
+        ("--a", "env:X=1", "--b", "profiler:instructions"),
     ],
 )
-def test_counts_are_compared_from_two_runs(options, tmp_path):
-    report = tmp_path / "s.jsonl"
-    done = CliRunner().invoke(
-        ab, ["add", "--framework", "numpy", *options, "--report", str(report)]
-    )
-    assert isinstance(done.exception, UsageError) and not report.exists()
-    assert "`opperf compare BASE NEW --metric instructions`" in str(done.exception)
+def test_both_arms_count_or_none(options, refused):
+    assert refused(*options).startswith("one arm counts instructions and the other measures times")
+
+
+VALUES = {"until_settled": "20", "no_pace": None, "same_within": "10%", "threshold": "1%"}
+
+
+@pytest.mark.parametrize(("name", "option"), OF_TIMES.items())
+def test_options_of_times_are_refused(name, option, refused):
+    value = VALUES.get(name, "4")
+    words = (option,) if value is None else (option, value)
+    why = refused("--profiler", "instructions", *ARMS, *words)
+    assert why == f"{option} is for times: a count has a fixed tolerance, and is made once; omit it"
+
+
+def test_there_is_no_coarse_look(refused):
+    why = refused("--profiler", "instructions", *ARMS, "--threads", "1,all")
+    assert why == "--threads 1,all: counts have no coarse look; give one number"
+
+
+def test_without_valgrind_nothing_begins(refused, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+    assert "Valgrind" in refused("--profiler", "instructions", *ARMS)
+
+
+def test_there_is_something_to_resume(refused, monkeypatch):
+    monkeypatch.setattr("opperf.compare.ab.counting.installed", lambda: None)
+    why = refused("--profiler", "instructions", "--resume", error=RunFileError)
+    assert why.endswith("s.A.jsonl: there are no counts to resume; run without --resume")
+
+
+def test_each_arm_has_a_run_file(tmp_path):
+    assert run_files(tmp_path / "s.jsonl") == (tmp_path / "s.A.jsonl", tmp_path / "s.B.jsonl")

@@ -127,7 +127,7 @@ def test_no_file(outcome, options, words):
         (("--threshold", "5"), "'5' is not a share between 0 and 1; write 5% or 0.05"),
         (("--threshold", "0"), "is not a share"),
         (("--threshold", "much"), "is not a share"),
-        (("--fail-on", "slower"), "'slower' is not one of regressed, suspect, missing"),
+        (("--fail-on", "slower"), "'slower' is not one of regressed, improved, suspect, missing"),
         (("--filter", "zzz"), "no operator in either file matches 'zzz'"),
         (("-f", "xml"), "'xml' is not one of"),
         (("--base-is", "third"), "'third' is not one of"),

@@ -62,6 +62,25 @@ def test_no_case_in_common_for_the_size(run, record, asked):
         asked(small, usual)
 
 
+def test_run_files_are_joined_in_the_order_of_their_plans(run, record, asked):
+    planned = record("relu"), record("exp")
+    others = record("log", factor=2.0), record("sqrt", shape=(8,))
+    # The second case was measured first.
+    base, new = run(*planned[::-1], planned=planned), run(*others, planned=others)
+    found = asked(base, new, in_order=True, metrics=("forward",))
+    assert verdicts(found) == {
+        ("relu | log", "data: (4, 4)", "forward"): "suspect",
+        ("exp | sqrt", "data: (4, 4)", "forward"): "no clear change",
+    }
+    assert found.changes == ()
+
+
+def test_results_without_a_plan_have_no_order(run, record, asked):
+    both = run(record("relu"))
+    with pytest.raises(UsageError, match="base.json is no run file: --in-order"):
+        asked(both, both, ("json", "jsonl"), in_order=True)
+
+
 def test_settings_can_be_ignored(run, record, asked):
     base, new = run(record(threads=1)), run(record(threads=4, factor=2.0))
     found = asked(base, new, ignore_settings=True, metrics=("forward",))

@@ -9,6 +9,7 @@ from opperf.compare.files.judging import Question, compare
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import RunFileError
 from opperf.model import Status
+from opperf.profilers.summary import summarise
 
 
 def test_a_time_of_two_files_is_suspect_at_most(run, record, asked):
@@ -30,6 +31,33 @@ def test_memory_has_a_verdict_and_no_interval(run, record, asked):
     ]
     assert {(row.low, row.high) for row in found.rows} == {(None, None)}
     assert found.notes == () and found.confirm == ""
+
+
+def counting(run, record, **counts):
+    """A run of counts of instructions, by operator."""
+    records = []
+    for name, count in counts.items():
+        made = record(name)
+        summary = summarise([count], "instructions")
+        records.append(msgspec.structs.replace(made, summaries={"instructions": summary}))
+    return run(*records)
+
+
+def test_the_functions_of_the_largest_increase_are_asked_for(run, record, asked, tmp_path):
+    base = counting(run, record, relu=1e6, exp=1e6, log=1e6, sqrt=1e6)
+    new = counting(run, record, relu=1.1e6, exp=1.3e6, log=0.5e6, sqrt=1e6)
+    # The command is for what is there.
+    assert asked(base, new).explain == ""
+    for side in ("base", "new"):
+        folder = tmp_path / f"{side}.callgrind"
+        folder.mkdir()
+        for one in base.records:
+            (folder / f"{one.id}.forward.callgrind").touch()
+    found = asked(base, new)
+    exp = base.records[1].id
+    assert found.explain == f"opperf explain {tmp_path}/base.jsonl {tmp_path}/new.jsonl {exp}"
+    assert found.commands == (("Functions that changed", found.explain),)
+    assert asked(base, base).explain == ""
 
 
 def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):

@@ -8,11 +8,11 @@ from opperf.compare.files.comparison import Change, ChangeKind, Comparison, Row,
 from opperf.compare.files.outcome import fails, is_missing, outcome
 from opperf.compare.statistics.data import Verdict
 
-WORDS = ("regressed", "suspect", "missing")
+WORDS = ("regressed", "improved", "suspect", "missing")
 
 
-def row(verdict, new=2.0):
-    return Row("", "relu", "", "", "forward", "ns", 1.0, new, verdict)
+def row(verdict, new=2.0, metric="forward", unit="ns"):
+    return Row("", "relu", "", "", metric, unit, 1.0, new, verdict)
 
 
 def found(*rows, fail_on=(), gone=()):
@@ -24,7 +24,7 @@ def found(*rows, fail_on=(), gone=()):
     ("verdict", "new", "failing"),
     [
         ("regressed", 2.0, {"regressed"}),
-        ("improved", 0.5, set()),
+        ("improved", 0.5, {"improved"}),
         ("same", 1.0, set()),
         ("ambiguous", 2.0, set()),
         ("invalid", 2.0, set()),
@@ -59,6 +59,8 @@ REGRESSED, SUSPECT, FASTER, OPEN, QUIET, SAME = (
     row(Verdict.NO_CLEAR_CHANGE, 1.0),
     row(Verdict.SAME, 1.0),
 )
+LESS = row(Verdict.IMPROVED, 0.5)
+UNSURE = row(Verdict.SUSPECT, metric="instructions", unit="instructions")
 BROKEN = ChangeKind.BROKEN
 
 
@@ -79,6 +81,9 @@ BROKEN = ChangeKind.BROKEN
         ([QUIET], [], ("regressed", "suspect"), 0, ""),
         ([OPEN], [], ("suspect", "missing"), 0, ""),
         ([OPEN], [], ("regressed", "suspect"), 3, "is suspect: every common case"),
+        ([LESS, SUSPECT], [], ("improved",), 1, "1 improved"),
+        ([REGRESSED], [], ("improved",), 0, ""),
+        ([UNSURE], [], ("regressed", "improved"), 3, "every figure has a note on why it may vary"),
         ([], [], ("missing",), 0, ""),
         ([], [], ("suspect",), 3, "measure more samples"),
     ],

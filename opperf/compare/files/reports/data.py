@@ -73,6 +73,7 @@ def json_report(comparison: Comparison) -> str:
         "unmeasured": comparison.unmeasured,
         "notes": comparison.notes,
         "confirm": comparison.confirm,
+        "explain": comparison.explain,
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 

@@ -62,7 +62,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
             if (found := comparison.changes_of(kind))
         ],
         "sentences": closing_sentences(comparison),
-        "confirm": comparison.confirm,
+        "commands": comparison.commands,
     }
 
 

@@ -54,7 +54,7 @@ def markdown_report(comparison: Comparison) -> str:
         _means(comparison),
         *(_changes(comparison, kind) for kind in CHANGES),
         " ".join(plain(sentence) for sentence in closing_sentences(comparison)),
-        f"To confirm:\n\n```sh\n{comparison.confirm}\n```" if comparison.confirm else "",
+        *(f"{why}:\n\n```sh\n{command}\n```" for why, command in comparison.commands),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 

@@ -58,9 +58,9 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
     ]
     text = "\n\n".join(section for section in sections if section)
     lines = [truncate(line.rstrip(), width) for line in text.splitlines()]
-    if comparison.confirm:
+    for why, command in comparison.commands:
         # Never cut, as it is for copying.
-        lines += ["", "To confirm:", f"  {comparison.confirm}"]
+        lines += ["", f"{why}:", f"  {command}"]
     return "\n".join(lines) + "\n"
 
 

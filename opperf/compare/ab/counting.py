@@ -1,0 +1,250 @@
+"""Counts of instructions of both arms: one run of each, as load and order do not change a count,
+and the comparison of the two run files."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
+from opperf.compare.ab.choosing import choose_by_id
+from opperf.compare.ab.options import Options, arms_from, selection_from
+from opperf.compare.ab.pairs import Pair, pair_cases
+from opperf.compare.ab.planning import Say, case_table, plan_arm, why_nothing
+from opperf.compare.ab.threads import with_threads
+from opperf.compare.files.command import report
+from opperf.compare.files.comparison import Comparison
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.outcome import LOOKED_FOR, SOUND
+from opperf.compare.files.reading import read
+from opperf.compare.statistics.data import Arm, Verdict
+from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
+from opperf.model import DEFAULTS, Case, Interpreter, Run
+from opperf.results.output import STDOUT, check_output
+from opperf.results.runfile import RunWriter, read_run
+from opperf.results.text import pluralize
+from opperf.runner.cpus import cpus_arguments
+from opperf.runner.lanes import lane_count, side_by_side
+from opperf.runner.pool import Worker
+from opperf.runner.progress import make_progress
+from opperf.runner.resuming import check_same, check_selection
+from opperf.runner.session import execute, find_pending, make_header, read_selection
+from opperf.runner.valgrind import installed, profile_folder
+from opperf.runner.workers import Workers, build
+from opperf.sources.registry import Plan
+from opperf.sources.varying import with_settings
+
+ARMS: tuple[Arm, Arm] = ("A", "B")
+
+OF_TIMES = {
+    "threshold": "--threshold",
+    "same_within": "--same-within",
+    "control_blocks": "--control-blocks",
+    "blocks": "--blocks",
+    "until_settled": "--until-settled",
+    "max_time_s": "--case-time",
+    "no_pace": "--no-pace",
+    "budget": "--budget",
+}
+"""Options of `ab` that are for times only: a count has fixed tolerances, and one run."""
+
+ARM = "arm"
+"""Key of the arm among a header's options."""
+
+
+def counts_instructions(given: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
+    """Returns whether the arms count instructions.
+
+    Raises `UsageError` if only one does, and for options that are for times only.
+    """
+    common = selection_from(given).settings
+    # A session that is resumed has its own arms.
+    arms = () if given["resume"] else arms_from(given)
+    found = {settings_of(arm, common).counts_instructions for arm in arms}
+    found = found or {common.counts_instructions}
+    if len(found) > 1:
+        raise UsageError("one arm counts instructions and the other measures times: set both")
+    if not found.pop():
+        return False
+    for name, option in OF_TIMES.items():
+        if name in changed:
+            raise UsageError(
+                f"{option} is for times: a count has a fixed tolerance, and is made once; omit it"
+            )
+    if "threads" in changed and given["threads"].coarse:
+        raise UsageError(
+            f"--threads {given['threads']}: counts have no coarse look; give one number"
+        )
+    return True
+
+
+class Arms(NamedTuple):
+    """The run files of both arms."""
+
+    a: Path
+    b: Path
+
+
+def run_files(report_file: Path) -> Arms:
+    """Returns the run files of a session's report: `s.A.jsonl` and `s.B.jsonl` of `s.jsonl`."""
+    return Arms(*(report_file.with_suffix(f".{name}{report_file.suffix}") for name in ARMS))
+
+
+def compare_counts(
+    given: Mapping[str, Any], changed: Mapping[str, Any], options: Options, say: Say
+) -> int:
+    """Counts both arms, or what a resumed session lacks, and prints the comparison; the exit code.
+
+    Raises `OpperfError` if that cannot start or go on.
+    """
+    if not options.dry_run:
+        # Before anything is planned.
+        installed()
+    files = run_files(options.report)
+    if options.resume:
+        _check_resumed(files, given, changed)
+    elif not _begin(files, given, changed, options, say):
+        return 0
+    if options.dry_run:
+        for path in files:
+            run, _ = read_run(path)
+            print(f"{path}: {pluralize(len(find_pending(run)), 'case')} left")
+        return 0
+    try:
+        for name, path in zip(ARMS, files, strict=True):
+            _measure(name, path, options, say)
+    except KeyboardInterrupt:
+        print(f"interrupted; {_resume_advice(options)}", file=sys.stderr)
+        return INTERRUPTED
+    except OpperfError as error:
+        raise type(error)(f"{error}; {_resume_advice(options)}") from error
+    words = tuple(one.value for one in options.fail_on if one.value in LOOKED_FOR)
+    question = Question(fail_on=words, in_order=True, weight=options.weight)
+    comparison = compare(read(files.a), read(files.b), question)
+    code = report(comparison, options.output_format, STDOUT)
+    say(f"the runs are {files.a} and {files.b}; opperf compare --in-order reads them again")
+    return code or _undecided(comparison, options)
+
+
+def _undecided(comparison: Comparison, options: Options) -> int:
+    """Returns the exit code of counts without a verdict, if that is asked for or all are."""
+    decided = [row.verdict in SOUND for row in comparison.rows]
+    is_open = not all(decided) if Verdict.AMBIGUOUS in options.fail_on else not any(decided)
+    return UNDECIDED if is_open else 0
+
+
+def _resume_advice(options: Options) -> str:
+    words = ["opperf", "ab", "--resume", "--profiler", "instructions"]
+    words += ["--report", str(options.report), *cpus_arguments(options.pinning.choice)]
+    files = " and ".join(map(str, run_files(options.report)))
+    return f"the counts are in {files}. Resume with: {shlex.join(words)}"
+
+
+def _begin(
+    files: Arms,
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    options: Options,
+    say: Say,
+) -> bool:
+    """Plans both arms and begins their run files, without records; False for a dry run.
+
+    Raises `OpperfError` if it cannot; existing files are then unchanged.
+    """
+    arms = dict(zip(ARMS, arms_from(given), strict=True))
+    threads = given["threads"].number if "threads" in changed else DEFAULTS["threads"]
+    common = with_threads(selection_from(given), threads)
+    plans = {}
+    for name, arm in arms.items():
+        with _planner(arm, options) as worker:
+            plans[name] = plan_arm(worker, name, arm, common, options, changed, say).plans
+    if not options.dry_run:
+        for path in files:
+            check_output(path, options.overwrite)
+    pairing = pair_cases(plans["A"], plans["B"], positional=bool(arms["A"].operators))
+    if not options.files:
+        pairing = choose_by_id(pairing, common.ids)
+    if not pairing.pairs:
+        raise UsageError(why_nothing(pairing, plans["A"]))
+    show = print if options.dry_run else say
+    for name, arm in arms.items():
+        show(f"{name}: {arm}")
+    alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
+    show(f"{pluralize(len(pairing.pairs), 'case')}{alone}, counted once in each arm")
+    if options.dry_run:
+        print(case_table(pairing))
+        return False
+    excluded = {**pairing.alone, **{k: v for plan in plans["A"] for k, v in plan.excluded.items()}}
+    pairs = list({(pair.a.id, pair.b.id): pair for pair in pairing.pairs}.values())
+    for name, path in zip(ARMS, files, strict=True):
+        plan = Plan(cases=_cases(pairs, name, arms[name]), excluded=excluded)
+        python = arms[name].python
+        header = make_header(
+            plan,
+            common,
+            {"command": options.command, ARM: str(arms[name])},
+            interpreters=[Interpreter(path=python, label=name)] if python else (),
+        )
+        RunWriter.create(path, header, plan.cases, options.overwrite).__exit__()
+        profile_folder(path, is_new=True)
+    return True
+
+
+def _planner(arm: ArmSpec, options: Options) -> Worker:
+    """Returns a worker that plans an arm: not under Valgrind, where it takes half a minute."""
+    settings = {name: value for name, value in arm.settings.items() if name != "profiler"}
+    arm = msgspec.structs.replace(arm, settings=settings)
+    return worker_of(arm, options.framework, options.environment)
+
+
+def _cases(pairs: list[Pair], name: Arm, arm: ArmSpec) -> tuple[Case, ...]:
+    """Returns the cases of an arm, which its interpreter measures."""
+    own = {"python": name} if arm.python else {}
+    return tuple(with_settings(pair.of(name), own) for pair in pairs)
+
+
+def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+    """Raises `RunFileError` if there is nothing to resume, and for options that contradict it."""
+    arms = arms_from(given) if {"a", "b"} & set(changed) else (None, None)
+    for option, path, arm in zip(("--a", "--b"), files, arms, strict=True):
+        if not path.exists():
+            raise RunFileError(f"{path}: there are no counts to resume; run without --resume")
+        run, _ = read_run(path)
+        before, _ = read_selection(run)
+        check_selection(before, selection_from(given), changed)
+        if arm is not None:
+            check_same(option, run.header.options.get(ARM), str(arm))
+
+
+def _measure(name: Arm, path: Path, options: Options, say: Say) -> Run:
+    """Counts the cases of an arm that have no record."""
+    begun = time.monotonic()
+    run, warnings = read_run(path)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    remaining = find_pending(run)
+    if run.closing is not None and not remaining:
+        return run
+    pinning = options.pinning
+    with Workers(run.header.interpreters, pinning) as workers:
+        number = lane_count(remaining, pinning)
+        beside = f", {number} workers side by side" if number > 1 else ""
+        say(f"{name}: {pluralize(len(remaining), 'case')} to count{beside}, to {path}")
+        build(workers, remaining, say)
+        workers.profiles = profile_folder(path)
+        with side_by_side(workers, pinning, number) as measuring:
+            return execute(
+                path,
+                None,
+                run.cases,
+                remaining,
+                measuring,
+                make_progress(sys.stderr, len(remaining), options.quiet),
+                lambda: time.monotonic() - begun,
+            )

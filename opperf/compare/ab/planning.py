@@ -1,0 +1,103 @@
+"""The cases of each arm, planned by its own worker, and what to say of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+from opperf.compare.ab.arms import ArmSpec, selection_of
+from opperf.compare.ab.choosing import plans_of_files
+from opperf.compare.ab.options import Options
+from opperf.compare.ab.pairs import Pairing, plans_of
+from opperf.compare.statistics.data import Arm
+from opperf.errors import OpperfError, UsageError
+from opperf.model import Environment
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import terminal_width
+from opperf.runner.pool import Worker
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
+    """Raises any `OpperfError` as a `UsageError` that names the arm."""
+    try:
+        yield
+    except OpperfError as error:
+        raise UsageError(f"arm {name} ({arm}): {error}") from error
+
+
+class ArmPlan(NamedTuple):
+    """The cases and the environment of an arm, from its first process."""
+
+    plans: list[Plan]
+    environment: Environment
+    start_s: float
+    """Seconds that it took to start."""
+    later_start_s: float
+    """Seconds that another process of the arm takes to start."""
+
+
+def plan_arm(
+    worker: Worker,
+    name: Arm,
+    arm: ArmSpec,
+    common: Selection,
+    options: Options,
+    changed: Mapping[str, Any],
+    say: Say,
+) -> ArmPlan:
+    """Starts the worker of an arm, and plans its cases."""
+    begun = time.monotonic()
+    with name_arm_in_errors(name, arm):
+        environment = worker.environment()
+    start_s = time.monotonic() - begun
+    # An arm without assignments is not at fault: both arms have the same error.
+    own = arm.settings or arm.operators or arm.python
+    with name_arm_in_errors(name, arm) if own else nullcontext():
+        selection = worker.resolve_selection(selection_of(arm, common))
+        begun = time.monotonic()
+        is_fork = worker.begin_process([selection.settings.device])
+        fork_s = time.monotonic() - begun
+        if options.files:
+            assigned = {*changed, *arm.settings}
+            plans = plans_of_files(
+                worker,
+                options.files,
+                options.framework,
+                selection,
+                "no_backward" in changed,
+                assigned,
+            )
+        else:
+            plans = plans_of(worker, options.framework, selection, arm.operators, say)
+    return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+
+
+def why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
+    """The reason that there is nothing to compare."""
+    if pairing.alone:
+        name, reason = next(iter(pairing.alone.items()))
+        return f"no case is in both arms, e.g. {name}: {reason}"
+    for plan in plans:
+        for name, reason in plan.excluded.items():
+            return f"none of the operators has a benchmark, e.g. {name}: {reason}"
+    return "nothing to compare: no operator matches --category, --namespace and --exclude together"
+
+
+def case_table(pairing: Pairing) -> str:
+    """A table of the pairs, and a line for each case without a partner."""
+    pairs = pairing.pairs
+    columns = [
+        Column("Operator", [pair.label for pair in pairs], wraps=True),
+        Column("Id", [pair.id for pair in pairs], is_text=False),
+        Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
+    ]
+    lines = table_text(columns, terminal_width()).splitlines()
+    lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
+    return "\n".join(lines)
