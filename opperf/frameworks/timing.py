@@ -78,7 +78,8 @@ class Profiler(Protocol):
         """Runs the phases in order, `count` times `loops` times, and synchronises the device.
 
         Returns `count` samples of each phase, in nanoseconds, each the mean of `loops` calls; no
-        times for a phase that runs no kernel.
+        times for a phase that runs no kernel. Where reading the samples takes long, it may return
+        fewer, at least one.
         """
         ...
 

@@ -113,4 +113,4 @@ def sample(
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
         more = profiler.trace(phases, batch, loops)
         found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
-        count += batch
+        count += len(more[measured].walls)

@@ -118,7 +118,8 @@ def test_real_calls_have_times_of_thunks():
     assert idle.times == [] and len(idle.walls) == 4
 
 
-def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
+@pytest.mark.parametrize("loops", [1, 2])
+def test_the_caller_looks_at_the_time_where_calls_have_many_events(monkeypatch, loops):
     read = []
     plain = module.read_trace
 
@@ -130,8 +131,11 @@ def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
     monkeypatch.setattr(module, "read_trace", counted)
     # Fewer events than any call has, so that each has a recording of its own.
     monkeypatch.setattr(module, "MOST_EVENTS", 1)
-    (timed,) = NativeProfiler("cpu(0)").trace([compiled(jnp.exp, jnp.ones(8))], 3)
-    assert read == [1, 1, 1] and len(timed.times) == 3
+    timer, phases = NativeProfiler("cpu(0)"), [compiled(jnp.exp, jnp.ones(8))]
+    for count in (20, 19, 1):
+        (timed,) = timer.trace(phases, count, loops)
+        assert len(timed.times) == 1
+    assert read == [1] * 3 * loops
 
 
 def test_an_error_of_a_phase_ends_the_recording():

@@ -88,6 +88,19 @@ def test_count_is_kept_in_one_batch():
     assert traces.batches == [(37, 4)] and done.loops == 4
 
 
+class Slow(Clocked):
+    """A profiler that returns a single sample at a time."""
+
+    def trace(self, phases, count, loops=1):
+        return super().trace(phases, 1, loops)
+
+
+def test_a_profiler_may_return_fewer_samples_than_asked_for(clock):
+    traces = Slow(clock, 0.5)
+    (timed,) = sample(traces, Count(20), Time(2.0), call_s=0.001).phases
+    assert len(timed.times) == 4
+
+
 def test_time_ends_it_after_a_few_runs_at_least(clock):
     (timed,) = sample(Clocked(clock, 10.0), Time(1.0), Precision(1e-9), call_s=10.0).phases
     assert len(timed.times) == LEAST_RUNS
