@@ -205,6 +205,8 @@ class Pinning(AbstractContextManager["Pinning"]):
         self._fixed = frozenset[int]()
         if self.choice not in (AUTO, NONE):
             self._fixed = parse_list(choice, self.usable)
+        self._own: tuple[int, ...] = ()
+        """Cores beside other workers', the first ones first; empty for a single worker."""
         self._obstacle = _find_obstacle() if self._is_wanted else ""
         self._chosen: dict[int, Cpus] = {}
         self._before: dict[int, set[int]] = {}
@@ -229,7 +231,8 @@ class Pinning(AbstractContextManager["Pinning"]):
         if not self._is_wanted or self._obstacle:
             return NOT_PINNED
         if count not in self._chosen:
-            cpus = self._fixed or choose_cpus(count, self.usable, self._sys)
+            cpus = frozenset(self._own[:count]) or self._fixed
+            cpus = cpus or choose_cpus(count, self.usable, self._sys)
             self._chosen[count] = Cpus(cpus, self.usable)
         return self._chosen[count]
 
@@ -239,16 +242,15 @@ class Pinning(AbstractContextManager["Pinning"]):
         return self._fixed or self.usable
 
     def split(self, number: int) -> list[Pinning]:
-        """Returns the choices of so many workers side by side: as many cores for each, which no
-        other has. This process is not kept off them."""
+        """Returns the choices of so many workers side by side, each of which runs one thread at a
+        time, as Valgrind does: a worker has a core for each of its threads, and the first one is
+        its own. This process is not kept off them."""
         found = []
-        left = sorted(self.available, reverse=True)
-        each = len(left) // number
+        cores = sorted(self.available, reverse=True)
         for place in range(number):
-            one = Pinning(NONE)
-            if self._is_wanted and not self._obstacle:
-                one = Pinning(format_cpus(frozenset(left[place * each : (place + 1) * each])))
-                one._keeps_off = False
+            one = Pinning(self.choice)
+            one._keeps_off = False
+            one._own = (*cores[place:], *cores[:place])
             found.append(one)
         return found
 

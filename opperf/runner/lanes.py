@@ -3,7 +3,6 @@ instructions."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -21,12 +20,12 @@ after small cases, MXNet's 0.40."""
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
     """Returns the number of workers that may measure the cases side by side: as many as there are
-    cores and memory for. 1 if a figure depends on what else runs."""
+    cores and memory for, as Valgrind runs one thread of a process at a time. 1 if a figure depends
+    on what else runs."""
     if not cases or not all(case.settings.counts_instructions for case in cases):
         return 1
-    cores = max(pinning.core_count(case.settings, os.environ) for case in cases)
     room = int(psutil.virtual_memory().available) // WORKER_BYTES
-    return max(1, min(len(pinning.available) // cores, room, len(cases)))
+    return max(1, min(len(pinning.available), room, len(cases)))
 
 
 class Lanes(AbstractContextManager["Lanes"]):

@@ -366,14 +366,16 @@ def test_a_worker_that_cannot_be_pinned_starts(variables):
 
 
 @pytest.mark.parametrize(
-    ("choice", "number", "expected"),
+    ("choice", "count", "expected"),
     [
-        ("auto", 2, [{3, 2}, {1, 0}]),
-        ("auto", 4, [{3}, {2}, {1}, {0}]),
-        ("1-3", 2, [{3}, {2}]),
-        ("none", 2, [set(), set()]),
+        ("auto", 1, [{3}, {2}]),
+        ("auto", 3, [{3, 2, 1}, {2, 1, 0}]),
+        ("1-3", 1, [{3}, {2}]),
+        ("1-3", 2, [{3, 2}, {2, 1}]),
+        ("1", 2, [{1}, {1}]),
+        ("none", 1, [set(), set()]),
     ],
 )
-def test_workers_side_by_side_share_no_core(pinning, choice, number, expected):
+def test_workers_side_by_side_have_a_core_for_each_thread(pinning, choice, count, expected):
     made = pinning(choice, usable=range(4))
-    assert [one.choose(1).pinned for one in made.split(number)] == expected
+    assert [one.choose(count).pinned for one in made.split(2)] == expected
