@@ -100,6 +100,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """By metric: `forward`, `backward`, `total` (both as one), `memory` and so on."""
     samples: dict[str, list[float]] = {}
     """Raw samples by metric, in the summary's unit, in the order they were taken."""
+    warmup: dict[str, list[float]] = {}
+    """By pass, the wall-clock times of its warmup calls, each with its synchronisation, in
+    nanoseconds; empty unless their number was set."""
     reason: str = ""
     """Why the status is not ok, in one line that a user can act on."""
     notes: tuple[Note, ...] = ()

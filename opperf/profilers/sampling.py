@@ -13,6 +13,8 @@ from opperf.profilers.stopping import Criterion, SamplesSoFar
 
 Phases = Sequence[Callable[[], object]]
 
+NS_PER_S = 1e9
+
 RESOLUTIONS = 1000
 """Shortest sample in steps of the clock, so that rounding is at most a thousandth of it."""
 
@@ -41,26 +43,44 @@ class Samples(NamedTuple):
     """Calls of each sample, which is their mean."""
 
 
+class WarmUp(NamedTuple):
+    """The calls before those that are timed."""
+
+    fastest_s: float
+    """Seconds of all phases in the fastest call of the last stretch."""
+    times: list[float]
+    """Wall-clock time of the last phase and its synchronisation in each call, in nanoseconds."""
+
+
 def warm_up(
     phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
-) -> float:
+) -> WarmUp:
     """Runs the phases until they get no faster, or `calls` times, for at most `most_s` seconds.
-    Returns the seconds of the fastest call. `first_s` are the seconds of the very first one."""
-    begun, done, level, stretch = time.perf_counter(), 0, math.inf, [first_s]
+    `first_s` are the seconds of the very first call."""
+    *before, last = phases
+    times: list[float] = []
+    begun, level, stretch = time.perf_counter(), math.inf, [first_s]
     # A first call that took `most_s` is warm-up enough.
-    while (calls is None or done < calls) and max(first_s, time.perf_counter() - begun) < most_s:
+    while (calls is None or len(times) < calls) and (
+        max(first_s, time.perf_counter() - begun) < most_s
+    ):
         if calls is None and len(stretch) == WARM_CALLS:
             quickest = min(stretch)
             if quickest > (1 - WARM_GAIN) * level:
                 break
             level, stretch = quickest, []
-        before = time.perf_counter()
-        for phase in phases:
-            phase()
+        begin = middle = time.perf_counter()
+        if before:
+            for phase in before:
+                phase()
+            wait()
+            middle = time.perf_counter()
+        last()
         wait()
-        stretch.append(time.perf_counter() - before)
-        done += 1
-    return min(stretch)
+        end = time.perf_counter()
+        stretch.append(end - begin)
+        times.append((end - middle) * NS_PER_S)
+    return WarmUp(min(stretch), times)
 
 
 def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:
@@ -113,4 +133,5 @@ def sample(
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
         more = profiler.trace(phases, batch, loops)
         found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
-        count += len(more[measured].walls)
+        # One that returns nothing at all has to end too.
+        count += len(more[measured].walls) or batch

@@ -120,7 +120,7 @@ def _record(record: Record) -> dict[str, Any]:
 
 
 def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
-    """Returns the samples of each pass. Those of the warmup are not kept."""
+    """Returns the samples of each pass, and the times of its warmup calls by the clock."""
     peaks = {FORWARD.name: MEMORY_FORWARD.name, BACKWARD.name: MEMORY.name}
     is_gpu = not record.case.settings.device.startswith("cpu")
     found: dict[str, dict[str, list[float]]] = {}
@@ -129,7 +129,7 @@ def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
             continue
         peak = record.summaries.get(peaks[name]) if is_gpu else None
         found[name] = {
-            "warmup.time": [],
+            "warmup.time": [one / NS_PER_MS for one in record.warmup.get(name, [])],
             "warmup.gpu.memory": [],
             "measure.time": [sample / NS_PER_MS for sample in record.samples[name]],
             "measure.gpu.memory": [] if peak is None else [peak.median / MIB],

@@ -81,6 +81,7 @@ class Measurement:
         self._restore: Callable[[], object] | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
+        self._warmup: dict[str, list[float]] = {}
         self._notes: list[Note] = []
         self._reference: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
@@ -142,6 +143,7 @@ class Measurement:
             status=Status.OK,
             summaries=self._summaries,
             samples=self._samples,
+            warmup=self._warmup,
             notes=tuple(self._notes),
             reference=self._reference,
             busy_s=self._busy_s,
@@ -259,7 +261,7 @@ class Measurement:
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
         with self._busy():
-            call_s = warm_up(
+            warm = warm_up(
                 phases,
                 lambda: self._framework.synchronize(settings.device),
                 first_s,
@@ -268,10 +270,13 @@ class Measurement:
             )
             last = len(phases) - 1
             # A fixed number of runs is one of calls, each of which is a sample.
+            call_s = warm.fastest_s
             loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
             if work is not None:
                 work.forget()
             done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
+        if settings.warmup is not None:
+            self._warmup[metric] = warm.times
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
         calls = done.phases[-1].calls
         own = middle_mean(calls) if work is not None and calls else 0.0

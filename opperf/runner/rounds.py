@@ -91,6 +91,10 @@ def merge(earlier: Record | None, later: Record) -> Record:
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},
+        warmup={
+            metric: [*earlier.warmup.get(metric, []), *more]
+            for metric, more in later.warmup.items()
+        },
         summaries=summaries,
         notes=tuple(notes),
         wall_s=earlier.wall_s + later.wall_s,

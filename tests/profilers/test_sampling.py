@@ -203,14 +203,17 @@ S = 10**9
 
 def test_it_warms_up_until_calls_get_no_faster(clock):
     times = [2**40 >> i for i in range(12)]
-    call_s = warm_up([clock.taking(*times)], lambda: None, times[0] / 1e9, 1e9, None)
-    assert call_s == pytest.approx(times[-1] / 1e9)
+    warm = warm_up([clock.taking(*times)], lambda: None, times[0] / 1e9, 1e9, None)
+    assert warm.fastest_s == pytest.approx(times[-1] / 1e9)
+    assert warm.times == pytest.approx([*times, *times[-1:] * (len(warm.times) - len(times))])
 
 
 def test_phases_and_the_wait_are_what_a_time_through_them_takes(clock):
     phases = [clock.taking(2 * S), clock.taking(3 * S)]
-    assert warm_up(phases, clock.taking(S), 100.0, float("inf"), 3) == pytest.approx(6.0)
-    assert clock.ns == 18 * S
+    warm = warm_up(phases, clock.taking(S), 100.0, float("inf"), 3)
+    # The last phase begins when the device has done the others.
+    assert warm == (pytest.approx(7.0), pytest.approx([4 * S] * 3))
+    assert clock.ns == 21 * S
 
 
 @pytest.mark.parametrize(
@@ -229,9 +232,9 @@ def test_it_is_warm_when_a_stretch_gains_less_than_two_percent(clock, stretches,
     times = [time * factor * S for time in stretches for factor in (1.2, 1.1, 1, 1.3, 1.1)]
     ran = []
     phase = clock.taking(*times[1:])
-    call_s = warm_up([phase, lambda: ran.append(None)], lambda: None, 1.2, float("inf"), None)
-    assert len(ran) == calls
-    assert call_s == pytest.approx(stretches[-1])
+    warm = warm_up([phase, lambda: ran.append(None)], lambda: None, 1.2, float("inf"), None)
+    assert len(ran) == len(warm.times) == calls
+    assert warm.fastest_s == pytest.approx(stretches[-1])
 
 
 def test_a_gain_of_just_two_percent_is_one(clock):
@@ -248,7 +251,7 @@ def test_it_warms_up_no_longer_than_its_share(clock, most_s, until_s):
 
 @pytest.mark.parametrize("first_s", [3.5, 5.0])
 def test_it_does_not_warm_up_what_took_its_share_at_first(clock, first_s):
-    assert warm_up([clock.taking(S)], lambda: None, first_s, 3.5, None) == first_s
+    assert warm_up([clock.taking(S)], lambda: None, first_s, 3.5, None) == (first_s, [])
     assert clock.ns == 0
 
 

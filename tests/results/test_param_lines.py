@@ -68,6 +68,7 @@ def measured(case, **others):
         id=case.id,
         status=Status.OK,
         samples={"forward": [1e6, 2e6], "backward": [4e6], "total": [5e6]},
+        warmup={"forward": [7e6]},
         summaries={
             "memory_forward": summary(2**20, "B"),
             "memory": summary(3 * 2**20, "B"),
@@ -92,7 +93,7 @@ def test_times_are_in_ms_for_each_pass():
     _, record, _ = lines(measured(ADD))
     assert record["metric"] == {
         "forward": {
-            "warmup.time": [],
+            "warmup.time": [7.0],
             "warmup.gpu.memory": [],
             "measure.time": [1.0, 2.0],
             "measure.gpu.memory": [],
