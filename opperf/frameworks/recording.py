@@ -63,10 +63,6 @@ LARGE_SHARE = 0.01
 on the case itself: from less than half as much, for events in a row, to twice as much, for those
 that fill the caches and slow the operator."""
 
-COMPARED = 25
-"""Calls without recording that measure it: of so many, on a busy machine too, one is not
-interrupted."""
-
 MOST_TIMES = 2.5
 """Largest ratio of the two costs: beyond it, the machine was busy with something else."""
 
@@ -81,10 +77,13 @@ class EventCost:
         self._events: list[int] = []
         self.ns = event_ns
 
-    def needs_calls(self, host: Sequence[Union]) -> bool:
-        """Returns whether the cost is to be measured on these calls."""
-        if len(self._plain) >= COMPARED:
-            return False
+    @property
+    def rounds(self) -> int:
+        """Rounds without recording that it was measured by."""
+        return len(self._plain)
+
+    def is_large(self, host: Sequence[Union]) -> bool:
+        """Returns whether the cost is to be measured on calls such as these."""
         own = [host[place :: self._phases] for place in range(self._phases)]
         return any(
             self._event_ns * statistics.median(call.events for call in calls)
@@ -93,13 +92,16 @@ class EventCost:
         )
 
     def add(self, recorded: Sequence[int], plain: Sequence[int], host: Sequence[Union]) -> None:
-        """Adds the wall-clock times of calls of the phases in turn, with recording and without."""
+        """Measures the cost by the wall-clock times of calls of the phases in turn, with recording
+        and without, and those before."""
         self._recorded += self._rounds(recorded)
         self._plain += self._rounds(plain)
         # The markers are events too.
         self._events += self._rounds([call.events + 1 for call in host])
-        # Of the fastest calls, as interruptions only add time.
-        cost = (min(self._recorded) - min(self._plain)) / statistics.median(self._events)
+        # Of the median calls, as of the times that it is subtracted from: the fastest one of either
+        # kind may have had memory that none of the other has.
+        extra = statistics.median(self._recorded) - statistics.median(self._plain)
+        cost = extra / statistics.median(self._events)
         self.ns = min(max(cost, 0.0), MOST_TIMES * self._event_ns)
 
     def _rounds(self, figures: Sequence[int]) -> list[int]:

@@ -150,21 +150,38 @@ def test_the_phases_of_a_call_take_turns(monkeypatch):
     assert first.recording.share == pytest.approx(0.6 / 190)
 
 
-def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
-    monkeypatch.setattr(recording, "COMPARED", 4)
+def test_a_large_cost_is_measured_on_the_case_itself():
     cost = EventCost(2, 100.0)
     few, many = Union(100_000, 10, 1), Union(100_000, 11, 1)
-    assert not cost.needs_calls([few, few])
+    assert not cost.is_large([few, few])
     # The backward pass alone.
-    assert cost.needs_calls([few, many])
-    # 21 events of the two phases, and two markers.
-    host = [few, many] * 2
-    cost.add([10_000, 10_000, 9_000, 13_300], [8_000, 8_550, 500, 17_200], host)
-    assert cost.ns == pytest.approx((20_000 - 16_550) / 23)
-    assert cost.needs_calls(host)
-    cost.add([50_000] * 4, [1_000] * 4, host)
+    assert cost.is_large([few, many])
+    # 21 events of the two phases, and two markers; the second round was interrupted.
+    host = [few, many] * 3
+    recorded, plain = [10_000, 10_000, 9_000, 93_300, 9_000, 11_100], [8_000, 8_550] * 3
+    cost.add(recorded, plain, host)
+    assert cost.ns == pytest.approx((20_100 - 16_550) / 23)
+    assert cost.rounds == 3
+    cost.add([50_000] * 8, [1_000] * 8, [few, many] * 4)
     assert cost.ns == recording.MOST_TIMES * 100
-    assert not cost.needs_calls(host)
+
+
+@pytest.mark.parametrize(("steps", "each"), [(300, 2), (0, 1)])
+def test_calls_whose_recording_takes_long_alternate_with_others(steps, each):
+    data, big, calls = torch.zeros(steps + 1), torch.ones(1000, 1000), 0
+
+    def work():
+        nonlocal calls
+        calls += 1
+        if steps:
+            data.unbind()
+        else:
+            torch.sort(big)
+
+    (timed,) = trace(work, count=4)
+    assert len(timed.times) == 4
+    # What the first one shows is not a sample, where the others are of another kind.
+    assert calls == 4 * each + (each - 1)
 
 
 def test_an_event_costs_no_less_than_nothing():
@@ -261,9 +278,9 @@ def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
     data = torch.ones(2)
     (timed,) = trace(data.exp, count=35)
     assert len(timed.times) == 35
-    # The first calls show how many events there are: each call's own and its marker, and those of
-    # calls that are not timed.
-    assert sizes == [22, 19, 19, 15]
+    # The first ten calls show how many events there are, each call's own and its marker and those
+    # of calls that are not timed; and that recording is a large part of so short a call.
+    assert sizes == [22, 19, 19, 19, 17]
 
 
 def test_a_trace_without_the_markers_is_an_error():

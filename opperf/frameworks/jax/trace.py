@@ -20,7 +20,6 @@ from jax.profiler import ProfileData, ProfileOptions, TraceAnnotation
 
 from opperf.errors import ProfilerError
 from opperf.frameworks.recording import (
-    COMPARED,
     EventCost,
     Interval,
     Taken,
@@ -47,6 +46,10 @@ FIRST_CALLS = 1
 MOST_EVENTS = 50_000
 """Calls of the first recording, which shows how many events a call has, and maximum number of
 events of a later one: each takes two microseconds to be read."""
+
+COMPARED = 25
+"""Calls without recording that measure an event's cost: of so many, on a busy machine too, most are
+not interrupted."""
 
 WARM_CALLS = 3
 CALLS_PER_WARM_CALL = 5
@@ -175,7 +178,7 @@ class NativeProfiler:
         if len(trace.calls) != len(walls):
             raise ProfilerError(EMPTY)
         thunks = unions_in(trace.calls, trace.thunks)
-        if self._cost.needs_calls(thunks):
+        if self._cost.rounds < COMPARED and self._cost.is_large(thunks):
             plain: list[int] = []
             self._run(min(calls, COMPARED), plain)
             self._cost.add(walls, plain, thunks)

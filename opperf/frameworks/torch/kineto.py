@@ -20,7 +20,6 @@ from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
 
 from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.recording import (
-    COMPARED,
     EventCost,
     Taken,
     Union,
@@ -127,6 +126,8 @@ class NativeProfiler:
         self._phases: list[Callable[[], object]] = []
         self._calls_at_once = FIRST_CALLS
         self._cost = EventCost(0, event_ns())
+        self._in_turns = False
+        """Whether calls that are not recorded follow those that are, and show what that costs."""
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
@@ -140,23 +141,24 @@ class NativeProfiler:
         if self._phases != list(phases):
             self._phases = list(phases)
             self._calls_at_once, self._cost = FIRST_CALLS, EventCost(len(phases), event_ns())
+            self._in_turns = False
         taken = [Taken() for _ in phases]
         done, calls = 0, count * loops
         while done < calls:
-            now = min(self._calls_at_once, calls - done)
-            self._record(now, taken)
-            done += now
+            done += self._record(min(self._calls_at_once, calls - done), taken)
         return [one.phase_times(loops) for one in taken]
 
-    def _record(self, calls: int, taken: Sequence[Taken]) -> None:
-        """Adds some calls of each phase to those taken so far."""
+    def _record(self, calls: int, taken: Sequence[Taken]) -> int:
+        """Adds some calls of each phase to those taken so far, and returns their number. It is none
+        where these show that recording them takes a large part of their time."""
         walls: list[int] = []
+        plain: list[int] = []
         with record(self._activities) as results:
             if not self._on_host:
                 # Work that must be in the trace.
                 torch.zeros(1, device=self._device)
             self._synchronize()
-            self._run(calls, walls)
+            self._run(calls, walls, plain if self._in_turns else None)
         events = results[0].events()
         trace = read_trace(events)
         self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, len(events)))
@@ -164,8 +166,11 @@ class NativeProfiler:
             raise ProfilerError(EMPTY)
         host = unions_in(trace.calls, trace.host)
         if self._on_host:
-            if self._cost.needs_calls(host):
-                self._compare(min(calls, COMPARED), host)
+            if self._in_turns:
+                self._cost.add(walls, plain, host)
+            elif self._cost.is_large(host):
+                self._in_turns = True
+                return 0
             device: Sequence[Union | None] = [None] * len(host)
         elif trace.device and trace.device[0] < trace.calls[0]:
             device = unions_in(trace.calls, trace.device)
@@ -173,32 +178,29 @@ class NativeProfiler:
             raise ProfilerError(NO_DEVICE_EVENTS.format(self._device))
         for number, (wall, inside, work) in enumerate(zip(walls, host, device, strict=True)):
             taken[number % len(taken)].add(wall, inside, self._cost.ns, work)
+        return calls
 
-    def _compare(self, calls: int, host: Sequence[Union]) -> None:
-        """Measures the cost of an event by calls with recording and without, in turns and within a
-        recording: after it, what it left in memory slows calls of many small results to twice the
-        time."""
-        recorded: list[int] = []
-        plain: list[int] = []
-        with record(self._activities):
-            for _ in range(calls):
-                self._run(1, recorded)
-                with not_recorded():
-                    self._run(1, plain)
-        self._cost.add(recorded, plain, host)
-
-    def _run(self, calls: int, walls: list[int]) -> None:
-        """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
+    def _run(self, calls: int, walls: list[int], plain: list[int] | None) -> None:
+        """Runs the phases so many times, and adds their wall-clock times; those without recording
+        to `plain`, in turns: after a recording, what it left in memory slows calls of many small
+        results to twice the time."""
         for _ in range(min(WARM_CALLS, calls // CALLS_PER_WARM_CALL)):
             for phase in self._phases:
                 phase()
-        marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
         for _ in range(calls):
-            for phase in self._phases:
-                begin = clock()
-                with marker:
-                    result = phase()
-                    wait()
-                walls.append(clock() - begin)
-                # Freed after the clock was read, and before the next phase allocates.
-                del result
+            self._run_phases(walls)
+            if plain is not None:
+                with not_recorded():
+                    self._run_phases(plain)
+
+    def _run_phases(self, walls: list[int]) -> None:
+        """Runs each phase inside a marker, and adds their wall-clock times."""
+        marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
+        for phase in self._phases:
+            begin = clock()
+            with marker:
+                result = phase()
+                wait()
+            walls.append(clock() - begin)
+            # Freed after the clock was read, and before the next phase allocates.
+            del result
