@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
+from opperf.compare.ab.begin import ARMS, SETTINGS
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.options import Options, arms_from, selection_from
 from opperf.compare.ab.pairs import Pair, pair_cases
@@ -40,8 +41,6 @@ from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.varying import with_settings
 
-ARMS: tuple[Arm, Arm] = ("A", "B")
-
 OF_TIMES = {
     "threshold": "--threshold",
     "same_within": "--same-within",
@@ -53,6 +52,10 @@ OF_TIMES = {
     "budget": "--budget",
 }
 """Options of `ab` that are for times only: a count has fixed tolerances, and one run."""
+
+COMMON = {name: option for name, option in SETTINGS.items() if name != "profiler"}
+"""Settings that a resumed session has to have, each with its option. Either the option or the arms
+choose the profiler."""
 
 ARM = "arm"
 """Key of the arm among a header's options."""
@@ -217,7 +220,7 @@ def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, 
             raise RunFileError(f"{path}: there are no counts to resume; run without --resume")
         run, _ = read_run(path)
         before, _ = read_selection(run)
-        check_selection(before, selection_from(given), changed)
+        check_selection(before, selection_from(given), changed, COMMON)
         if arm is not None:
             check_same(option, run.header.options.get(ARM), str(arm))
 

@@ -123,6 +123,8 @@ def test_an_interrupted_session_goes_on(start, opperf, tmp_path):
     assert "the run to resume was made with --a env:TURNS=1000, not env:TURNS=7" in err.replace(
         "'", ""
     )
+    _, err = opperf(*resume, "--dtype", "float16", code=2)
+    assert "the run to resume was made with --dtype" in err
     opperf(*resume, code=1)
     assert (tmp_path / "s.A.jsonl").read_bytes() == first
     run, _ = read_run(tmp_path / "s.B.jsonl")
