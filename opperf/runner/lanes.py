@@ -11,6 +11,8 @@ import psutil
 
 from opperf.model import Case, Environment, Record
 from opperf.runner.cpus import Pinning
+from opperf.runner.health.cgroup import free_memory, whole_cpus
+from opperf.runner.health.machine import this_machine
 from opperf.runner.workers import Workers
 
 WORKER_BYTES = 3 * 2**30
@@ -20,12 +22,14 @@ after small cases, MXNet's 0.40."""
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
     """Returns the number of workers that may measure the cases side by side: as many as there are
-    cores and memory for, as Valgrind runs one thread of a process at a time. 1 if a figure depends
-    on what else runs."""
+    cores and memory for, by the limits of a container too; Valgrind runs one thread of a process
+    at a time. 1 if a figure depends on what else runs."""
     if not cases or not all(case.settings.counts_instructions for case in cases):
         return 1
-    room = int(psutil.virtual_memory().available) // WORKER_BYTES
-    return max(1, min(len(pinning.available), room, len(cases)))
+    here = this_machine(())
+    free = min(psutil.virtual_memory().available, free_memory(here))
+    cores = min(len(pinning.available), whole_cpus(here))
+    return max(1, min(cores, int(free // WORKER_BYTES), len(cases)))
 
 
 class Lanes(AbstractContextManager["Lanes"]):

@@ -91,7 +91,8 @@ def merge(earlier: Record | None, later: Record) -> Record:
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},
-        warmup={
+        warmup=earlier.warmup
+        | {
             metric: [*earlier.warmup.get(metric, []), *more]
             for metric, more in later.warmup.items()
         },

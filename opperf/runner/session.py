@@ -86,8 +86,9 @@ def run_side_by_side(
 
     def take() -> None:
         done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for one in done:
-            running.remove(one)
+        running.difference_update(done)
+        # An error of one loses no other's record.
+        for one in sorted(done, key=lambda one: one.exception() is not None):
             record = one.result()
             keep(record)
             progress.end(record)

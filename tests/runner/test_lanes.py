@@ -1,5 +1,6 @@
 """Cases measured side by side."""
 
+import math
 import threading
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from opperf.errors import OutputError
 from opperf.model import Record, Settings, Status
-from opperf.runner import lanes
+from opperf.runner import lanes, session
 from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
 from opperf.runner.progress import Quiet
@@ -34,9 +35,12 @@ def cases(make_case):
 
 @pytest.fixture
 def room(monkeypatch):
-    """A machine with these cores, and memory for this number of workers."""
+    """A machine with these cores, and memory for this number of workers; fewer by the limits of a
+    container."""
 
-    def make(cores, workers):
+    def make(cores, workers, quota=64, limit=math.inf):
+        monkeypatch.setattr(lanes, "whole_cpus", lambda machine: quota)
+        monkeypatch.setattr(lanes, "free_memory", lambda machine: limit * WORKER_BYTES)
         memory = psutil.virtual_memory()._replace(available=workers * WORKER_BYTES + 1)
         monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
         pinning = Pinning(NONE)
@@ -52,6 +56,32 @@ def room(monkeypatch):
 )
 def test_as_many_as_there_are_cores_memory_and_cases(room, cases, cores, workers, number):
     assert lane_count(cases, room(cores, workers)) == number
+
+
+def test_a_container_has_its_limits(room, cases):
+    assert lane_count(cases, room(4, 9, quota=3)) == 3
+    assert lane_count(cases, room(4, 9, limit=2.5)) == 2
+    assert lane_count(cases, room(4, 9, limit=0.0)) == 1
+
+
+def test_an_error_of_one_loses_no_record_of_another(cases, monkeypatch):
+    """Both end before either is looked at."""
+
+    def first_fails(case):
+        if case.id == cases[0].id:
+            raise OutputError("no space left")
+        return Record(case=case, id=case.id, status=Status.OK)
+
+    wait = session.wait
+    monkeypatch.setattr(session, "wait", lambda running, return_when: wait(running))
+
+    class Killed:
+        number, kill = 2, staticmethod(lambda: None)
+
+    kept = []
+    with pytest.raises(OutputError, match="no space left"):
+        run_side_by_side(cases[:2], first_fails, kept.append, Quiet(), Killed())
+    assert [record.id for record in kept] == [cases[1].id]
 
 
 def test_one_where_a_figure_depends_on_what_else_runs(room, cases, make_case):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Timer
 
 import msgspec
 import psutil
@@ -17,6 +18,7 @@ from opperf.runner import pool
 from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.listing import list_operators
 from opperf.runner.pool import LOG_TAIL_BYTES, Worker
+from opperf.runner.workers import Workers
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
@@ -113,6 +115,44 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
 )
 def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, reason):
     assert describe_end(WorkerDied(code, log)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (-signal.SIGILL, "Valgrind does not know an instruction of the operator, 0x62 0xF1; use"),
+        # A library tried the instruction, and went on without it.
+        (-signal.SIGKILL, "the process was ended by SIGKILL"),
+        (1, "the process ended with exit code 1"),
+    ],
+)
+def test_an_unknown_instruction_is_a_reason_where_it_ended_the_process(code, reason):
+    log = "vex amd64->IR: unhandled instruction bytes: 0x62 0xF1\n"
+    assert describe_end(WorkerDied(code, log)).startswith(reason)
+
+
+def test_a_worker_that_is_killed_from_elsewhere_ends_its_case_and_starts_no_more(
+    make_case, variables
+):
+    # One of its own, as no other case can have it.
+    with Worker("fake", environment=variables) as worker:
+        worker.measure(make_case("relu"))
+        pid = pid_of(worker)
+        Timer(0.2, worker.kill).start()
+        record = worker.measure(make_case("hangs", timeout_s=WAIT_S))
+        assert record.status is Status.CRASHED and "SIGKILL" in record.reason
+        assert not is_running(pid)
+        with pytest.raises(WorkerError, match="the worker was killed"):
+            worker.measure(make_case("relu"))
+
+
+def test_workers_that_are_killed_start_none(make_case, variables, monkeypatch):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with Workers() as workers:
+        workers.kill()
+        with pytest.raises(WorkerError, match="the worker was killed"):
+            workers.measure(make_case("relu"))
 
 
 def test_last_words_are_one_short_line():

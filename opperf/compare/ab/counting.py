@@ -6,7 +6,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.begin import ARMS, SETTINGS
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.options import Options, arms_from, selection_from
-from opperf.compare.ab.pairs import Pair, pair_cases
+from opperf.compare.ab.pairs import Pair, case_inputs, name_of, pair_cases
 from opperf.compare.ab.planning import Say, case_table, plan_arm, why_nothing
 from opperf.compare.ab.threads import with_threads
 from opperf.compare.files.command import report
@@ -96,7 +97,8 @@ class Arms(NamedTuple):
 
 def run_files(report_file: Path) -> Arms:
     """Returns the run files of a session's report: `s.A.jsonl` and `s.B.jsonl` of `s.jsonl`."""
-    return Arms(*(report_file.with_suffix(f".{name}{report_file.suffix}") for name in ARMS))
+    suffix = report_file.suffix or ".jsonl"
+    return Arms(*(report_file.with_suffix(f".{name}{suffix}") for name in ARMS))
 
 
 def compare_counts(
@@ -184,7 +186,7 @@ def _begin(
         print(case_table(pairing))
         return False
     excluded = {**pairing.alone, **{k: v for plan in plans["A"] for k, v in plan.excluded.items()}}
-    pairs = list({(pair.a.id, pair.b.id): pair for pair in pairing.pairs}.values())
+    pairs = _distinct(pairing.pairs)
     for name, path in zip(ARMS, files, strict=True):
         plan = Plan(cases=_cases(pairs, name, arms[name]), excluded=excluded)
         python = arms[name].python
@@ -197,6 +199,22 @@ def _begin(
         RunWriter.create(path, header, plan.cases, options.overwrite).__exit__()
         profile_folder(path, is_new=True)
     return True
+
+
+def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
+    """Returns the pairs without repetitions. Raises `UsageError` for a case in two of them, of
+    which a run file has one record."""
+    found = list({(pair.a.id, pair.b.id): pair for pair in pairs}.values())
+    for name in ARMS:
+        counted = Counter(pair.of(name).id for pair in found)
+        for pair in found:
+            case = pair.of(name)
+            if counted[case.id] > 1:
+                raise UsageError(
+                    f"--{name.lower()} has {name_of(case)} ({case_inputs(case)}) in "
+                    f"{counted[case.id]} pairs; compare it in a session for each"
+                )
+    return found
 
 
 def _planner(arm: ArmSpec, options: Options) -> Worker:
@@ -221,6 +239,10 @@ def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, 
         run, _ = read_run(path)
         before, _ = read_selection(run)
         check_selection(before, selection_from(given), changed, COMMON)
+        if "framework" in changed:
+            check_same("--framework", run.cases[0].target.framework, given["framework"])
+        if "threads" in changed:
+            check_same("--threads", before.settings.threads, given["threads"].number)
         if arm is not None:
             check_same(option, run.header.options.get(ARM), str(arm))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
 
-from opperf.compare.files.comparison import Comparison, Row
+from opperf.compare.files.comparison import Comparison
 from opperf.compare.statistics.data import Verdict
 from opperf.metrics import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
 from opperf.runner.valgrind import profile_folder
@@ -21,25 +20,17 @@ def explaining_command(found: Comparison) -> str:
     """The command for the largest increase of a count, or else the largest decrease; empty where no
     count changed, and where the runs' profiles are not beside their files."""
     rows = [row for row in found.rows if row.metric in PASS_OF and row.verdict in CHANGED]
-    rows.sort(key=lambda row: (not row.is_worse, -_change(row)))
-    chosen = next((row for row in rows if row.id and _is_profiled(found, row)), None)
-    if chosen is None:
-        return ""
-    passed = PASS_OF[chosen.metric]
-    words = ["opperf", "explain", found.base.path, found.new.path, chosen.id]
-    return shlex.join([*words, *(("--pass", passed) if passed != "forward" else ())])
-
-
-def _change(row: Row) -> float:
-    return abs(row.new - row.base)
-
-
-def _is_profiled(found: Comparison, row: Row) -> bool:
-    """Whether both runs kept profiles. The case may have another id in the new one."""
-    base, new = (profile_folder(Path(side.path)) for side in (found.base, found.new))
-    name = f"{row.id}.{PASS_OF[row.metric]}.callgrind"
-    return (base / name).is_file() and _has_any(new.glob(f"*.{PASS_OF[row.metric]}.callgrind"))
-
-
-def _has_any(paths: Iterable[Path]) -> bool:
-    return next(iter(paths), None) is not None
+    rows.sort(key=lambda row: (not row.is_worse, -abs(row.new - row.base)))
+    for row in rows:
+        passed = PASS_OF[row.metric]
+        dumps = [
+            profile_folder(Path(side.path)) / f"{id}.{passed}.callgrind"
+            for side, id in ((found.base, row.id), (found.new, row.other_id))
+        ]
+        if row.other_id and all(dump.is_file() for dump in dumps):
+            # No id names both.
+            return shlex.join(["opperf", "explain", *map(str, dumps)])
+        if not row.other_id and dumps[0].is_file() and dumps[1].parent.is_dir():
+            words = ["opperf", "explain", found.base.path, found.new.path, row.id]
+            return shlex.join([*words, *(("--pass", passed) if passed != "forward" else ())])
+    return ""

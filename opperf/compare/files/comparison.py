@@ -69,6 +69,8 @@ class Row(Struct, frozen=True):
     """Those that distinguish it from rows with the same operator and inputs, as text."""
     point: str = ""
     """Values of swept variables, as text."""
+    other_id: str = ""
+    """Id of the case in the new file, where it is another call."""
 
     @property
     def described(self) -> Metric:

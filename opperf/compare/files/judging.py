@@ -208,6 +208,7 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         caveat="; ".join(filter(None, caveats)),
         settings=base.differing or new.differing,
         point=base.point or new.point,
+        other_id=new.id if base.call != new.call else "",
     )
 
 

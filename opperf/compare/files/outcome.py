@@ -24,7 +24,9 @@ decided."""
 
 TIMES = "times from two files are at most suspect; use --fail-on suspect, or opperf ab"
 
-UNSOUND = "every figure has a note on why it may vary"
+AVERAGES = "averages have no spread; compare run files (-f jsonl)"
+
+UNSOUND = "every figure has a note on why it may vary, or cannot be judged; measure both again"
 
 SUGGESTED = {
     "regressed": TIMES,
@@ -76,6 +78,8 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
 def _advice(comparison: Comparison, word: str) -> str:
     """Why it is not decided whether there is a finding, and what to do."""
     steady = comparison.rows and all(row.described.is_steady for row in comparison.rows)
+    if steady and (comparison.base.averages or comparison.new.averages):
+        return AVERAGES
     return UNSOUND if steady and word != "suspect" else SUGGESTED[word]
 
 

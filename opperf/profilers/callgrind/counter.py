@@ -41,8 +41,8 @@ SAMPLES, SINGLE_SAMPLES = 3, 9
 
 
 class Effort(NamedTuple):
-    """How many calls of a phase are counted. Their number depends on the phase's instructions and
-    not on the time they take, which load changes."""
+    """How many calls of a phase are counted. Their number depends on the phase's instructions, and
+    not on the time they take, which load changes, unless that is very long."""
 
     most: float
     """Instructions of the largest phase that this is for."""
@@ -66,14 +66,14 @@ EFFORTS = (
 """By size, so that up to 250 million instructions of a call at most 750 million are counted."""
 
 LONGEST_S = 30.0
-"""Limit on the seconds of a phase's samples, which products of matrices come to, as Valgrind
+"""Limit on the CPU time of a phase's samples, which products of matrices come to, as Valgrind
 computes each of their instructions by a function: a phase that takes longer has one sample of one
 call."""
 
 
 def choose_effort(instructions: float, call_s: float) -> Effort:
     """Returns how many calls to count of a phase with so many instructions, of which one took
-    `call_s` seconds."""
+    `call_s` seconds of CPU time."""
     effort = next(one for one in EFFORTS if instructions <= one.most)
     calls = effort.loops * (effort.samples + effort.unused)
     return effort if calls * call_s <= LONGEST_S else EFFORTS[-1]
@@ -113,8 +113,8 @@ class Counter:
         on_calling_thread: bool = True,
     ) -> list[Counts]:
         """Counts the last phase of each of some passes. `warmup` is the number of calls before,
-        `samples` the number of counted ones; None for as many as settle it and as the budget
-        allows. `on_calling_thread` is whether no work is done on other threads."""
+        `samples` the number of counted ones; None for as many as settle it and as its size asks
+        for. `on_calling_thread` is whether no work is done on other threads."""
         # Of the case before, if that was in this process.
         gc.collect()
         for phases in passes:
@@ -177,9 +177,9 @@ class Counter:
         """Makes two instrumented calls, the first of which Valgrind translates, and returns how
         many more are to be counted."""
         _run([*single.before, single.last], single.synchronize)
-        begun = time.perf_counter()
+        begun = time.process_time()
         dump = self._sample(single)
-        call_s = time.perf_counter() - begun
+        call_s = time.process_time() - begun
         instructions = totals(dump)[INSTRUCTIONS]
         dump.unlink()
         return choose_effort(instructions, call_s)

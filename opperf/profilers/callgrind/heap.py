@@ -25,6 +25,9 @@ OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-fno-builtin")
 """The compiler must not make `calloc`, of which these functions are a part, of `malloc` and
 `memset`."""
 
+SEPARATORS = " :"
+"""What separates the paths of LD_PRELOAD, which knows no quotes."""
+
 TIMEOUT_S = 60.0
 """Limit on a compiler that takes 0.2 s."""
 
@@ -40,13 +43,18 @@ class HeapError(Exception):
 def library() -> Path:
     """Returns the shared library, from the user's cache or compiled now. Raises `HeapError` where
     there is no C compiler that can make it, or no place for it."""
-    command = [*shlex.split(os.environ.get(COMPILER, "cc")), *OPTIONS]
+    try:
+        command = [*shlex.split(os.environ.get(COMPILER) or "cc"), *OPTIONS]
+    except ValueError as error:
+        raise HeapError(f"{COMPILER}: {error}") from error
     if shutil.which(command[0]) is None:
         raise HeapError(f"no C compiler {command[0]}")
     source = SOURCE.read_bytes()
     text = f"{platform.machine()} {shlex.join(command)}".encode()
     key = hashlib.sha256(source + text).hexdigest()[:16]
     made = cache_folder() / "heap" / f"{key}.so"
+    if set(str(made)) & set(SEPARATORS):
+        raise HeapError(f"the cache folder {cache_folder()} has a space or a colon in its path")
     try:
         if not made.is_file():
             made.parent.mkdir(parents=True, exist_ok=True)

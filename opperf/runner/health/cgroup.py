@@ -1,8 +1,10 @@
-"""The limit on CPU time of this process's control group."""
+"""The limits on CPU time and memory of this process's control group."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -21,15 +23,15 @@ class Quota(NamedTuple):
     """Content of the file without a limit."""
 
 
-def _folders(machine: Machine) -> Iterator[Path]:
+def _folders(machine: Machine, controller: str = "cpu") -> Iterator[Path]:
     """Returns the folders of this process's group, and of those above it, in the hierarchies that
-    may limit CPU time. A container sees only its own group, as the root."""
+    may limit what the controller is of. A container sees only its own group, as the root."""
     for line in read_text(machine.proc / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             mounts = ["", "unified"]
-        elif "cpu" in controllers.split(","):
-            mounts = ["cpu", controllers]
+        elif controller in controllers.split(","):
+            mounts = [controller, controllers]
         else:
             continue
         group = PurePosixPath(path)
@@ -66,6 +68,27 @@ def quota(machine: Machine) -> Quota | None:
         raise Unreadable("no control group of this process is visible")
     limits = [limit for folder in folders if (limit := _limit(folder)) is not None]
     return min(limits, default=None, key=lambda limit: limit.cpus)
+
+
+def free_memory(machine: Machine) -> float:
+    """Returns the bytes that this process's group may still allocate; infinite without a limit."""
+    try:
+        folders = list(_folders(machine, "memory"))
+    except Unreadable:
+        return math.inf
+    return max(0.0, min((_left(folder) for folder in folders), default=math.inf))
+
+
+def _left(folder: Path) -> float:
+    """Returns the bytes below the limit of one group, of either version of cgroups."""
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        with suppress(Unreadable, ValueError):
+            limit = read_text(folder / most)
+            return math.inf if limit == "max" else int(limit) - read_number(folder / used)
+    return math.inf
 
 
 def whole_cpus(machine: Machine) -> int:

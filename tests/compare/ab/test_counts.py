@@ -14,9 +14,9 @@ ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 def refused(tmp_path):
     """Why a command is refused, which has written nothing then."""
 
-    def why(*options, error=UsageError):
+    def why(*options, error=UsageError, operator=("add",)):
         report = tmp_path / "s.jsonl"
-        words = ["add", "--framework", "numpy", *options, "--report", str(report)]
+        words = [*operator, "--framework", "numpy", *options, "--report", str(report)]
         done = CliRunner().invoke(ab, words)
         assert isinstance(done.exception, error) and list(tmp_path.iterdir()) == []
         return str(done.exception)
@@ -64,4 +64,12 @@ def test_there_is_something_to_resume(refused, monkeypatch):
 
 
 def test_each_arm_has_a_run_file(tmp_path):
-    assert run_files(tmp_path / "s.jsonl") == (tmp_path / "s.A.jsonl", tmp_path / "s.B.jsonl")
+    both = (tmp_path / "s.A.jsonl", tmp_path / "s.B.jsonl")
+    assert run_files(tmp_path / "s.jsonl") == run_files(tmp_path / "s") == both
+
+
+def test_a_case_is_in_one_pair(refused, monkeypatch):
+    monkeypatch.setattr("opperf.compare.ab.counting.installed", lambda: None)
+    arms = ("--a", "ops:sin,sin", "--b", "ops:cos,tan")
+    why = refused("--profiler", "instructions", *arms, operator=())
+    assert why.startswith("--a has sin (x: (") and "compare it in a session for each" in why

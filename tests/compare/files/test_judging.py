@@ -60,6 +60,21 @@ def test_the_functions_of_the_largest_increase_are_asked_for(run, record, asked,
     assert asked(base, base).explain == ""
 
 
+def test_the_functions_of_different_calls_are_those_of_their_profiles(run, record, asked, tmp_path):
+    base, new = counting(run, record, relu=1e6), counting(run, record, exp=2e6)
+    dumps = [
+        tmp_path / f"{side}.callgrind" / f"{one.records[0].id}.forward.callgrind"
+        for side, one in (("base", base), ("new", new))
+    ]
+    for dump in dumps:
+        # Both profiles are needed.
+        assert asked(base, new, in_order=True).explain == ""
+        dump.parent.mkdir()
+        dump.touch()
+    found = asked(base, new, in_order=True)
+    assert found.explain == f"opperf explain {dumps[0]} {dumps[1]}"
+
+
 def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):
     noted = record(memory=2e6, notes=[("memory", "not_pristine", "measured where others had run")])
     (row,) = asked(run(record(memory=1e6)), run(noted), metrics=("memory",)).rows

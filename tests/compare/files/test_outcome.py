@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 
 from opperf.compare.files.comparison import Change, ChangeKind, Comparison, Row, Side
@@ -92,6 +93,13 @@ def test_the_exit_code_and_why(rows, gone, fail_on, code, words):
     told, why = outcome(found(*rows, fail_on=fail_on, gone=gone))
     assert told == code
     assert why == words if code < 3 else words in why
+
+
+def test_averages_are_compared_by_their_samples():
+    averages = Side("a.json", averages=True)
+    of_averages = msgspec.structs.replace(found(UNSURE, fail_on=("regressed",)), base=averages)
+    code, why = outcome(of_averages)
+    assert code == 3 and why.endswith("averages have no spread; compare run files (-f jsonl)")
 
 
 def test_everything_that_cannot_be_told_has_its_reason():

@@ -98,6 +98,8 @@ def test_operators_are_compared_with_each_other(opperf):
     out, _ = opperf("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json")
     (row,) = json.loads(out)["cases"]
     assert (row["operator"], row["verdict"]) == ("other | longer", "regressed")
+    explain = json.loads(out)["explain"]
+    assert opperf(*explain.split()[1:])[0].startswith("base s.A.callgrind/")
     swapped = ("--a", "ops:./kernels.py:longer", "--b", "ops:./kernels.py:other")
     opperf("ab", *swapped, *COUNTS, "t.jsonl", *fail, code=1)
 

@@ -148,7 +148,8 @@ def test_a_process_has_it_in_place_of_the_systems():
     """Its forks too, while another thread allocates."""
     environment = {**os.environ, "LD_PRELOAD": str(heap.library())}
     done = subprocess.run(
-        [sys.executable, "-c", IN_A_PROCESS],
+        # Python 3.12 warns of a fork beside a thread, which is what this is about.
+        [sys.executable, "-W", "ignore", "-c", IN_A_PROCESS],
         env=environment,
         capture_output=True,
         text=True,
@@ -177,6 +178,20 @@ def compiler(tmp_path, monkeypatch):
 def test_a_compiler_that_fails(compiler):
     compiler(1)
     with pytest.raises(heap.HeapError, match="some-cc ended with 1: wrong here"):
+        heap.library()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("CC", 'cc "', "CC: No closing quotation"),
+        ("OPPERF_CACHE", "/tmp/a folder", "the cache folder /tmp/a folder has a space or a colon"),
+    ],
+)
+def test_a_command_or_a_folder_that_cannot_be_used(compiler, monkeypatch, name, value, why):
+    compiler(0)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(heap.HeapError, match=why):
         heap.library()
 
 

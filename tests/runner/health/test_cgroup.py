@@ -1,8 +1,10 @@
-"""Limits on CPU time, in both versions of control groups."""
+"""Limits on CPU time and memory, in both versions of control groups."""
+
+import math
 
 import pytest
 
-from opperf.runner.health.cgroup import Quota, cpu_quota, quota, whole_cpus
+from opperf.runner.health.cgroup import Quota, cpu_quota, free_memory, quota, whole_cpus
 from opperf.runner.health.machine import Unreadable
 
 GROUP = "sys/fs/cgroup"
@@ -93,3 +95,30 @@ def test_how_often_it_was_used_up_is_shown_if_the_kernel_counts_it(faked):
     assert state("nr_periods 9\nnr_throttled 3") == (
         "2.5 CPUs for 4 usable, used up in 3 of 9 periods"
     )
+
+
+def memory(limit, used, folder="a/b"):
+    return {f"{GROUP}/{folder}/memory.max": limit, f"{GROUP}/{folder}/memory.current": used}
+
+
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        (V2, math.inf),
+        (V2 | memory("max", "5"), math.inf),
+        (V2 | memory("9000", "5000"), 4000),
+        (V2 | memory("9000", "5000") | memory("6000", "5500", "a"), 500),
+        # More than the limit, as just after it was lowered.
+        (V2 | memory("9000", "9500"), 0),
+        (
+            {
+                "proc/self/cgroup": "5:memory:/c\n2:cpu:/c",
+                f"{GROUP}/memory/c/memory.limit_in_bytes": "9000",
+                f"{GROUP}/memory/c/memory.usage_in_bytes": "2000",
+            },
+            7000,
+        ),
+    ],
+)
+def test_the_memory_below_the_least_limit(faked, files, free):
+    assert free_memory(faked(files)) == free
