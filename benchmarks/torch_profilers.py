@@ -23,6 +23,7 @@ from torch.nn import functional
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns
 from opperf.profilers.python import PythonTimer
+from opperf.runner.allocator import configure_heap
 
 TURNS = 7
 WARM_CALLS = 10
@@ -138,6 +139,8 @@ def compare(phases: Sequence[Callable[[], object]]) -> Row:
 
 def main(threads: int) -> int:
     """Prints the figures, and returns the exit code."""
+    # As in a worker: a result then has the memory of the one before.
+    configure_heap()
     torch.set_num_threads(threads)
     torch.set_grad_enabled(True)
     table, slower = [], []

@@ -53,6 +53,7 @@ def comparison() -> Comparison:
     return Comparison(FRAMEWORK, array, planned(FRAMEWORK), CONSTANT)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("group", GROUPS)
 def test_functions_give_what_their_operations_give(comparison: Comparison, group: str) -> None:
     wrong = comparison.disagreements(GROUPS[group])
