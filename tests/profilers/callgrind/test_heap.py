@@ -185,7 +185,7 @@ def test_a_compiler_that_fails(compiler):
     ("name", "value", "why"),
     [
         ("CC", 'cc "', "CC: No closing quotation"),
-        ("OPPERF_CACHE", "/tmp/a folder", "the cache folder /tmp/a folder has a space or a colon"),
+        ("OPPERF_CACHE", "/of a user", "the cache folder /of a user has a space or a colon"),
     ],
 )
 def test_a_command_or_a_folder_that_cannot_be_used(compiler, monkeypatch, name, value, why):
