@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from threading import Timer
+from threading import Thread
 
 import msgspec
 import psutil
@@ -132,13 +132,20 @@ def test_an_unknown_instruction_is_a_reason_where_it_ended_the_process(code, rea
 
 
 def test_a_worker_that_is_killed_from_elsewhere_ends_its_case_and_starts_no_more(
-    make_case, variables
+    make_case, variables, monkeypatch
 ):
     # One of its own, as no other case can have it.
     with Worker("fake", environment=variables) as worker:
         worker.measure(make_case("relu"))
         pid = pid_of(worker)
-        Timer(0.2, worker.kill).start()
+        wait = worker._line
+
+        def killed(timeout_s):
+            Thread(target=worker.kill).start()
+            return wait(timeout_s)
+
+        # Whatever the load, the case has been asked for.
+        monkeypatch.setattr(worker, "_line", killed)
         record = worker.measure(make_case("hangs", timeout_s=WAIT_S))
         assert record.status is Status.CRASHED and "SIGKILL" in record.reason
         assert not is_running(pid)
