@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from functools import partial
 from pathlib import Path
 
 from opperf.errors import NoGradientError, UnsupportedError
+from opperf.frameworks import Framework
 from opperf.frameworks.defaults import CPU
 from opperf.metrics import BACKWARD, FORWARD, INSTRUCTIONS_EMPTY, metrics_by_name
 from opperf.model import MetricKind, Note, NoteCode, Pass, Record, Status, Summary
@@ -33,9 +33,22 @@ STEADY = 0.001
 fifth of the tolerance of a comparison."""
 
 
-@functools.cache
-def _counter() -> Counter:
-    return Counter()
+_COUNTERS: dict[str, Counter] = {}
+"""The counter of this process, by the name of its framework."""
+
+
+def counter(framework: Framework) -> Counter:
+    """Returns the counter of this process, which its forks have too. Raises `UnsupportedError` as
+    `Counter` does."""
+    if framework.name not in _COUNTERS:
+        _COUNTERS[framework.name] = Counter(partial(framework.synchronize, CPU))
+    return _COUNTERS[framework.name]
+
+
+def prepare(framework: Framework) -> None:
+    """Gets this process ready for a case, whatever it has counted before; its forks are ready then
+    too. Raises `UnsupportedError` as `Counter` does."""
+    counter(framework).pause()
 
 
 class Counting:
@@ -55,7 +68,6 @@ class Counting:
         device = self._case.settings.device
         if not device.startswith(CPU.partition("(")[0]):
             raise UnsupportedError(f"instructions are counted on the CPU, not on {device}")
-        counter = _counter()
         begun = time.perf_counter()
         self._restore = self._framework.restore(
             self._case, self._prepared.arguments, self._prepared.call
@@ -65,7 +77,7 @@ class Counting:
         passes: dict[Pass, list[Phase]] = {"forward": [self._prepared.call]}
         if BACKWARD.name in self._case.passes:
             passes |= self._backward()
-        self._count(counter, passes)
+        self._count(passes)
         return Record(
             case=self._case,
             id=self._case.id,
@@ -87,17 +99,17 @@ class Counting:
             return {}
         return {"backward": [gradient.record, gradient.backward]}
 
-    def _count(self, counter: Counter, passes: dict[Pass, list[Phase]]) -> None:
+    def _count(self, passes: dict[Pass, list[Phase]]) -> None:
         """Counts the last phase of each pass, and keeps its metrics and dump."""
         settings, restore = self._case.settings, self._restore
+        counting = counter(self._framework)
         if restore is not None:
             passes = {
                 name: [one for phase in phases for one in (restore, phase)]
                 for name, phases in passes.items()
             }
-        found = counter.count(
+        found = counting.count(
             list(passes.values()),
-            partial(self._framework.synchronize, settings.device),
             settings.warmup,
             settings.runs,
             on_calling_thread=settings.process()["threads"] == 1
@@ -105,7 +117,7 @@ class Counting:
         )
         for name, counts in zip(passes, found, strict=True):
             place = self._profiles and self._profiles / f"{self._case.id}.{name}.callgrind"
-            counter.keep(counts, place)
+            counting.keep(counts, place)
             self._keep(name, counts)
 
     def _keep(self, name: Pass, counts: Counts) -> None:

@@ -15,7 +15,7 @@ from opperf.model import (
     Record,
     Status,
 )
-from opperf.runner.counting import Counting
+from opperf.runner import counting
 from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
 from opperf.runner.measurement import Measurement
@@ -53,15 +53,17 @@ def measure(
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        needed = guard(case, framework)
         counted = case.settings.counts_instructions
+        if counted:
+            counting.prepare(framework)
+        needed = guard(case, framework)
         if case.settings.memory and not counted and needed <= EARLY_BYTES:
             memory.begin(case, framework)
         with framework.scope(case):
             prepared = PreparedCase(case, framework, bound)
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
                 record = (
-                    Counting(prepared, profiles).record()
+                    counting.Counting(prepared, profiles).record()
                     if counted
                     else Measurement(prepared, memory, reference_work).record()
                 )

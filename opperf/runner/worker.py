@@ -29,11 +29,13 @@ from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
+from opperf.metrics import metrics_by_name
 from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.profilers.callgrind.dumps import Dumps
 from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.profilers.summary import summarise
+from opperf.runner import counting
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
 from opperf.runner.health.machine import parse_cpus
@@ -290,7 +292,12 @@ def prepare_forks(framework: Framework) -> None:
     find_profilers(framework)
     framework.prepare_forks()
     framework.operators()
+    metrics_by_name()
     summarise([1.0], "ns")
+    if Settings(**PROCESS_SETTINGS).counts_instructions and not framework.has_own_threads:
+        # Where they cannot be counted, each case says so.
+        with contextlib.suppress(errors.UnsupportedError):
+            counting.prepare(framework)
     # Imported objects stay, so that forks look for garbage only among those they made.
     gc.freeze()
 

@@ -6,9 +6,9 @@ counted one only, if all of that runs on the calling thread: collection is switc
 Otherwise each call has a dump of its own, which holds for the work of all threads once the device
 is synchronised.
 
-Between cases callgrind does not instrument, as instrumented code is several times slower. Its model
-of the caches begins empty when it instruments, and keeps its state from one dump to the next: the
-calls that come before the first counted one fill it.
+Until a case is counted callgrind does not instrument, as instrumented code is several times slower.
+Its model of the caches begins empty when it instruments, and keeps its state from one dump to the
+next: the calls that come before the first counted one fill it.
 
 What the requests and the loop take between them, an empty phase takes too, whose count is
 subtracted.
@@ -53,13 +53,13 @@ class Effort(NamedTuple):
     """Samples of several calls, or as many as `singles` of one."""
     singles: int
     unused: int
-    """Samples before those that are used: the first two of 20 operators had up to 5 % more than the
-    later ones, which agreed to 0.1 %."""
+    """Samples before those that are used. In the first of a short call Python adapts its code a
+    last time, after 53 calls, which is up to 0.6 %."""
 
 
 EFFORTS = (
-    Effort(2e6, 10, SAMPLES, SINGLE_SAMPLES, 2),
-    Effort(25e6, 2, SAMPLES, SAMPLES, 2),
+    Effort(2e6, 10, SAMPLES, SINGLE_SAMPLES, 1),
+    Effort(25e6, 2, SAMPLES, SAMPLES, 0),
     Effort(250e6, 1, SAMPLES, SAMPLES, 0),
     Effort(math.inf, 1, 1, 1, 0),
 )
@@ -94,20 +94,35 @@ class Counts(NamedTuple):
 
 
 class Counter:
-    """Counts the instructions of phases. Raises `UnsupportedError` as `Requests` does."""
+    """Counts the instructions of phases; `synchronize` waits until the device has done their work.
+    Raises `UnsupportedError` as `Requests` does.
 
-    def __init__(self) -> None:
+    What it counts of empty phases, forks of the process have too.
+    """
+
+    def __init__(self, synchronize: Phase) -> None:
         self._requests, self._dumps = Requests(), Dumps()
-        self._empty: dict[tuple[int, bool], dict[str, float]] = {}
-        """Counts of an empty phase, by the calls of its sample and whether another is before."""
+        self._synchronize = synchronize
         # What is imported stays, and no search for garbage falls into a call.
         gc.freeze()
         gc.disable()
+        self._requests.start()
+        self._empty = {
+            (loops, has_before): self._empty_counts(loops, has_before)
+            for loops in {effort.loops for effort in EFFORTS}
+            for has_before in (False, True)
+        }
+        """Counts of an empty phase, by the calls of its sample and whether another is before."""
+        self.pause()
+
+    def pause(self) -> None:
+        """Ends to instrument, which the last count has begun: what the process does next takes its
+        usual time."""
+        self._requests.stop()
 
     def count(
         self,
         passes: Sequence[Sequence[Phase]],
-        synchronize: Phase,
         warmup: int | None = None,
         samples: int | None = None,
         on_calling_thread: bool = True,
@@ -118,26 +133,20 @@ class Counter:
         # Of the case before, if that was in this process.
         gc.collect()
         for phases in passes:
-            self._settle(phases, synchronize, SETTLING_CALLS if warmup is None else warmup)
+            self._settle(phases, SETTLING_CALLS if warmup is None else warmup)
         self._requests.start()
-        try:
-            return [
-                self._count(phases, synchronize, samples, len(phases) == 1 or on_calling_thread)
-                for phases in passes
-            ]
-        finally:
-            self._requests.stop()
+        return [
+            self._count(phases, samples, len(phases) == 1 or on_calling_thread) for phases in passes
+        ]
 
-    def _count(
-        self, phases: Sequence[Phase], synchronize: Phase, samples: int | None, together: bool
-    ) -> Counts:
+    def _count(self, phases: Sequence[Phase], samples: int | None, together: bool) -> Counts:
         """Counts the last of some phases, several calls together if they can be."""
         *before, last = phases
-        effort = self._effort(Loop(before, last, synchronize, 1))
+        effort = self._effort(Loop(before, last, self._synchronize, 1))
         loops = effort.loops if together and samples is None else 1
         wanted = samples or (effort.samples if loops > 1 else effort.singles)
-        loop = Loop(before, last, synchronize, loops)
-        empty = self._empty_counts(loops, bool(before), synchronize)
+        loop = Loop(before, last, self._synchronize, loops)
+        empty = self._empty[loops, bool(before)]
         overhead = f" overhead={empty[INSTRUCTIONS] * loops:.0f}"
         self._requests.describe(f"opperf calls={loops}{overhead}")
         for _ in range(effort.unused if loops > 1 else 0):
@@ -145,7 +154,9 @@ class Counter:
         found = [self._sample(loop) for _ in range(wanted)]
         counted = [totals(dump) for dump in found]
         order = sorted(range(wanted), key=lambda number: counted[number][INSTRUCTIONS])
-        middle = found.pop(order[wanted // 2])
+        # The first has more in the sums of its functions: see `totals`.
+        later = [number for number in order if number] or order
+        middle = found.pop(later[len(later) // 2])
         for dump in found:
             dump.unlink()
         return Counts(
@@ -165,18 +176,20 @@ class Counter:
         else:
             self._dumps.keep(counts.dump, place)
 
-    def _settle(self, phases: Sequence[Phase], synchronize: Phase, calls: int) -> None:
+    def _settle(self, phases: Sequence[Phase], calls: int) -> None:
         """Calls the phases until they always take the same path."""
         begun = time.perf_counter()
         for _ in range(calls):
-            _run(phases, synchronize)
+            for phase in phases:
+                phase()
+            self._synchronize()
             if time.perf_counter() - begun > SETTLING_S:
                 break
 
     def _effort(self, single: Loop) -> Effort:
         """Makes two instrumented calls, the first of which Valgrind translates, and returns how
         many more are to be counted."""
-        _run([*single.before, single.last], single.synchronize)
+        single.run_last(_nothing, _nothing)
         begun = time.process_time()
         dump = self._sample(single)
         call_s = time.process_time() - begun
@@ -195,21 +208,16 @@ class Counter:
             loop.run_parts(requests.zero, requests.toggle, requests.dump)
         return self._dumps.next()
 
-    def _empty_counts(self, calls: int, has_before: bool, synchronize: Phase) -> dict[str, float]:
+    def _empty_counts(self, calls: int, has_before: bool) -> dict[str, float]:
         """Returns the counts of each call of an empty phase."""
-        key = calls, has_before
-        if key not in self._empty:
-            loop = Loop([_nothing] if has_before else [], _nothing, synchronize, calls)
-            loop.adapt()
-            found = []
-            for _ in range(SAMPLES):
-                dump = self._sample(loop)
-                found.append(totals(dump))
-                dump.unlink()
-            self._empty[key] = {
-                event: median(one[event] for one in found) / calls for event in found[0]
-            }
-        return self._empty[key]
+        loop = Loop([_nothing] if has_before else [], _nothing, self._synchronize, calls)
+        loop.adapt()
+        found = []
+        for _ in range(SAMPLES):
+            dump = self._sample(loop)
+            found.append(totals(dump))
+            dump.unlink()
+        return {event: median(one[event] for one in found) / calls for event in found[0]}
 
 
 class Loop(NamedTuple):
@@ -269,9 +277,3 @@ class Loop(NamedTuple):
 
 def _nothing() -> None:
     """An empty phase."""
-
-
-def _run(phases: Sequence[Phase], synchronize: Phase) -> None:
-    for phase in phases:
-        phase()
-    synchronize()

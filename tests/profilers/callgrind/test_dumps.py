@@ -17,19 +17,19 @@ def written(path, text):
     return path
 
 
-def test_the_totals_are_those_of_the_last_line(tmp_path):
-    body = "version: 1\nevents: Ir Dr Dw\nfn=(1) f\n1 5 2 1\n" + "2 1\n" * 3000
-    assert totals(written(tmp_path / "a", f"{body}totals: 3005 2 1\n")) == {
+def test_the_totals_are_those_of_the_summary(tmp_path):
+    head, body = "version: 1\nevents: Ir Dr Dw\n", "\n\nfn=(1) f\n1 5 2 1\n\ntotals: 5 2 1\n"
+    assert totals(written(tmp_path / "a", f"{head}summary: 3005 2 1{body}")) == {
         "Ir": 3005,
         "Dr": 2,
         "Dw": 1,
     }
     # Zeros at the end are left out.
-    assert totals(written(tmp_path / "b", f"{body}totals: 7\n")) == {"Ir": 7, "Dr": 0, "Dw": 0}
+    assert totals(written(tmp_path / "b", f"{head}summary: 7{body}")) == {"Ir": 7, "Dr": 0, "Dw": 0}
 
 
 def test_a_dump_that_was_cut_short_is_an_error(tmp_path):
-    with pytest.raises(ProfilerError, match="cut has no totals"):
+    with pytest.raises(ProfilerError, match="cut has no summary"):
         totals(written(tmp_path / "cut", "events: Ir\nfn=(1) f\n1 5\n"))
 
 
