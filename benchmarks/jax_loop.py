@@ -27,10 +27,11 @@ from opperf.runner.prepared import PreparedCase
 
 SIDE = 512
 """Extent of the square arrays: 1 MiB, for calls of 50 us and more."""
-TURNS = 21
-"""Turns of each loop: the interval of the median is then some 11 of 21 ratios wide."""
-TURN_S = 0.04
-"""Least seconds of a turn, so that it has a hundred calls of most functions."""
+TURNS = 101
+"""Turns of each loop: the interval of the median is then some 21 of 101 ratios wide."""
+TURN_S = 0.01
+"""Least seconds of a turn, so that it has some dozen calls of most functions: neighbours take a
+share of the machine for some tenths of a second, mostly of both turns of a pair."""
 TARGET = 0.02
 DEVICE = "cpu(0)"
 
@@ -60,10 +61,8 @@ class Row(NamedTuple):
     high: float
 
 
-def by_hand(function: Callable[..., Any], arrays: list[Any], plain: dict[str, Any]) -> list[int]:
+def by_hand(compiled: Callable[..., Any], arrays: list[Any]) -> list[int]:
     """Returns the nanoseconds of calls, as a program measures them."""
-    compiled = jax.jit(lambda *taken: function(*taken, **plain))
-    jax.block_until_ready(compiled(*arrays))
     times = []
     clock = time.perf_counter_ns
     end = clock() + TURN_S * 1e9
@@ -86,15 +85,17 @@ def compare(name: str, arguments: dict[str, Argument]) -> Row:
         arrays = [one for one in values.values() if isinstance(one, jax.Array)]
         plain = {key: one for key, one in values.items() if not isinstance(one, jax.Array)}
         prepared.call()
+        compiled = jax.jit(lambda *taken: function(*taken, **plain))
+        compiled(*arrays).block_until_ready()
         own = profiler("python", framework, DEVICE)
-        count = max(10, len(by_hand(function, arrays, plain)))
+        count = max(10, len(by_hand(compiled, arrays)))
 
         def by_opperf() -> float:
             (timed,) = own.trace([prepared.call], count)
             return statistics.median(timed.times) / 1e3
 
         def by_loop() -> float:
-            return statistics.median(by_hand(function, arrays, plain)) / 1e3
+            return statistics.median(by_hand(compiled, arrays)) / 1e3
 
         pairs = []
         for _ in range(TURNS):

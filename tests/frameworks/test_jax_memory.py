@@ -177,7 +177,7 @@ def test_a_result_in_the_place_of_an_argument_takes_no_memory():
 def test_an_error_ends_the_reading():
     with pytest.raises(ZeroDivisionError), measure(CPU):
         raise ZeroDivisionError
-    assert not memory.is_measuring()
+    assert not memory.open_readings
 
 
 def test_one_piece_of_memory_counts_once():

@@ -70,23 +70,20 @@ def live_bytes(device: Any) -> int:
     return sum(sizes.values())
 
 
-_open: list[Reading] = []
-
-
-def is_measuring() -> bool:
-    """Whether a context of `measure` is open."""
-    return bool(_open)
+open_readings: list[Reading] = []
+"""Those of the contexts of `measure` that are open. Every timed call looks at it, for which a
+function would take as long again."""
 
 
 def add_argument(size: int) -> None:
     """Counts a new array of that many bytes as an argument, which is no part of a peak."""
-    for reading in _open:
+    for reading in open_readings:
         reading.add_argument(size)
 
 
 def refuse_eager() -> None:
     """Raises `UnsupportedError` inside a context of `measure`."""
-    if _open:
+    if open_readings:
         raise UnsupportedError(EAGER)
 
 
@@ -97,7 +94,7 @@ def run(compiled: Any, arrays: Sequence[Any]) -> Any:
     if planned is None:
         raise UnsupportedError("this backend of XLA does not show the memory of a program")
     own = planned.output_size_in_bytes + planned.temp_size_in_bytes - planned.alias_size_in_bytes
-    for reading in _open:
+    for reading in open_readings:
         reading.raise_to(reading.live_bytes() + own)
     return jax.block_until_ready(compiled(*arrays))
 
@@ -106,9 +103,9 @@ def run(compiled: Any, arrays: Sequence[Any]) -> Any:
 def measure(device: str) -> Iterator[Reading]:
     """Measures the memory of compiled calls inside the context. Contexts may be nested."""
     reading = Reading(device)
-    _open.append(reading)
+    open_readings.append(reading)
     try:
         yield reading
     finally:
-        _open.remove(reading)
+        open_readings.remove(reading)
     reading.end()
