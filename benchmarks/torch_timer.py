@@ -3,7 +3,8 @@
 Both time the same calls of 20 operators on one thread, in turns, in random order; ratios are taken
 turn by turn, so that the machine's drift falls on both. Prints, per operator, both medians and the
 median of the ratios with its 95 % confidence interval; beside it the ratio of the fastest turns,
-which neighbours on a shared machine move less.
+which neighbours on a shared machine move less, and that of the time by PyTorch's profiler
+(`native`) to that by opperf's Python timer, of turns with as many calls.
 
 Run: python benchmarks/torch_timer.py
 """
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     low: float
     high: float
     fastest: float
+    native: float
 
 
 def cases() -> dict[str, Case]:
@@ -87,7 +89,7 @@ def compare(name: str, case: Case) -> Row:
     framework = load("torch")
     with framework.scope(case):
         call = PreparedCase(case, framework).call
-        own = profiler("python", framework, DEVICE)
+        own, kernels = (profiler(one, framework, DEVICE) for one in ("python", "native"))
         other = Timer("call()", globals={"call": call}, num_threads=1)
         last = other.blocked_autorange(min_run_time=BLOCK_S)
 
@@ -102,13 +104,18 @@ def compare(name: str, case: Case) -> Row:
             last = other.blocked_autorange(min_run_time=BLOCK_S)
             return float(last.median * 1e6)
 
+        def by_kernels() -> float:
+            (timed,) = kernels.trace([call], len(last.times), last.number_per_run)
+            return statistics.median(timed.times) / 1e3
+
         by_opperf()
-        pairs = []
+        pairs, natives = [], []
         for _ in range(TURNS):
-            order = [by_opperf, by_torch]
+            order = [by_opperf, by_torch, by_kernels]
             random.shuffle(order)
             times = {one.__name__: one() for one in order}
             pairs.append((times["by_opperf"], times["by_torch"]))
+            natives.append(times["by_kernels"] / times["by_opperf"])
     ratios = sorted(one / two for one, two in pairs)
     low, high = median_interval(ratios)
     return Row(
@@ -119,6 +126,7 @@ def compare(name: str, case: Case) -> Row:
         low,
         high,
         min(one for one, _ in pairs) / min(two for _, two in pairs),
+        statistics.median(natives),
     )
 
 
@@ -128,13 +136,13 @@ def main() -> None:
     load("torch").set_threads(1)
     print(
         f"{'operator':20}{'opperf us':>12}{'torch us':>12}{'ratio':>8}"
-        "  95 % interval   of the fastest"
+        "  95 % interval   of the fastest  native"
     )
     rows = [compare(name, case) for name, case in cases().items()]
     for row in rows:
         print(
             f"{row.name:20}{row.opperf_us:12.2f}{row.torch_us:12.2f}{row.ratio:8.3f}  "
-            f"{row.low:.3f} to {row.high:.3f}  {row.fastest:12.3f}"
+            f"{row.low:.3f} to {row.high:.3f}  {row.fastest:12.3f}{row.native:12.3f}"
         )
     within = [row for row in rows if row.low <= 1 + TARGET and row.high >= 1 - TARGET]
     middle = [row for row in rows if abs(row.ratio - 1) <= TARGET]
@@ -143,6 +151,8 @@ def main() -> None:
         f"{len(middle)} of {len(rows)} medians within {TARGET:.0%}, {len(within)} intervals reach "
         f"into it, {len(fastest)} of the fastest turns' ratios are within it"
     )
+    below = [row for row in rows if row.native <= 1]
+    print(f"native at or below python for {len(below)} of {len(rows)}")
 
 
 if __name__ == "__main__":
