@@ -57,6 +57,8 @@ class Row(NamedTuple):
     high: float
     fastest: float
     native: float
+    native_low: float
+    """Lower end of its 95 % interval."""
 
 
 def cases() -> dict[str, Case]:
@@ -127,6 +129,7 @@ def compare(name: str, case: Case) -> Row:
         high,
         min(one for one, _ in pairs) / min(two for _, two in pairs),
         statistics.median(natives),
+        median_interval(sorted(natives))[0],
     )
 
 
@@ -152,7 +155,11 @@ def main() -> None:
         f"into it, {len(fastest)} of the fastest turns' ratios are within it"
     )
     below = [row for row in rows if row.native <= 1]
-    print(f"native at or below python for {len(below)} of {len(rows)}")
+    reaching = [row for row in rows if row.native_low <= 1]
+    print(
+        f"native at or below python for {len(below)} of {len(rows)}, {len(reaching)} intervals "
+        "reach to it"
+    )
 
 
 if __name__ == "__main__":
