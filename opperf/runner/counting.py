@@ -37,7 +37,7 @@ _COUNTERS: dict[str, Counter] = {}
 """The counter of this process, by the name of its framework."""
 
 
-def counter(framework: Framework) -> Counter:
+def _counter(framework: Framework) -> Counter:
     """Returns the counter of this process, which its forks have too. Raises `UnsupportedError` as
     `Counter` does."""
     if framework.name not in _COUNTERS:
@@ -48,7 +48,7 @@ def counter(framework: Framework) -> Counter:
 def prepare(framework: Framework) -> None:
     """Gets this process ready for a case, whatever it has counted before; its forks are ready then
     too. Raises `UnsupportedError` as `Counter` does."""
-    counter(framework).pause()
+    _counter(framework).pause()
 
 
 class Counting:
@@ -102,13 +102,13 @@ class Counting:
     def _count(self, passes: dict[Pass, list[Phase]]) -> None:
         """Counts the last phase of each pass, and keeps its metrics and dump."""
         settings, restore = self._case.settings, self._restore
-        counting = counter(self._framework)
+        counter = _counter(self._framework)
         if restore is not None:
             passes = {
                 name: [one for phase in phases for one in (restore, phase)]
                 for name, phases in passes.items()
             }
-        found = counting.count(
+        found = counter.count(
             list(passes.values()),
             settings.warmup,
             settings.runs,
@@ -117,7 +117,7 @@ class Counting:
         )
         for name, counts in zip(passes, found, strict=True):
             place = self._profiles and self._profiles / f"{self._case.id}.{name}.callgrind"
-            counting.keep(counts, place)
+            counter.keep(counts, place)
             self._keep(name, counts)
 
     def _keep(self, name: Pass, counts: Counts) -> None:

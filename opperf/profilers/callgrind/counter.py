@@ -34,9 +34,8 @@ INSTRUCTIONS = "Ir"
 
 SETTLING_CALLS, SETTLING_S = 100, 0.5
 """Calls before the first that is counted, and the limit on their seconds: allocators adapt their
-lists in the first dozens of calls, and Python its code. It tries that again 31 calls after it
-failed, and gives up a form that fits no more after 53: a call of 4,300 instructions lost 190 at its
-84th."""
+lists in the first dozens of calls, and Python its code: a call of 4,300 instructions lost 190, of
+looking up an attribute, at its 84th."""
 
 SAMPLES, SINGLE_SAMPLES = 3, 9
 """Samples of a phase: the least with a median and a deviation, of several calls or of one each."""
@@ -55,8 +54,8 @@ class Effort(NamedTuple):
     """Samples of several calls, or as many as `singles` of one."""
     singles: int
     unused: int
-    """Samples before those that are used: the first of a short backward pass has up to 0.6 % more,
-    as Python adapts its code to the way in which it is called."""
+    """Samples before those that are used: the first of a short backward pass had up to 0.6 % more
+    than the next."""
 
 
 EFFORTS = (
