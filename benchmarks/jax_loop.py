@@ -31,7 +31,7 @@ SIDE = 512
 """Extent of the square arrays: 1 MiB, for calls of 50 us and more."""
 COMPILATIONS = 15
 """The interval of the median is then that of the 4th to the 12th."""
-TURNS = 9
+TURNS = 20
 """Turns of each loop for each compilation."""
 TURN_S = 0.01
 """Least seconds of a turn, so that it has some dozen calls of most functions: neighbours take a
@@ -97,11 +97,11 @@ def measure(case: Case, framework: Framework) -> Medians:
     prepared.call()
     compiled = jax.jit(lambda *taken: function(*taken, **plain))
     compiled(*arrays).block_until_ready()
-    own = profiler("python", framework, DEVICE)
+    own, call = profiler("python", framework, DEVICE), framework.repeated(prepared.call)
     count = max(LEAST_CALLS, len(by_hand(compiled, arrays)))
 
     def by_opperf() -> float:
-        (timed,) = own.trace([prepared.call], count)
+        (timed,) = own.trace([call], count)
         return statistics.median(timed.times) / 1e3
 
     def by_loop() -> float:

@@ -121,7 +121,7 @@ def median(turns: Sequence[PhaseTimes]) -> float:
 
 def compare(phases: Sequence[Callable[[], object]]) -> Row:
     """Times the last of some phases by both profilers, in turns."""
-    timers = {"native": NativeProfiler("cpu(0)"), "python": PythonTimer(lambda: None)}
+    timers = {"native": NativeProfiler("cpu(0)"), "python": PythonTimer()}
     (*_, warm) = timers["python"].trace(phases, WARM_CALLS)
     count = max(1, min(500, int(TURN_S * 1e9 / max(1.0, statistics.median(warm.walls)))))
     found: dict[str, list[PhaseTimes]] = {name: [] for name in timers}

@@ -115,6 +115,11 @@ class Devices(Protocol):
         """Waits until all work is done. Raises what the work raised."""
         ...
 
+    def has_queue(self, device: str) -> bool:
+        """Whether a call may return before its work is done, so that there is something to wait
+        for. Default: if it has a `synchronize` of its own."""
+        ...
+
     def is_asynchronous(self, device: str) -> bool:
         """Whether calls return before their work is done, and synchronising takes time even if the
         device is idle."""
@@ -360,6 +365,15 @@ class Forks(Protocol):
     def prepare_forks(self) -> None:
         """Imports what the framework would import in each fork, at its first use. Default: there is
         no such thing."""
+        ...
+
+
+class Repetition(Protocol):
+    """Calls that are made again and again. Default: as they are bound."""
+
+    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Returns what a timer calls: the result of `bind`, which was called before, without the
+        steps that only other measurements need."""
         ...
 
 

@@ -143,6 +143,9 @@ class Defaults(Core):
     def synchronize(self, device: str) -> None:
         """Does nothing: a call returns when it is done."""
 
+    def has_queue(self, device: str) -> bool:
+        return type(self).synchronize is not Defaults.synchronize
+
     def is_asynchronous(self, device: str) -> bool:
         return False
 
@@ -254,6 +257,9 @@ class Defaults(Core):
 
     def prepare_forks(self) -> None:
         """Does nothing: all is imported with the framework."""
+
+    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

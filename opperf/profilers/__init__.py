@@ -61,7 +61,7 @@ def _wall_clock(framework: Framework, device: str) -> Profiler:
     synchronize = partial(framework.synchronize, device)
     if framework.is_asynchronous(device):
         return QueueTimer(synchronize, idle_wait(framework, device))
-    return PythonTimer(synchronize)
+    return PythonTimer(synchronize) if framework.has_queue(device) else PythonTimer()
 
 
 def _not_a_timer(device: str) -> Profiler:

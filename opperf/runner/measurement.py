@@ -208,7 +208,10 @@ class Measurement:
         return self._prepared.gradient or self._prepared.make_gradient()
 
     def _forward(self, timer: Profiler, first_s: float) -> None:
-        call = self._prepared.call if self._ring is None else self._ring.call
+        if self._ring is None:
+            call = self._framework.repeated(self._prepared.call)
+        else:
+            call = self._ring.call
         done = self._time("forward", timer, [call], first_s)
         (forward,) = done.phases
         self._keep(FORWARD, forward.times, done.loops)

@@ -288,7 +288,8 @@ def prepare_forks(framework: Framework) -> None:
     """Does what each fork would do before its first sample, and which needs to be done once only.
     Runs no operator: a fork lacks the threads that the framework starts for one."""
     resolution_ns()
-    overhead_ns()
+    for waits in (False, True):
+        overhead_ns(waits)
     find_profilers(framework)
     framework.prepare_forks()
     framework.operators()

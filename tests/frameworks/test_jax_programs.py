@@ -1,5 +1,6 @@
 """Calls of JAX: arrays are arguments of programs, donated ones are fresh, costs are metrics."""
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -253,3 +254,50 @@ def test_memory_of_an_eager_call_is_refused():
     call = programs.EagerCall(partial(jnp.exp, jnp.ones(4)), is_user_code=False)
     with pytest.raises(UnsupportedError, match="use --mode jit$"), FRAMEWORK.memory("cpu(0)"):
         call()
+
+
+def python_frames(call):
+    """The number of Python's functions that a call runs, itself included."""
+    entered = []
+    sys.setprofile(lambda frame, event, argument: entered.append(event))
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return entered.count("call")
+
+
+@pytest.mark.parametrize("function", [jnp.tanh, lambda x: (x + 1, x * 2)])
+def test_a_timed_call_is_the_same_call_with_less_around_it(function):
+    call = compiled(function, jnp.ones((4, 4)))
+    expected = call()
+    timed = FRAMEWORK.repeated(call)
+    jax.tree_util.tree_map(np.testing.assert_array_equal, timed(), expected)
+    assert python_frames(timed) < python_frames(call)
+
+
+def test_a_timed_call_of_a_single_array_has_one_frame_of_python():
+    call = compiled(jnp.tanh, jnp.ones((4, 4)))
+    call()
+    assert python_frames(FRAMEWORK.repeated(call)) == 1
+
+
+def test_a_timed_call_overwrites_the_fresh_array():
+    call = compiled(jax.jit(jnp.add, donate_argnums=0), jnp.ones((4, 4)), jnp.ones((4, 4)))
+    call()
+    timed = FRAMEWORK.repeated(call)
+    for _ in range(3):
+        call.renew()
+        np.testing.assert_array_equal(timed(), 2.0)
+        assert call.arrays[0].is_deleted()
+
+
+def test_an_eager_call_is_timed_as_it_is():
+    call = programs.EagerCall(partial(jnp.tanh, jnp.ones(3)), is_user_code=False)
+    assert FRAMEWORK.repeated(call) is call
+
+
+def test_only_the_timed_calls_are_without_what_memory_needs():
+    found = record("jnp.tanh", {"x": TensorSpec((8, 8))}, memory=True, runs=3)
+    assert found.summaries["memory"].median == 8 * 8 * 4
+    assert found.summaries["forward"].n == 3

@@ -58,7 +58,7 @@ class Clock:
 def clock(monkeypatch):
     """The Python timer's clock."""
     made = Clock()
-    monkeypatch.setattr(python, "overhead_ns", lambda: 0.0)
+    monkeypatch.setattr(python, "overhead_ns", lambda waits: 0.0)
     monkeypatch.setattr(python, "resolution_ns", lambda: 1.0)
     monkeypatch.setattr(python, "perf_counter_ns", made)
     return made

@@ -75,6 +75,21 @@ def test_the_python_timer_waits_for_the_device():
     assert some.waited == ["gpu(1)"] * 2
 
 
+def test_there_is_no_wait_where_calls_return_when_they_are_done():
+    class Done(Some):
+        def has_queue(self, device):
+            return device != "cpu(0)"
+
+    done = Done("native")
+    for device in ("cpu(0)", "gpu(0)"):
+        profiler("python", done, device).trace([lambda: None], 1)
+    assert done.waited == ["gpu(0)"]
+
+
+def test_a_framework_has_a_queue_if_it_can_wait():
+    assert Some().has_queue("cpu(0)") and not Defaults().has_queue("cpu(0)")
+
+
 @pytest.mark.parametrize("name", ["native", "pyton", "other"])
 def test_what_a_framework_does_not_offer_is_refused(name):
     with pytest.raises(UsageError, match=f"unknown profiler '{name}'.*; some has: python"):

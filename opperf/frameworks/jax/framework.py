@@ -157,6 +157,9 @@ class JAX(Defaults):
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(self, case)
 
+    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        return call.repeated() if isinstance(call, programs.CompiledCall) else call
+
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:

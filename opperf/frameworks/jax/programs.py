@@ -67,7 +67,10 @@ class Program:
     ) -> None:
         self._function, self._donated = function, tuple(donated)
         self._compiled: Any = None
-        self._call: Callable[..., Any]
+        self.call: Callable[..., Any]
+        """Starts a call; set by the first, as is `is_single`."""
+        self.is_single = False
+        """Whether a single array is all that a call returns."""
         self.cost = Cost() if cost is None else cost
         self.run: Callable[..., Any] = self._first
         """Returns the results of a call, once they are ready."""
@@ -82,9 +85,10 @@ class Program:
             results = self._several(*arrays)
         # What the compiled program calls from its first call on, with a frame of Python more than
         # `jax.jit` has, which takes 0.4 us.
-        self._call = getattr(self._compiled, "_call", None) or self._compiled
+        self.call = getattr(self._compiled, "_call", None) or self._compiled
         # Settled once: to look at each call's results takes a microsecond.
-        self.run = self._single if isinstance(results, jax.Array) else self._several
+        self.is_single = isinstance(results, jax.Array)
+        self.run = self._single if self.is_single else self._several
         return results
 
     def _single(self, *arrays: Any) -> Any:
@@ -92,18 +96,18 @@ class Program:
         several microseconds to look for more."""
         if memory.open_readings:
             return memory.run(self._compiled, arrays)
-        return self._call(*arrays).block_until_ready()
+        return self.call(*arrays).block_until_ready()
 
     def _several(self, *arrays: Any) -> Any:
         if memory.open_readings:
             return memory.run(self._compiled, arrays)
-        return jax.block_until_ready(self._call(*arrays))
+        return jax.block_until_ready(self.call(*arrays))
 
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
         lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
         lowered_at = time.perf_counter()
-        self._call = self._compiled = lowered.compile()
+        self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
 
@@ -150,6 +154,20 @@ class CompiledCall:
 
     def __call__(self) -> Any:
         return self.program.run(*self.arrays)
+
+    def repeated(self) -> Callable[[], Any]:
+        """Returns a function that makes the call, which was made before, with a single frame of
+        Python, as a program does. Where the call waits for another thread, a frame takes up to a
+        microsecond."""
+        call, arrays, wait = self.program.call, self.arrays, jax.block_until_ready
+
+        def single() -> Any:
+            return call(*arrays).block_until_ready()
+
+        def several() -> Any:
+            return wait(call(*arrays))
+
+        return single if self.program.is_single else several
 
 
 class DonatingCall(CompiledCall):

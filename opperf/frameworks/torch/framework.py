@@ -121,6 +121,9 @@ class PyTorch(Defaults):
 
     synchronize = staticmethod(synchronize)
 
+    def has_queue(self, device: str) -> bool:
+        return not device.startswith("cpu")
+
     def is_asynchronous(self, device: str) -> bool:
         return not device.startswith("cpu")
 
