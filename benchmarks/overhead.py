@@ -150,7 +150,7 @@ def on_one_core() -> None:
     core is deep asleep, which depends on whose turn was last."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # As in opperf's workers, so that timers that hold outputs do not wait for fresh pages.
-    configure_heap()
+    configure_heap("mxnet")
 
 
 def main() -> None:

@@ -282,7 +282,7 @@ def with_gradients(measured: Callable[[], float]) -> Callable[[], float]:
 
 def main(turns: int) -> None:
     """Prints a line for each operator and pass."""
-    configure_heap()
+    configure_heap("torch")
     framework = load("torch")
     framework.set_threads(1)
     rows = [row for name, case in cases().items() for row in compare(name, case, framework, turns)]

@@ -140,7 +140,7 @@ def compare(phases: Sequence[Callable[[], object]]) -> Row:
 def main(threads: int) -> int:
     """Prints the figures, and returns the exit code."""
     # As in a worker: a result then has the memory of the one before.
-    configure_heap()
+    configure_heap("torch")
     torch.set_num_threads(threads)
     torch.set_grad_enabled(True)
     table, slower = [], []

@@ -37,6 +37,9 @@ class Package(NamedTuple):
     counting_variables: Mapping[str, str] = MappingProxyType({})
     """Environment variables with which its calls take the same instructions each time, for a
     process that counts them and has no others."""
+    allocates_in_parallel: bool = False
+    """Whether its own threads allocate at the same time and often, as those of a compiler do, which
+    would wait for each other if all had the same heap."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
     obstacle: Callable[[], str] = no_obstacle

@@ -4,9 +4,10 @@ faults."""
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
+from collections.abc import Mapping
 
+from opperf.frameworks import available, package_of
 from opperf.profilers.callgrind import heap
 from opperf.profilers.callgrind.dumps import DUMPS
 
@@ -27,23 +28,34 @@ ARENAS = 1
 """Number of heaps. With one for each thread, each of a framework's threads faults in 64 MiB of its
 own before it reuses memory: the first dozen calls of a process are slow."""
 
+Wanted = tuple[Mapping[int, int], str]
+"""Parameters and their description."""
 
-KEEPING = (
-    {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES, M_ARENA_MAX: ARENAS},
+KEEPING: Wanted = (
+    {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES},
+    f"glibc, keeps {TRIM_BYTES >> 20} MiB of freed memory",
+)
+"""For frameworks whose threads allocate in parallel."""
+
+KEEPING_ONE: Wanted = (
+    {**KEEPING[0], M_ARENA_MAX: ARENAS},
     f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory",
 )
-"""Parameters where time is measured, and their description."""
+"""For all others."""
 
-COUNTED = {M_MMAP_THRESHOLD: 1024}, "glibc, maps blocks of 1 KiB"
+COUNTED: Wanted = {M_MMAP_THRESHOLD: 1024}, "glibc, maps blocks of 1 KiB"
 """The same where instructions are counted and opperf's own allocator could not be built: smaller
 blocks are cached for each thread, and blocks of this size are mapped. The heap's search for a free
 block, which depends on all that was allocated before, then takes part in few calls."""
 
 
-@functools.cache
-def configure_heap() -> str:
-    """Configures this process's heap, once, and returns a description of its settings. Call it
-    before a framework starts its threads.
+_configured: list[str] = []
+"""The description of this process's settings, once they are made."""
+
+
+def configure_heap(framework: str) -> str:
+    """Configures this process's heap, for the first framework that it measures, and returns a
+    description of its settings. Call it before the framework starts its threads.
 
     By default glibc first maps each large output anew, raises that threshold with the sizes it
     frees, and returns memory if much is free. An operator's time would depend on what ran before
@@ -52,7 +64,16 @@ def configure_heap() -> str:
 
     A process that counts instructions has an allocator of opperf's own, if that could be built.
     """
-    wanted, description = KEEPING
+    # glibc reads the number of heaps once.
+    if not _configured:
+        _configured.append(_configure(framework))
+    return _configured[0]
+
+
+def _configure(framework: str) -> str:
+    package = package_of(framework) if framework in available() else None
+    is_parallel = package is not None and package.allocates_in_parallel
+    wanted, description = KEEPING if is_parallel else KEEPING_ONE
     if DUMPS in os.environ:
         if heap.is_loaded():
             return "opperf's, where a call always takes the same instructions"

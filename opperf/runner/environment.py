@@ -82,7 +82,7 @@ def environment(framework: Framework) -> Environment:
         load_1min=round(psutil.getloadavg()[0], 2),
         governor="unknown" if governor.level == "unknown" else governor.state,
         devices=framework.devices(),
-        allocator=configure_heap(),
+        allocator=configure_heap(framework.name),
         health=short_form(machine),
         commit=framework.commit(),
         caches=cpu_caches(),

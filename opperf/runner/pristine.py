@@ -291,8 +291,9 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
 def main() -> None:
     """Serves on standard input and output."""
     responses = begin_child()
-    configure_heap()
-    serve(sys.stdin.buffer, responses, load(sys.argv[1]))
+    framework = sys.argv[1]
+    configure_heap(framework)
+    serve(sys.stdin.buffer, responses, load(framework))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ LOG = logging.getLogger("opperf")
 
 def load_for_measuring(framework: str) -> Framework:
     """Returns the framework, after this process's heap is set up for measuring."""
-    configure_heap()
+    configure_heap(framework)
     return load(framework)
 
 

@@ -209,7 +209,7 @@ class Server:
     def start(self, framework_name: str) -> None:
         """Imports the framework, and answers requests until there are no more."""
         try:
-            configure_heap()
+            configure_heap(framework_name)
             framework = load(framework_name)
             if PROCESS_SETTINGS.get("threads") is not None:
                 framework.set_threads(PROCESS_SETTINGS["threads"])

@@ -14,12 +14,18 @@ HIGHEST_MMAP_THRESHOLD = 4 * 1024 * 1024 * ctypes.sizeof(ctypes.c_long)
 """glibc's DEFAULT_MMAP_THRESHOLD_MAX, above which it refuses; 32 MiB where a long has 8 bytes."""
 
 
+@pytest.fixture(autouse=True)
+def unconfigured(monkeypatch):
+    """As if this process's heap had not been configured."""
+    monkeypatch.setattr(allocator, "_configured", [])
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """Set the heap up anew with a C library that gives this answer; what was said, and what the
     library was asked for."""
 
-    def steadied(answer):
+    def steadied(answer, framework="mxnet"):
         calls = {}
 
         def mallopt(parameter, value):
@@ -28,7 +34,7 @@ def asked(monkeypatch):
 
         library = SimpleNamespace(mallopt=mallopt)
         monkeypatch.setattr(allocator.ctypes, "CDLL", lambda name: library)
-        return allocator.configure_heap.__wrapped__(), calls
+        return allocator.configure_heap(framework), calls
 
     return steadied
 
@@ -43,6 +49,16 @@ def test_large_blocks_stay_on_one_heap_that_is_not_given_back(asked):
     }
 
 
+def test_threads_that_allocate_in_parallel_have_heaps_of_their_own(asked):
+    said, calls = asked(lambda parameter: 1, "jax")
+    assert said == "glibc, keeps 1024 MiB of freed memory"
+    assert calls == {M_MMAP_THRESHOLD: HIGHEST_MMAP_THRESHOLD, M_TRIM_THRESHOLD: 2**30}
+
+
+def test_an_unknown_framework_has_one_heap(asked):
+    assert M_ARENA_MAX in asked(lambda parameter: 1, "of-a-plugin")[1]
+
+
 @pytest.mark.parametrize("refused", [M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX])
 def test_what_is_refused_is_not_said_to_be_set(asked, refused):
     assert asked(lambda parameter: int(parameter != refused))[0] == "glibc defaults"
@@ -54,10 +70,10 @@ def test_another_c_library_is_left_as_it_is(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(allocator.ctypes, "CDLL", none)
-    assert allocator.configure_heap.__wrapped__() == "as the system has it"
+    assert allocator.configure_heap("mxnet") == "as the system has it"
 
 
 def test_it_is_set_up_once(monkeypatch):
-    said = allocator.configure_heap()
+    said = allocator.configure_heap("mxnet")
     monkeypatch.setattr(allocator.ctypes, "CDLL", None)
-    assert allocator.configure_heap() == said
+    assert allocator.configure_heap("mxnet") == allocator.configure_heap("jax") == said
