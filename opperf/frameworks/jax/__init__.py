@@ -18,7 +18,7 @@ PACKAGE = Package(
     requirement="opperf[jax]",
     build_files=("__init__.py", "version.py"),
     variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),
-    # With one heap XLA takes up to half as long again to compile.
+    # With one heap XLA takes up to a quarter longer to compile.
     allocates_in_parallel=True,
     dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
 )
