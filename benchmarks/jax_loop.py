@@ -93,19 +93,19 @@ class Medians(NamedTuple):
 
 def measure(case: Case, framework: Framework) -> Medians:
     """Compiles a case, and times it by both in turns."""
-    prepared = PreparedCase(case, framework)
-    prepared.call()
-    arrays = prepared.call.arrays
+    call: Any = PreparedCase(case, framework).call
+    call()
+    arrays = call.arrays
     before = recompiling.count()
-    compiled = jax.jit(prepared.call.flat)
+    compiled = jax.jit(call.flat)
     compiled(*arrays).block_until_ready()
     if recompiling.count() != before:
         sys.exit(f"{case.label}: JAX compiled a second program for the loop by hand")
-    own, call = profiler("python", framework, DEVICE), framework.repeated(prepared.call)
+    own, repeated = profiler("python", framework, DEVICE), framework.repeated(call)
     count = max(LEAST_CALLS, len(by_hand(compiled, arrays)))
 
     def by_opperf() -> float:
-        (timed,) = own.trace([call], count)
+        (timed,) = own.trace([repeated], count)
         return statistics.median(timed.times) / 1e3
 
     def by_loop() -> float:

@@ -1,4 +1,4 @@
-"""Intervals of a profiler's clock: unions of a call's events, and what recording them cost."""
+"""Intervals of a profiler's clock: unions of a call's events, less what recording them took."""
 
 from __future__ import annotations
 
@@ -56,58 +56,6 @@ def less_recording(inside: Union, event_ns: float, wall_ns: float) -> float:
     nested = inside.events - inside.outermost
     recording_ns = event_ns * (nested + OWN_SHARE * inside.outermost)
     return min(max(0.0, inside.length_ns - recording_ns), wall_ns)
-
-
-LARGE_SHARE = 0.01
-"""Share of the time that recording may take by that cost. Where it takes more, the cost is measured
-on the case itself: from less than half as much, for events in a row, to twice as much, for those
-that fill the caches and slow the operator."""
-
-MOST_TIMES = 2.5
-"""Largest ratio of the two costs: beyond it, the machine was busy with something else."""
-
-
-class EventCost:
-    """The cost of an event of some phases, in nanoseconds."""
-
-    def __init__(self, phases: int, event_ns: float) -> None:
-        self._phases, self._event_ns = phases, event_ns
-        self._recorded: list[int] = []
-        self._plain: list[int] = []
-        self._events: list[int] = []
-        self.ns = event_ns
-
-    @property
-    def rounds(self) -> int:
-        """Rounds without recording that it was measured by."""
-        return len(self._plain)
-
-    def is_large(self, host: Sequence[Union]) -> bool:
-        """Returns whether the cost is to be measured on calls such as these."""
-        own = [host[place :: self._phases] for place in range(self._phases)]
-        return any(
-            self._event_ns * statistics.median(call.events for call in calls)
-            > LARGE_SHARE * statistics.median(call.length_ns for call in calls)
-            for calls in own
-        )
-
-    def add(self, recorded: Sequence[int], plain: Sequence[int], host: Sequence[Union]) -> None:
-        """Measures the cost by the wall-clock times of calls of the phases in turn, with recording
-        and without, and those before."""
-        self._recorded += self._rounds(recorded)
-        self._plain += self._rounds(plain)
-        # The markers are events too.
-        self._events += self._rounds([call.events + 1 for call in host])
-        # Of the median calls, as of the times that it is subtracted from: the fastest one of either
-        # kind may have had memory that none of the other has.
-        extra = statistics.median(self._recorded) - statistics.median(self._plain)
-        cost = extra / statistics.median(self._events)
-        self.ns = min(max(cost, 0.0), MOST_TIMES * self._event_ns)
-
-    def _rounds(self, figures: Sequence[int]) -> list[int]:
-        """Returns the sum over the phases of each round."""
-        firsts = range(0, len(figures), self._phases)
-        return [sum(figures[first : first + self._phases]) for first in firsts]
 
 
 @dataclass

@@ -1,5 +1,9 @@
 """Kernel times from the events of JAX's profiler."""
 
+import itertools
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -8,8 +12,10 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
+from opperf.frameworks.jax import thunks  # noqa: E402
 from opperf.frameworks.jax import trace as module  # noqa: E402
-from opperf.frameworks.jax.trace import MARKER, THUNK, WAIT, NativeProfiler, read_trace  # noqa: E402
+from opperf.frameworks.jax.thunks import NativeProfiler, thunk_ns  # noqa: E402
+from opperf.frameworks.jax.trace import MARKER, THUNK, WAIT, read_trace  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 
 
@@ -46,16 +52,18 @@ def test_events_are_sorted_by_what_they_are():
     assert found.events == 8
 
 
-def profiled(monkeypatch, made, phases=1, count=2):
+def profiled(monkeypatch, made, phases=1, count=2, cost=0.0):
     """Times of phases from profiles made here."""
-    monkeypatch.setattr(module, "EVENT_NS", 0.0)
-    monkeypatch.setattr(module, "FIRST_CALLS", count)
+    monkeypatch.setattr(thunks, "thunk_ns", lambda: cost)
+    monkeypatch.setattr(thunks, "FIRST_CALLS", count)
 
     @contextmanager
     def record():
         yield [made]
 
-    monkeypatch.setattr(module, "record", record)
+    monkeypatch.setattr(thunks, "record", record)
+    # Every call takes longer than its thunks.
+    monkeypatch.setattr(thunks, "perf_counter_ns", itertools.count(0, 10_000).__next__)
     return NativeProfiler("cpu(0)").trace([lambda: None] * phases, count)
 
 
@@ -71,6 +79,51 @@ def test_nested_thunks_count_once_and_waits_count(monkeypatch):
     (timed,) = profiled(monkeypatch, made)
     assert timed.times == [550, 30]
     assert len(timed.walls) == 2
+
+
+def test_the_cost_of_recording_nested_thunks_is_subtracted(monkeypatch):
+    calls = [Event(MARKER, 0, 1000), Event(MARKER, 2000, 3000)]
+    inside = [thunk(100 + 10 * i, 105 + 10 * i) for i in range(20)]
+    made = profile(calls, [thunk(100, 400, "while"), *inside, thunk(2100, 2130)])
+    (timed,) = profiled(monkeypatch, made, cost=10.0)
+    # A fifth of the cost of one that is in no other.
+    assert timed.times == [300 - 20 * 10 - 2, 30 - 2]
+    assert timed.recording.events == 11
+
+
+def loops_recorded(monkeypatch, lengths, events):
+    """The cost of a thunk by calls of two loops whose thunks and plain calls take that long."""
+    program = [*lengths["recorded"]] * thunks.CALLS
+    calls = [Event(MARKER, 10_000 * i, 10_000 * i + 9_999) for i in range(len(program))]
+    made = []
+    for call, length, count in zip(calls, program, [*events] * thunks.CALLS, strict=True):
+        begin = call.start_ns + 1
+        made.append(thunk(begin, begin + length, "while"))
+        made += [thunk(begin + 1, begin + 2)] * (count - 1)
+
+    @contextmanager
+    def record():
+        yield [profile(calls, made)]
+
+    monkeypatch.setattr(thunks, "record", record)
+    monkeypatch.setattr(
+        thunks, "run_in_turns", lambda phases, count: [*lengths["plain"]] * thunks.CALLS
+    )
+    monkeypatch.setattr(thunks, "_loop", lambda steps: lambda: None)
+    return thunk_ns.__wrapped__()
+
+
+def test_recording_costs_what_it_adds_to_the_steps_of_a_loop(monkeypatch):
+    lengths = {"recorded": (1_000, 5_000), "plain": (700, 900)}
+    assert loops_recorded(monkeypatch, lengths, (5, 15)) == (4_000 - 200) / 10
+    # Both loops as one kernel each.
+    assert loops_recorded(monkeypatch, lengths, (1, 1)) == 0
+    busy = {"recorded": (1_000, 1_100), "plain": (700, 900)}
+    assert loops_recorded(monkeypatch, busy, (5, 15)) == 0
+
+
+def test_recording_a_thunk_costs_less_than_an_interpreted_call():
+    assert 0 < thunk_ns() < 100_000
 
 
 def test_calls_of_phases_take_turns(monkeypatch):
@@ -121,16 +174,17 @@ def test_real_calls_have_times_of_thunks():
 @pytest.mark.parametrize("loops", [1, 2])
 def test_the_caller_looks_at_the_time_where_calls_have_many_events(monkeypatch, loops):
     read = []
-    plain = module.read_trace
+    plain = thunks.read_trace
+    thunk_ns()
 
     def counted(made):
         found = plain(made)
         read.append(len(found.calls))
         return found
 
-    monkeypatch.setattr(module, "read_trace", counted)
+    monkeypatch.setattr(thunks, "read_trace", counted)
     # Fewer events than any call has, so that each has a recording of its own.
-    monkeypatch.setattr(module, "MOST_EVENTS", 1)
+    monkeypatch.setattr(thunks, "MOST_EVENTS", 1)
     timer, phases = NativeProfiler("cpu(0)"), [compiled(jnp.exp, jnp.ones(8))]
     for count in (20, 19, 1):
         (timed,) = timer.trace(phases, count, loops)
@@ -164,3 +218,28 @@ def test_a_recording_is_read_whether_or_not_its_session_is_known(monkeypatch, is
         found = read_trace(profiles[0])
         assert len(found.calls) == 1
         assert found.thunks
+
+
+def test_the_profiler_prints_nothing():
+    code = (
+        "from opperf.frameworks.jax.thunks import NativeProfiler; import jax.numpy as jnp; "
+        "NativeProfiler('cpu(0)').trace([lambda: jnp.ones(2).block_until_ready()], 3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_other_messages_are_printed(capfd):
+    with module._without_messages():
+        os.write(module.STDERR, b"XLA: out of memory\nCan't import tensorflow.python\nlast")
+    assert capfd.readouterr().err == "XLA: out of memory\nlast"
+
+
+def test_a_closed_standard_error_stays_closed():
+    code = (
+        "import os; from opperf.frameworks.jax.trace import record; os.close(2)\n"
+        "with record() as profiles: pass\n"
+        "print(len(profiles))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert done.stdout == "1\n"

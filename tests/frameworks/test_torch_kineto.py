@@ -12,13 +12,13 @@ from opperf.errors import ProfilerError, UnsupportedError  # noqa: E402  (torch 
 from opperf.frameworks import recording  # noqa: E402
 from opperf.frameworks.recording import (  # noqa: E402
     OWN_SHARE,
-    EventCost,
     Union,
     less_recording,
     union,
     unions_in,
 )
-from opperf.frameworks.torch import kineto  # noqa: E402
+from opperf.frameworks.torch import event_cost, kineto  # noqa: E402
+from opperf.frameworks.torch.event_cost import EventCost  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns  # noqa: E402
 from opperf.frameworks.torch.trace import MARKER, read_trace  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
@@ -151,19 +151,38 @@ def test_the_phases_of_a_call_take_turns(monkeypatch):
 
 
 def test_a_large_cost_is_measured_on_the_case_itself():
-    cost = EventCost(2, 100.0)
-    few, many = Union(100_000, 10, 1), Union(100_000, 11, 1)
-    assert not cost.is_large([few, few])
-    # The backward pass alone.
-    assert cost.is_large([few, many])
-    # 21 events of the two phases, and two markers; the second round was interrupted.
-    host = [few, many] * 3
-    recorded, plain = [10_000, 10_000, 9_000, 93_300, 9_000, 11_100], [8_000, 8_550] * 3
-    cost.add(recorded, plain, host)
-    assert cost.ns == pytest.approx((20_100 - 16_550) / 23)
-    assert cost.rounds == 3
-    cost.add([50_000] * 8, [1_000] * 8, [few, many] * 4)
-    assert cost.ns == recording.MOST_TIMES * 100
+    cost = EventCost(100.0)
+    assert not cost.is_large([Union(100_000, 10, 1)])
+    calls = [Union(95_000, 99, 1)] * 3
+    assert cost.is_large(calls)
+    # 99 events and the marker; the second call was interrupted.
+    cost.add([100_000, 193_300, 100_000], [80_000, 80_000, 85_500], calls)
+    assert cost.ns == pytest.approx((100_000 - 80_000) / 100)
+    cost.add([100_000] * 4, [1_000] * 4, [Union(95_000, 99, 1)] * 4)
+    assert cost.ns == event_cost.MOST_TIMES * 100
+
+
+@pytest.mark.parametrize(("length", "ns"), [(9_500, 400.0), (8_500, 200.0)])
+def test_the_cost_is_not_the_cases_own_where_much_of_a_call_is_beside_its_events(length, ns):
+    cost = EventCost(200.0)
+    cost.add([10_000], [6_000], [Union(length, 9, 1)])
+    assert cost.ns == ns
+
+
+def test_each_phase_has_a_cost_of_its_own(monkeypatch):
+    data, product = torch.zeros(101), torch.ones(500, 500)
+    added = []
+    add = EventCost.add
+
+    def counted(cost, recorded, plain, calls):
+        added.append((cost, len(recorded), len(plain), {call.events > 100 for call in calls}))
+        return add(cost, recorded, plain, calls)
+
+    monkeypatch.setattr(EventCost, "add", counted)
+    trace(data.unbind, lambda: product @ product, count=1)
+    (first, *counts), (second, *others) = added
+    assert first is not second
+    assert (counts, others) == ([1, 1, {True}], [1, 1, {False}])
 
 
 @pytest.mark.parametrize(("steps", "each"), [(300, 2), (0, 1)])
@@ -185,14 +204,14 @@ def test_calls_whose_recording_takes_long_alternate_with_others(steps, each):
 
 
 def test_an_event_costs_no_less_than_nothing():
-    cost = EventCost(1, 100.0)
-    cost.add([500], [800], [Union(100, 10, 1)])
+    cost = EventCost(100.0)
+    cost.add([500], [800], [Union(500, 10, 1)])
     assert cost.ns == 0
 
 
 def test_events_in_a_row_may_cost_less_than_alone():
-    cost = EventCost(1, 100.0)
-    cost.add([1440], [1000], [Union(100, 10, 1)])
+    cost = EventCost(100.0)
+    cost.add([1440], [1000], [Union(1400, 10, 1)])
     assert cost.ns == 40
 
 

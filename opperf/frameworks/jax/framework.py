@@ -35,7 +35,7 @@ from opperf.frameworks.jax import (
     tensors,
 )
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
-from opperf.frameworks.jax.trace import NativeProfiler
+from opperf.frameworks.jax.thunks import NativeProfiler
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     Argument,

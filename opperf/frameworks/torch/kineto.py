@@ -19,14 +19,10 @@ from torch._C._autograd import _enable_record_function, _supported_activities
 from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
 
 from opperf.errors import ProfilerError, UnsupportedError
-from opperf.frameworks.recording import (
-    EventCost,
-    Taken,
-    Union,
-    unions_in,
-)
+from opperf.frameworks.recording import Taken, Union, unions_in
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.devices import synchronize, torch_device
+from opperf.frameworks.torch.event_cost import EventCost
 from opperf.frameworks.torch.trace import MARKER, read_trace, record
 from opperf.model import MetricKind
 
@@ -125,7 +121,7 @@ class NativeProfiler:
         self._activities = {ProfilerActivity.CPU, activity}
         self._phases: list[Callable[[], object]] = []
         self._calls_at_once = FIRST_CALLS
-        self._cost = EventCost(0, event_ns())
+        self._costs: list[EventCost] = []
         self._in_turns = False
         """Whether calls that are not recorded follow those that are, and show what that costs."""
 
@@ -140,8 +136,8 @@ class NativeProfiler:
         """
         if self._phases != list(phases):
             self._phases = list(phases)
-            self._calls_at_once, self._cost = FIRST_CALLS, EventCost(len(phases), event_ns())
-            self._in_turns = False
+            self._costs = [EventCost(event_ns()) for _ in phases]
+            self._calls_at_once, self._in_turns = FIRST_CALLS, False
         taken = [Taken() for _ in phases]
         done, calls = 0, count * loops
         while done < calls:
@@ -166,9 +162,11 @@ class NativeProfiler:
             raise ProfilerError(EMPTY)
         host = unions_in(trace.calls, trace.host)
         if self._on_host:
+            phases = [slice(place, None, len(taken)) for place in range(len(taken))]
             if self._in_turns:
-                self._cost.add(walls, plain, host)
-            elif self._cost.is_large(host):
+                for cost, own in zip(self._costs, phases, strict=True):
+                    cost.add(walls[own], plain[own], host[own])
+            elif any(c.is_large(host[own]) for c, own in zip(self._costs, phases, strict=True)):
                 self._in_turns = True
                 return 0
             device: Sequence[Union | None] = [None] * len(host)
@@ -177,7 +175,8 @@ class NativeProfiler:
         else:
             raise ProfilerError(NO_DEVICE_EVENTS.format(self._device))
         for number, (wall, inside, work) in enumerate(zip(walls, host, device, strict=True)):
-            taken[number % len(taken)].add(wall, inside, self._cost.ns, work)
+            phase = number % len(taken)
+            taken[phase].add(wall, inside, self._costs[phase].ns, work)
         return calls
 
     def _run(self, calls: int, walls: list[int], plain: list[int] | None) -> None:
