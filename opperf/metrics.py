@@ -198,6 +198,15 @@ BYTES_ACCESSED = Metric(
     usual=False,
 )
 
+CACHE_MISSES = Metric(
+    "compile_cache_misses",
+    "count",
+    MetricKind.COUNT,
+    title="Compile-cache misses",
+    description="programs of the case that were compiled, as no cache had them",
+    usual=False,
+)
+
 GRAPH_BREAKS = Metric(
     "graph_breaks",
     "count",
@@ -231,6 +240,7 @@ BUILT_IN = (
     FIRST_CALL,
     LOWERING,
     COMPILATION,
+    CACHE_MISSES,
     GRAPH_BREAKS,
     RECOMPILATIONS,
     FLOPS,

@@ -340,7 +340,8 @@ columns = click.option(
     help="Columns of figures in tables and Markdown: forward, backward, total, memory, "
     "memory_forward, memory_backward, bandwidth (GB/s), ratio (backward over forward), moved "
     "(bytes), p50, p90, p99, kernel, instructions, first_call, "
-    "graph_breaks, recompilations.  [default: forward, backward, memory]",
+    "lowering, compilation, compile_cache_misses, graph_breaks, recompilations, flops, "
+    "bytes_accessed.  [default: forward, backward, memory]",
 )
 """The columns of tables of results."""
 

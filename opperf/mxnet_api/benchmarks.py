@@ -60,7 +60,7 @@ def run_performance_test(
         Measure the backward pass too, if there is a gradient.
     dtype : str
         Data type of the tensors made from shapes.
-    ctx : str, mx.Context or torch.device
+    ctx : str, mx.Context, torch.device or jax.Device
         Device; by default a GPU if there is one.
     profiler : {'native', 'python'}
         The framework's own profiler (kernel time) or the wall clock; by default `native` where the
@@ -69,7 +69,8 @@ def run_performance_test(
         Number of untimed calls, and of timed ones after them.
     framework : str
         The framework of the functions, one of those that `opperf frameworks` lists; by default
-        that whose functions or arrays they are, else MXNet.
+        that whose functions, arrays or device they are, or that the functions use; else the only
+        one that is imported, or MXNet.
     save : str or path
         Write a run file too, with every sample, for `opperf compare` and `opperf export`.
 
@@ -91,7 +92,7 @@ def run_performance_test(
         For a file to save to that exists or cannot be written.
     """
     if framework is None:
-        framework = framework_of_call(ops, inputs) or FRAMEWORK
+        framework = framework_of_call(ops, inputs, ctx) or FRAMEWORK
     check_type("framework", framework, str, "a name")
     if save is not None:
         check_type("save", save, (str, os.PathLike), "a path")

@@ -70,10 +70,13 @@ def call_settings(
 
 
 def framework_of_call(
-    functions: Function | Sequence[Function], inputs: Inputs | Iterable[Inputs]
+    functions: Function | Sequence[Function],
+    inputs: Inputs | Iterable[Inputs],
+    device: Any = None,
 ) -> str:
-    """Returns the name of the framework that a call's functions, or else its arrays, belong to;
-    empty if that is none that this process has imported."""
+    """Returns the name of the framework that a call's functions, or else its arrays, its device or
+    the modules that the functions use belong to; or else of the only one that this process has
+    imported, NumPy aside. Empty if there is none."""
     # One that cannot be imported owns nothing here.
     packages = {name: package_of(name) for name in available() if is_available(name)}
     loaded = {
@@ -90,13 +93,34 @@ def framework_of_call(
         # Every framework takes NumPy's arrays.
         if not isinstance(value, np.ndarray)
     ]
-    values = (*called, *passed)
+    found = _owner((*called, *passed, device), loaded)
+    if found:
+        return found
+    # Functions of arrays of any framework use NumPy too.
+    loaded.pop(NUMPY, None)
+    only = next(iter(loaded)) if len(loaded) == 1 else ""
+    return _owner((used for one in called for used in _used_by(one)), loaded) or only
+
+
+NUMPY = "numpy"
+
+
+def _owner(values: Iterable[Any], loaded: Mapping[str, str]) -> str:
+    """Returns the name of the framework that the first of these that is any's belongs to; empty if
+    there is none. `loaded` has the frameworks' modules by name."""
     owners = (name for one in values for name, module in loaded.items() if _is_of(one, module))
     return next(owners, "")
 
 
+def _used_by(function: Any) -> list[Any]:
+    """Returns the values of the global names that a function written in Python uses."""
+    code = getattr(function, "__code__", None)
+    known = getattr(function, "__globals__", {})
+    return [known[name] for name in getattr(code, "co_names", ()) if name in known]
+
+
 def _is_of(value: Any, module: str) -> bool:
-    """Whether a function or array is a module's."""
+    """Whether a function, array, device or module is a module's, or it is that module."""
     kinds = type(value).__mro__ if not isinstance(value, type) else (value,)
     holder = getattr(value, "__self__", None)
     places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]

@@ -183,7 +183,8 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     _check_is_no_group(options["name"], listing)
     found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
-        names = ", ".join(one.operator.label for one in found[:NAMED])
+        # By the paths: a label may be a name of all of them, as that of a default overload is.
+        names = ", ".join(one.operator.target.path for one in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise UsageError(
             f"{options['name']!r} matches several operators, and show takes one: {names}{more}"

@@ -36,11 +36,17 @@ def test_names_of_the_cpu(text):
         ("rocm:0", "gpu(0)"),
         ("tpu(0)", "tpu(0)"),
         ("TPU", "tpu(0)"),
+        # As JAX prints it.
+        ("GPU 1", "gpu(1)"),
     ],
 )
 @pytest.mark.usefixtures("accelerated")
 def test_names_of_accelerators(text, name):
     assert devices.parse(text) == name
+
+
+def test_what_jax_prints_of_a_device_is_its_name():
+    assert devices.parse(str(jax.devices("cpu")[0])) == "cpu(0)"
 
 
 def test_all_devices_are_listed_with_the_cpu_first(accelerated):

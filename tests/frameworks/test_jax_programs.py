@@ -11,7 +11,7 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.jax import programs  # noqa: E402
+from opperf.frameworks.jax import compiling, programs  # noqa: E402
 from opperf.model import CallableTarget, Case, Settings, Status, TensorSpec  # noqa: E402
 from opperf.runner.measure import measure  # noqa: E402
 from opperf.runner.prepared import PreparedCase  # noqa: E402
@@ -19,7 +19,8 @@ from opperf.sources.bound import Bound  # noqa: E402
 
 FRAMEWORK = load("jax")
 SQUARE = TensorSpec((8, 8), gradient=True)
-COSTS = {"lowering", "compilation", "recompilations", "flops", "bytes_accessed"}
+COMPILING = {"lowering", "compilation", "compile_cache_misses", "recompilations"}
+COSTS = COMPILING | {"flops", "bytes_accessed"}
 
 
 def compiled(function, *unnamed, **named):
@@ -144,6 +145,16 @@ def test_what_compiling_takes_is_in_the_record():
     assert found.summaries["recompilations"].median == 0
 
 
+def test_programs_that_the_cache_does_not_have_are_counted(monkeypatch, tmp_path):
+    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path))
+    data = TensorSpec((3, 17), gradient=True)
+    # The forward pass, and two of the gradient.
+    for cache, misses in (("cold", 3), ("warm", 3), ("warm", 0), ("cold", 3)):
+        found = record("jnp.tanh", {"x": data}, ("forward", "backward"), compile_cache=cache)
+        assert found.status is Status.OK, found.reason
+        assert found.summaries["compile_cache_misses"].median == misses
+
+
 def test_an_eager_call_has_no_compilation():
     found = record("jnp.exp", mode="eager")
     assert found.status is Status.OK, found.reason
@@ -159,7 +170,7 @@ def test_what_xla_does_not_say_is_no_metric(monkeypatch):
             raise NotImplementedError
 
     monkeypatch.setattr(call.program, "_compiled", Silent())
-    assert set(programs.costs(call)) == {"lowering", "compilation", "recompilations"}
+    assert set(programs.costs(call)) == COMPILING
 
 
 @pytest.mark.parametrize("found", [[{"flops": 3.0}], {"flops": 3.0}])

@@ -167,6 +167,7 @@ def test_compiled_calls(record, tmp_path, monkeypatch):
             "first_call",
             "graph_breaks",
             "recompilations",
+            "compile_cache_misses",
         }
     # What the compiler does not take, in one line, and for an operator a graph break is that.
     refused = record("equal", arguments=both, mode="compile")
@@ -179,13 +180,19 @@ def test_compiled_calls(record, tmp_path, monkeypatch):
         assert os.environ["TORCHINDUCTOR_CACHE_DIR"] != str(tmp_path / "cache")
         call = compiler.compiled(partial(branches, torch.ones(3)), whole=False)
         assert call().tolist() == [4.0] * 3
-        assert compiler.count() == {"graph_breaks": 1, "recompilations": 0}
+        # The graph before the break and that after it.
+        counts = {"graph_breaks": 1, "recompilations": 0, "compile_cache_misses": 2}
+        assert compiler.count() == counts
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "cache")
     with compiler.scope(is_cold=False):
         compiled = compiler.compiled(partial(torch.relu, torch.ones(3)), whole=True)
         for size in (3, 4):
             compiled.func(torch.ones(size))
-        assert compiler.count() == {"graph_breaks": 0, "recompilations": 1}
+        counts = {"graph_breaks": 0, "recompilations": 1, "compile_cache_misses": 2}
+        assert compiler.count() == counts
+    with compiler.scope(is_cold=False):
+        compiler.compiled(partial(torch.relu, torch.ones(3)), whole=True)()
+        assert compiler.count()["compile_cache_misses"] == 0
 
 
 def test_a_missing_compiler_is_one_line(monkeypatch):

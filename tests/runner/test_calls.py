@@ -1,11 +1,17 @@
 """Calls measured in this process, and saved to a run file."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 from opperf.errors import OutputError, UsageError
+from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.runner import calls
+from opperf.runner.calls import framework_of_call
 from opperf.utils.benchmark_utils import run_performance_test
 
 FEW = {"warmup": 0, "runs": 3, "framework": "numpy"}
@@ -44,3 +50,58 @@ def test_functions_of_one_name_are_not_saved_together(tmp_path):
 def test_what_is_no_path_is_refused():
     with pytest.raises(UsageError, match="save is a path, not 3"):
         run_performance_test(np.negative, [{"x": (2,)}], save=3, **FEW)
+
+
+class Device:
+    __module__ = "lightning.devices"
+
+
+def plain(x):
+    return -x
+
+
+def with_numpy(x):
+    return np.negative(x)
+
+
+def loaded(monkeypatch, *names):
+    """Frameworks, each with a package of its name, of which the process has imported NumPy's and
+    these."""
+    known = ("lightning", "thunder", "numpy")
+    monkeypatch.setattr(calls, "available", lambda: known)
+    monkeypatch.setattr(calls, "is_available", lambda name: True)
+    monkeypatch.setattr(calls, "package_of", lambda name: Package(name, "", name))
+    for name in names:
+        module = ModuleType(name)
+        module.flash = type("Flash", (), {"__module__": f"{name}.ops"})()
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+def function_using(name, attribute=""):
+    space = {"used": sys.modules[name]} if not attribute else {"used": sys.modules[name].flash}
+    exec("def function(x):\n    return used(x)", space)
+    return space["function"]
+
+
+def test_a_call_belongs_to_the_framework_of_its_function_arrays_device_or_of_what_it_uses(
+    monkeypatch,
+):
+    loaded(monkeypatch, "lightning", "thunder")
+    thunder = sys.modules["thunder"].flash
+    assert framework_of_call(thunder, []) == "thunder"
+    assert framework_of_call(plain, [{"x": thunder}]) == "thunder"
+    assert framework_of_call(plain, [{"x": (2,)}], Device()) == "lightning"
+    for attribute in ("", "flash"):
+        assert framework_of_call(function_using("thunder", attribute), []) == "thunder"
+    # The function's own arrays count first.
+    assert framework_of_call(function_using("lightning"), {"x": thunder}) == "thunder"
+    assert framework_of_call(plain, [{"x": (2,)}], "cpu(0)") == ""
+    assert framework_of_call(with_numpy, [{"x": (2,)}]) == ""
+    assert framework_of_call(np.negative, []) == "numpy"
+
+
+def test_a_function_of_any_arrays_belongs_to_the_only_framework_that_is_imported(monkeypatch):
+    loaded(monkeypatch, "lightning")
+    assert framework_of_call(plain, [{"x": (2,)}]) == "lightning"
+    assert framework_of_call([with_numpy], [{"x": (2,)}]) == "lightning"
+    assert framework_of_call(np.negative, []) == "numpy"

@@ -1,4 +1,4 @@
-"""JAX's devices by opperf's names: `gpu(0)` is `gpu:0`, and `cuda:0`."""
+"""JAX's devices by opperf's names: `gpu(0)` is `gpu:0`, and `cuda:0`, which JAX prints it as."""
 
 from __future__ import annotations
 
@@ -28,13 +28,19 @@ def _of_kind(kind: str) -> tuple[Any, ...]:
         return ()
 
 
+def _by_name() -> dict[str, Any]:
+    """Returns JAX's objects of the devices of this build and machine by canonical name, the CPU
+    first."""
+    return {
+        f"{kind}({index})": device
+        for kind in dict.fromkeys(KINDS.values())
+        for index, device in enumerate(_of_kind(kind))
+    }
+
+
 def devices() -> tuple[str, ...]:
     """Returns the devices of this build and machine, the CPU first."""
-    return tuple(
-        f"{kind}({index})"
-        for kind in dict.fromkeys(KINDS.values())
-        for index in range(len(_of_kind(kind)))
-    )
+    return tuple(_by_name())
 
 
 def _split(text: str) -> tuple[str, int]:
@@ -47,11 +53,14 @@ def _split(text: str) -> tuple[str, int]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device, `gpu(0)` for `cuda`.
+    """Returns the canonical name of a device, `gpu(0)` for `cuda` and for what JAX prints.
 
     Raises `UsageError` if it is no device's name, and `DeviceError` if this build or machine does
     not have it.
     """
+    printed = next((name for name, one in _by_name().items() if text.strip() == str(one)), "")
+    if printed:
+        return printed
     kind, index = _split(text)
     name = f"{kind}({index})"
     if index >= len(_of_kind(kind)):

@@ -51,6 +51,7 @@ class Cost:
 
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
+    cache_misses: int = 0
     before: int = field(default_factory=recompiling.count)
     """Recompilations in this process before the case's."""
 
@@ -106,10 +107,11 @@ class Program:
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
         lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
-        lowered_at = time.perf_counter()
+        lowered_at, hits = time.perf_counter(), recompiling.from_cache()
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
+        self.cost.cache_misses += recompiling.from_cache() == hits
 
     def analysis(self) -> Mapping[str, float]:
         """Returns what XLA says that a call costs; empty if it says nothing."""
@@ -232,14 +234,16 @@ COMPILED = ("jit",)
 
 
 def costs(call: Callable[[], Any]) -> dict[str, float]:
-    """Returns what compiling a call and its gradient took, in nanoseconds, how many programs JAX
-    compiled after their first calls, and what XLA says that the forward pass costs."""
+    """Returns what compiling a call and its gradient took, in nanoseconds, how many of the programs
+    were not in the cache, how many JAX compiled after their first calls, and what XLA says that the
+    forward pass costs."""
     if not isinstance(call, CompiledCall):
         return {}
     cost = call.program.cost
     found = {
         "lowering": cost.lowering_ns,
         "compilation": cost.compile_ns,
+        "compile_cache_misses": float(cost.cache_misses),
         "recompilations": float(recompiling.count() - cost.before),
     }
     names = {"flops": "flops", "bytes accessed": "bytes_accessed"}

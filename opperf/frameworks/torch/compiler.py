@@ -25,6 +25,11 @@ EXPECTED = ("requires_grad mismatch", "grad_mode")
 own, which records, and so is the second one of the same function."""
 
 
+CACHE_COUNTERS = "inductor"
+NOT_CACHED = ("fxgraph_cache_miss", "fxgraph_cache_bypass")
+"""The compiler's counters of graphs that its cache did not have, or that it cannot keep."""
+
+
 @functools.cache
 def _start() -> str:
     """Compiles a first function, so that what the compiler does once in a process, as finding the
@@ -59,7 +64,7 @@ def scope(is_cold: bool) -> Iterator[None]:
     Raises `UnsupportedError` in place of what the compiler raises, and if it does not work here.
     """
     from torch._dynamo.exc import TorchDynamoException
-    from torch._dynamo.utils import clear_compilation_metrics
+    from torch._dynamo.utils import clear_compilation_metrics, counters
     from torch._inductor.utils import fresh_cache
 
     obstacle = _start()
@@ -69,6 +74,7 @@ def scope(is_cold: bool) -> Iterator[None]:
     # Programs of earlier cases count towards the limit of recompilations.
     torch._dynamo.reset()
     clear_compilation_metrics()
+    counters.pop(CACHE_COUNTERS, None)
     try:
         with fresh_cache() if is_cold else nullcontext():
             try:
@@ -108,14 +114,20 @@ def _python_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count() -> dict[str, int]:
-    """Returns the graph breaks of the case that was compiled last, and how often it was compiled
-    again for another reason than to record gradients."""
+    """Returns the graph breaks of the case that was compiled last, how often it was compiled again
+    for another reason than to record gradients, and how many of its graphs were not in the cache of
+    code."""
     from torch._dynamo import explain
-    from torch._dynamo.utils import get_compilation_metrics
+    from torch._dynamo.utils import counters, get_compilation_metrics
 
+    misses = sum(counters[CACHE_COUNTERS][name] for name in NOT_CACHED)
     reasons = [one.recompile_reason for one in get_compilation_metrics()]
     again = [reason for reason in reasons if reason and not any(one in reason for one in EXPECTED)]
     breaks = [
         explain(call.func)(*call.args, **call.keywords).graph_break_count for call in _WITH_BREAKS
     ]
-    return {"graph_breaks": sum(breaks), "recompilations": len(again)}
+    return {
+        "graph_breaks": sum(breaks),
+        "recompilations": len(again),
+        "compile_cache_misses": misses,
+    }

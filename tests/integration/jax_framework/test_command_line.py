@@ -12,7 +12,10 @@ jax = pytest.importorskip("jax")
 
 FEW = ("--framework", "jax", "--size", "small", "-w", "1", "-r", "3", "--quiet")
 
-COSTS = {"lowering", "compilation", "recompilations", "bytes_accessed"}
+COSTS = {
+    *("lowering", "compilation", "compile_cache_misses", "recompilations"),
+    "bytes_accessed",
+}
 
 KERNELS = """
 import jax
