@@ -64,7 +64,7 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
     """Returns the case with other settings; a new dtype and memory format apply to its tensors
     too."""
     if "dtype" in settings:
-        case = with_dtype(case, settings["dtype"])
+        case = with_dtype(_without_dtype_options(case), settings["dtype"])
     if "memory_format" in settings:
         case = with_memory_format(case, settings["memory_format"])
     others = {name: value for name, value in settings.items() if name != "memory_format"}
@@ -75,10 +75,23 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
 def with_dtype_options(case: Case) -> Case:
     """Returns the case with the options that its framework needs for its dtype. Those that the user
     sets stay."""
+    return _with_options(case, {**_dtype_options(case), **case.settings.options})
+
+
+def _without_dtype_options(case: Case) -> Case:
+    """Returns the case without the options that its framework needs for its dtype. The user may
+    have set the same, for this dtype."""
+    needed, options = _dtype_options(case).items(), case.settings.options.items()
+    return _with_options(case, {name: text for name, text in options if (name, text) not in needed})
+
+
+def _dtype_options(case: Case) -> Mapping[str, str]:
     name = case.target.framework
     package = package_of(name) if name in available() else None
-    needed = package.dtype_options.get(case.settings.dtype, {}) if package is not None else {}
-    options = {**needed, **case.settings.options}
+    return package.dtype_options.get(case.settings.dtype, {}) if package is not None else {}
+
+
+def _with_options(case: Case, options: Mapping[str, str]) -> Case:
     if options == case.settings.options:
         return case
     settings = msgspec.structs.replace(case.settings, options=options)

@@ -20,6 +20,7 @@ from opperf.sources.varying import (
     vary,
     with_dtype,
     with_memory_format,
+    with_settings,
 )
 
 
@@ -155,3 +156,20 @@ def test_targets_of_one_label_have_names_of_their_own_and_the_ids_they_had():
     named = disambiguate(cases)
     assert [one.label for one in named] == ["nd.add", "np.add", "mxnet:relu", "numpy:relu", "exp"]
     assert [one.id for one in named] == [one.id for one in cases]
+
+
+def test_options_that_a_dtype_needs_come_and_go_with_it():
+    options = {"jax_default_matmul_precision": "highest"}
+    case = Case(
+        OperatorTarget("jax", "jnp.exp"),
+        {"x": TensorSpec((2,))},
+        Settings(mode="jit", options=options),
+    )
+    wide = with_settings(case, {"dtype": "float64"})
+    assert wide.settings.options == {"jax_enable_x64": "true", **options}
+    assert with_settings(wide, {"dtype": "int64"}).settings.options == wide.settings.options
+    assert with_settings(wide, {"threads": 1}).settings.options == wide.settings.options
+    assert with_settings(wide, {"dtype": "float32"}) == case
+    # The user's own, of a dtype that needs none.
+    wished = with_settings(case, {"options": {"jax_enable_x64": "true"}})
+    assert with_settings(wished, {"dtype": "float16"}).settings.options == wished.settings.options
