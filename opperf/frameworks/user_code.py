@@ -10,7 +10,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -156,6 +156,25 @@ def _module_of(path: str) -> ModuleType:
     return module
 
 
+def imports_in_script(names: Iterable[str]) -> list[str]:
+    """Returns the lines of a script that import a user's modules, by `import_module`'s names. What
+    a file defines is kept: a library of operators may end with its last reference."""
+    lines = []
+    for number, name in enumerate(names):
+        file = _file_of(name)
+        run = f"module{number} = runpy.run_path({str(file and file.resolve())!r})"
+        lines += [f"import {name}"] if file is None else ["import runpy", run]
+    return list(dict.fromkeys(lines))
+
+
+def _file_of(name: str) -> Path | None:
+    """Returns the file that a module's name means; None if it is to be imported by that name."""
+    if name.endswith(".py"):
+        return Path(name)
+    file = Path(*name.split(".")).with_suffix(".py")
+    return file if file.is_file() else None
+
+
 def import_module(name: str) -> ModuleType:
     """Returns the module of a file, `kernels.py`, or of a name, `kernels`, which may be that of a
     file in the working directory.
@@ -163,8 +182,8 @@ def import_module(name: str) -> ModuleType:
     Raises `UnknownOperatorError` for a missing one, and `UsageError` for code that fails when it is
     loaded.
     """
-    file = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
-    if name.endswith(".py") or file.is_file():
+    file = _file_of(name)
+    if file is not None:
         return _module_of(str(file.resolve()))
     try:
         return importlib.import_module(name)

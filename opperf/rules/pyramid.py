@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from opperf.rules.pictures import Window
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 
@@ -41,3 +42,9 @@ def maps(
         for extent in picture_extents(size, extents)
     )
     return (few_pictures(size), channels, *cells)
+
+
+def last_stage(size: Preset) -> Window:
+    """The 3 x 3 layer of a detector's last stage, at stride 32, of Pascal's pictures."""
+    channels = 512
+    return Window(maps(size, 32, channels, PASCAL), filters=channels, pad=1)

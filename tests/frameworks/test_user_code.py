@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.paths import find
-from opperf.frameworks.user_code import function_of, target_at
+from opperf.frameworks.user_code import function_of, imports_in_script, target_at
 from opperf.model import CallableTarget, FileTarget, ObjectTarget, OperatorTarget, SnippetTarget
 
 NAMES = {"math": math}
@@ -118,3 +118,13 @@ def test_a_snippet_runs_after_its_setup_and_gives_its_last_value():
 def test_a_snippet_that_cannot_run_is_refused(target, words):
     with pytest.raises(UsageError, match=words):
         found(target)
+
+
+def test_a_script_imports_a_users_modules_and_keeps_what_a_file_defines(kernels, monkeypatch):
+    found = imports_in_script((str(kernels), "json.decoder"))
+    assert found == ["import runpy", f"module0 = runpy.run_path({str(kernels)!r})"] + [
+        "import json.decoder"
+    ]
+    monkeypatch.chdir(kernels.parent)
+    assert imports_in_script(("random",)) == found[:2]
+    assert imports_in_script(()) == []

@@ -16,7 +16,7 @@ from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
-from opperf.frameworks.user_code import call_in_script
+from opperf.frameworks.user_code import call_in_script, imports_in_script
 from opperf.model import Case
 from opperf.numpy_aliases import REMOVED
 
@@ -102,7 +102,8 @@ def _imports(case: Case) -> list[str]:
     lines += ["import mxnet as mx"]
     if case.label == CUSTOM:
         lines += [f"import {CUSTOM_MODULE}  # registers the custom operator"]
-    lines += call_in_script(case.target)[0]
+    own = [*imports_in_script(case.settings.imports), *call_in_script(case.target)[0]]
+    lines += list(dict.fromkeys(own))
     if _is_numpy(case):
         lines += ["mx.npx.set_np()"]
     return lines

@@ -13,7 +13,7 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.frameworks.torch import devices, functions, gradient, tensors
-from opperf.frameworks.user_code import call_in_script
+from opperf.frameworks.user_code import call_in_script, imports_in_script
 from opperf.model import DEFAULTS, Case
 
 
@@ -39,7 +39,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         called = [context, f"    {called[0]}"]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
     seed = f"torch.manual_seed({case.settings.seed})"
-    lines = [*imports_of(filled), "import numpy as np", "import torch", *imported]
+    imported = [*imports_in_script(case.settings.imports), *imported]
+    lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
     lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]
     if "backward" in case.passes and wanted:
         lines += [f"{one.name}.requires_grad_(True)" for one in wanted]

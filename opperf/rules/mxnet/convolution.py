@@ -11,11 +11,11 @@ import msgspec
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.boxes import spread
 from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.engine import arguments_by_role, without_gradients
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
-from opperf.rules.mxnet.boxes import spread
 from opperf.rules.mxnet.operations.convolutions import CONVOLUTIONS
 from opperf.rules.pictures import (
     FILTERS,
@@ -27,7 +27,7 @@ from opperf.rules.pictures import (
     images,
     network_maps,
 )
-from opperf.rules.pyramid import PASCAL, few_pictures, maps
+from opperf.rules.pyramid import few_pictures, last_stage, maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, fixed, literal, tensor, tensors
@@ -60,12 +60,6 @@ def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return arguments_by_role(operator, CONVOLUTIONS, later_stage, size)
 
 
-def offset_window(size: Preset) -> Window:
-    """The 3 x 3 layer of a detector's last stage, at stride 32, of Pascal's pictures."""
-    channels = 512
-    return Window(maps(size, 32, channels, PASCAL), filters=channels, pad=1)
-
-
 def plain(window: Window) -> Arguments:
     """The plain arguments of a deformable convolution."""
     return {
@@ -80,7 +74,7 @@ def plain(window: Window) -> Arguments:
 @FAMILIES.add("_contrib_DeformableConvolution", "_npx_deformable_convolution")
 def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A 3 x 3 layer of the last stage of a detector's ResNet, where offsets are learned."""
-    window = offset_window(size)
+    window = last_stage(size)
     yield {
         WHY: "Deformable ConvNets, the last stage of a detector, 3 x 3 with learned offsets",
         "data": tensor(*window.shape),
@@ -96,7 +90,7 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `deformable`, with a weight for each offset."""
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
-        window = offset_window(size)
+        window = last_stage(size)
         mask = tensor(
             window.shape[0], math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.boxes import CLASSES, CORNERS, DETECTIONS, OBJECTS, corners
 from opperf.rules.configurations import WHY
-from opperf.rules.mxnet.boxes import CORNERS, corners
 from opperf.rules.pictures import feature_maps
 from opperf.rules.pyramid import PASCAL, few_pictures, maps, picture_extents
 from opperf.rules.registering import Families
@@ -26,17 +26,10 @@ FAMILIES = Families()
 
 STRIDE = 16
 """Pixels of the image for each cell of the feature map."""
-CLASSES = 20
-"""Classes of the Pascal VOC data, background aside."""
-OBJECTS = 8
-"""Objects in an image, at most."""
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
 """Scales of a box's four offsets, as in SSD."""
 OFFSETS = Fill("normal", 0.0, 0.1)
 """Offsets from anchors: small, as an anchor is near the object that it is matched with."""
-DETECTIONS = Fill("detections", float(CLASSES), float(OBJECTS))
-"""Boxes around the objects of each image, as a detector finds them, with their classes and scores:
-how many overlap is what suppression takes time for."""
 
 
 def anchors(size: Preset) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -58,8 +60,12 @@ def test_operators_that_a_users_module_registers(command):
     results = run(command, "mylib::scaled_add", "--import", "my_ops.py")
     (result,) = results["mylib::scaled_add"]
     assert result["avg_time_backward_mylib::scaled_add"] > 0
-    out, _ = command("list", "--namespace", "mylib", "--import", "my_ops", "--framework", "torch")
+    own = ("--import", "my_ops", "--framework", "torch")
+    out, _ = command("list", "--namespace", "mylib", *own)
     assert "1 operator" in out
+    out, _ = command("show", "mylib::scaled_add", *own, "--size", "small", "--format", "json")
+    (case,) = json.loads(out)["cases"]
+    subprocess.run([sys.executable, "-c", case["script"]], check=True)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,22 @@
 """Boxes of many sizes and places, without a generator: they come from multiples of irrational
-numbers, which are spread evenly."""
+numbers, which are spread evenly; and those that a detector finds, which the framework draws."""
 
 from __future__ import annotations
 
 import math
 
+from opperf.model import Fill
+
 CORNERS = 4
 """Numbers in a box."""
+
+CLASSES = 20
+"""Classes of the Pascal VOC data, background aside."""
+OBJECTS = 8
+"""Objects in an image, at most."""
+DETECTIONS = Fill("detections", float(CLASSES), float(OBJECTS))
+"""Boxes around the objects of each image, as a detector finds them, with their classes and scores:
+how many overlap is what suppression takes time for."""
 
 Box = tuple[float, float, float, float]
 

@@ -1,0 +1,107 @@
+"""Regions of interest of a detector's feature maps, upright and rotated."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opperf.model import TensorSpec
+from opperf.rules.boxes import CORNERS, corners, sides
+from opperf.rules.pyramid import COCO, LEVEL_CHANNELS, PASCAL, few_pictures, maps, picture_extents
+from opperf.rules.sizes import Preset
+from opperf.rules.values import fixed, literal, tensor
+
+POOLED = 7
+"""Cells along each side of a region that is classified."""
+MASK_POOLED = 14
+"""Cells along each side of a region that gets a mask."""
+PROPOSALS = 512
+"""Regions that a detector pools from one level of a pyramid."""
+POSITIVES = 128
+"""Those that contain an object."""
+TRAINED_ON = 64
+"""Regions that a step of Fast R-CNN takes of each picture."""
+POSITION_SENSITIVE = 300
+"""Regions that R-FCN classifies in a picture."""
+PLANE = 2
+"""Numbers of an offset."""
+LABELS = 21
+"""Classes of the Pascal VOC data, and the background."""
+SAMPLES = 2
+"""Samples along each side of a cell, as Mask R-CNN takes."""
+
+MOST = 4096
+"""Regions of all pictures, at most: a case has their numbers in it."""
+
+
+class Level(NamedTuple):
+    """Feature maps, and the regions that are pooled from them."""
+
+    number: int
+    """Regions of a picture at the default size."""
+    stride: int
+    least: int
+    """The shortest side of a region in pixels."""
+    most: int
+    channels: int = LEVEL_CHANNELS
+    picture: tuple[int, int] = COCO
+
+    def maps(self, size: Preset) -> TensorSpec:
+        """The feature maps."""
+        return tensor(*maps(size, self.stride, self.channels, self.picture))
+
+    def regions(self, size: Preset) -> int:
+        """Number of regions of all pictures."""
+        return min(few_pictures(size) * min(self.number, size.extent(self.number)), MOST)
+
+    def places(self, size: Preset) -> tuple[int, tuple[int, int], float, float]:
+        """Number of the regions, the picture's extents, and bounds of the regions' sides."""
+        extents = picture_extents(size, self.picture)
+        least, most = (side * size.image for side in (self.least, self.most))
+        return self.regions(size), extents, least, most
+
+    def rois(self, size: Preset) -> TensorSpec:
+        """Regions by their corners, each after the number of its picture."""
+        rows = tuple(
+            (float(i % few_pictures(size)), *box)
+            for i, box in enumerate(corners(*self.places(size)))
+        )
+        return fixed(len(rows), 1 + CORNERS, fill=literal(rows))
+
+    def rotated_boxes(self, size: Preset) -> TensorSpec:
+        """Regions by centre, sides and angle in degrees."""
+        rows = self._rotated(size)
+        return fixed(len(rows), 1 + CORNERS, fill=literal(rows))
+
+    def rotated_rois(self, size: Preset) -> TensorSpec:
+        """Those regions, each after the number of its picture."""
+        rows = tuple(
+            (float(i % few_pictures(size)), *box) for i, box in enumerate(self._rotated(size))
+        )
+        return fixed(len(rows), 2 + CORNERS, fill=literal(rows))
+
+    def _rotated(self, size: Preset) -> tuple[tuple[float, ...], ...]:
+        return tuple(
+            (
+                round(left + width / 2, 2),
+                round(top + height / 2, 2),
+                width,
+                height,
+                float(i * 17 % 90),
+            )
+            for i, (left, top, width, height) in enumerate(sides(*self.places(size)))
+        )
+
+
+LEVEL = Level(PROPOSALS, 8, 112, 224)
+"""A pyramid's level: regions of 224 pixels are pooled at stride 16, of half the side at half the
+stride."""
+TRAINED = Level(PROPOSALS // 4, 8, 112, 224)
+"""One of four levels, among which the proposals are shared."""
+FEW = Level(POSITIVES // 2, 16, 224, 448)
+SINGLE = Level(PROPOSALS, 16, 32, 224)
+VGG = Level(TRAINED_ON, 16, 64, 448, 512, PASCAL)
+"""The last feature maps of VGG-16, from which regions of all sizes are pooled."""
+POSITIONS = Level(POSITION_SENSITIVE, 16, 64, 448, LABELS * POOLED**2, PASCAL)
+"""R-FCN's feature maps: each cell of a region has channels of its own, one for each class."""
+OFFSETS = POSITIONS._replace(channels=PLANE * POOLED**2)
+"""The maps that each cell's offset is pooled from."""
