@@ -66,7 +66,7 @@ def select(
     category or namespace.
     """
     check_groups(operators, selection)
-    usual = [operator for operator in operators if _is_asked_for(operator, selection)]
+    usual = _find_usual(operators, selection)
     wanted = {operator.target for operator in usual} if not selection.patterns else set()
     for pattern in selection.patterns:
         found = find_matching(pattern, usual) or _plainest(find_matching(pattern, operators))
@@ -82,19 +82,34 @@ def select(
                 not selection.namespaces
                 or bool(set(operator.namespaces) & set(selection.namespaces))
             )
-            and (not selection.tags or bool(set(operator.tags) & set(selection.tags)))
+            and (not selection.tags or _is_tagged(operator, selection))
             and not any(matches(operator) for matches in excluded)
         )
 
     return [one for one in operators if one.target in wanted and passes_filters(one)]
 
 
-def _is_asked_for(operator: Operator, selection: Selection) -> bool:
-    """Whether a run without names has an operator."""
-    is_in_namespace = bool(set(operator.namespaces) & set(selection.namespaces))
+def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Operator]:
+    """Returns the operators that a run without names has."""
+    offered = [one for one in operators if _is_offered(one, selection)]
     # A framework's tag says which operators it is about, those of no public name included.
     asked = {*selection.variants, *([INTERNAL] if selection.tags else [])}
-    return asked.issuperset(operator.variants) and (is_in_namespace or not operator.on_request)
+    found = [one for one in offered if asked.issuperset(one.variants)]
+    if not selection.tags:
+        return found
+    # And those that write in place, where the plain operator has not the tag.
+    names = {name for one in found if _is_tagged(one, selection) for name in one.names}
+    others = [one for one in offered if names.isdisjoint(one.names)]
+    return [*found, *(one for one in others if _is_tagged(one, selection))]
+
+
+def _is_offered(operator: Operator, selection: Selection) -> bool:
+    """Whether a run has the operator, in one of its variants, without naming it."""
+    return not operator.on_request or not set(operator.namespaces).isdisjoint(selection.namespaces)
+
+
+def _is_tagged(operator: Operator, selection: Selection) -> bool:
+    return not set(operator.tags).isdisjoint(selection.tags)
 
 
 INTERNAL = "internal"

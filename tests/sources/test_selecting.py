@@ -139,3 +139,28 @@ def test_a_group_of_the_other_kind_is_named():
         names(categories=("np",))
     with pytest.raises(UsageError, match="no namespace is called 'gemm'; .* --category gemm"):
         names(namespaces=("gemm",))
+
+
+def test_a_tag_selects_forms_that_write_where_the_plain_one_has_not_the_tag():
+    def tagged(name, *tags, aliases=(), **others):
+        return Operator("fake", "nd", name, aliases, ("nd",), tags=tags, **others)
+
+    writes = {"variants": ("in-place",)}
+    operators = (
+        tagged("sqrt", "pointwise"),
+        tagged("sqrt_", "pointwise", "writing", aliases=("sqrt",), **writes),
+        tagged("resize"),
+        tagged("resize_", "core", "writing", aliases=("resize",), **writes),
+        tagged("_softmax", "core", variants=("internal",)),
+        tagged("rare_", "core", on_request=True, **writes),
+    )
+
+    def found(*tags, **selected):
+        return [one.name for one in select(operators, Selection(tags=tags, **selected))]
+
+    assert found("pointwise") == ["sqrt"]
+    assert found("pointwise", variants=("in-place",)) == ["sqrt", "sqrt_"]
+    assert found("core") == ["resize_", "_softmax"]
+    assert found("writing") == ["sqrt_", "resize_"]
+    assert found("core", namespaces=("nd",)) == ["resize_", "_softmax", "rare_"]
+    assert found() == ["sqrt", "resize"]
