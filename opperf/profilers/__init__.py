@@ -70,6 +70,10 @@ def _not_a_timer(device: str) -> Profiler:
     )
 
 
+EVENTS = "events"
+"""The profiler by events of the device, of every framework that has some."""
+
+
 def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     """Returns the factory of every profiler that a framework can be measured with, by name, the
     preferred one first."""
@@ -77,7 +81,7 @@ def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     common: dict[str, ProfilerFactory] = {**framework.profilers(), "python": python}
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
-        common.setdefault("events", partial(EventProfiler, framework))
+        common.setdefault(EVENTS, partial(EventProfiler, framework))
     common[INSTRUCTIONS] = _not_a_timer
     added = {entry.name: AddedProfiler(entry, framework) for entry in _installed()}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
@@ -85,8 +89,13 @@ def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
 
 def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
     """Returns the factory of the profiler of that name. Raises `UsageError` for an unknown name,
-    and for a profiler whose package is broken."""
+    for events where no device has some, and for a profiler whose package is broken."""
     known = find_profilers(framework)
+    if name == EVENTS and name not in known:
+        raise UsageError(
+            f"profiler {EVENTS} needs a device that records events, as GPUs do; {framework.name} "
+            f"finds {', '.join(framework.devices())} here; use one of {', '.join(known)}"
+        )
     if name not in known:
         raise unknown("profiler", name, known, framework.name)
     factory = known[name]

@@ -96,6 +96,12 @@ def test_what_a_framework_does_not_offer_is_refused(name):
         profiler(name, Some(), "cpu(0)")
 
 
+def test_events_that_no_device_has_are_refused_with_the_devices():
+    words = r"events needs a device .*; some finds cpu\(0\) here; use one of python, instructions"
+    with pytest.raises(UsageError, match=words):
+        profiler("events", Some(), "cpu(0)")
+
+
 def test_another_package_adds_a_profiler_for_every_framework(installed):
     installed("added", f"{__name__}:Added")
     assert list(find_profilers(Some("native"))) == [
