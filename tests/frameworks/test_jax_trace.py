@@ -91,6 +91,20 @@ def test_the_cost_of_recording_nested_thunks_is_subtracted(monkeypatch):
     assert timed.recording.events == 11
 
 
+def test_a_large_cost_is_measured_on_the_case_itself_where_thunks_fill_its_calls(monkeypatch):
+    begins = [0, 20_000]
+    made = profile(
+        [Event(MARKER, begin, begin + 10_000) for begin in begins],
+        [thunk(begin + 100, begin + 9_600, "while") for begin in begins],
+        [thunk(begin + 110 + i, begin + 111 + i) for begin in begins for i in range(20)],
+    )
+    # Every call takes the same time, recorded or not.
+    (timed,) = profiled(monkeypatch, made, cost=10.0)
+    assert timed.times == [9_500, 9_500]
+    (timed,) = profiled(monkeypatch, made, cost=1.0)
+    assert timed.times == [9_500 - 20 - 0.2] * 2
+
+
 def loops_recorded(monkeypatch, lengths, events):
     """The cost of a thunk by calls of two loops whose thunks and plain calls take that long."""
     program = [*lengths["recorded"]] * thunks.CALLS

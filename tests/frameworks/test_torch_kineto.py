@@ -9,7 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.errors import ProfilerError, UnsupportedError  # noqa: E402  (torch may be missing)
-from opperf.frameworks import recording  # noqa: E402
+from opperf.frameworks import event_cost, recording  # noqa: E402
+from opperf.frameworks.event_cost import EventCost  # noqa: E402
 from opperf.frameworks.recording import (  # noqa: E402
     OWN_SHARE,
     Union,
@@ -17,8 +18,7 @@ from opperf.frameworks.recording import (  # noqa: E402
     union,
     unions_in,
 )
-from opperf.frameworks.torch import event_cost, kineto  # noqa: E402
-from opperf.frameworks.torch.event_cost import EventCost  # noqa: E402
+from opperf.frameworks.torch import kineto  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns  # noqa: E402
 from opperf.frameworks.torch.trace import MARKER, read_trace  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402

@@ -19,6 +19,7 @@ from jax.profiler import TraceAnnotation
 
 from opperf.errors import ProfilerError
 from opperf.frameworks.defaults import CPU
+from opperf.frameworks.event_cost import EventCost
 from opperf.frameworks.jax import recompiling
 from opperf.frameworks.jax.devices import jax_device, platform_of
 from opperf.frameworks.jax.trace import EMPTY, MARKER, read_trace, record
@@ -38,6 +39,10 @@ FIRST_CALLS = 1
 MOST_EVENTS = 50_000
 """Calls of the first recording, which shows how many events a call has, and maximum number of
 events of a later one: each takes two microseconds to be read."""
+
+COMPARED = 25
+"""Calls without recording that measure what it takes: of so many, on a busy machine too, most are
+not interrupted."""
 
 WARM_CALLS = 3
 CALLS_PER_WARM_CALL = 5
@@ -155,5 +160,15 @@ class NativeProfiler:
         if len(trace.calls) != len(walls):
             raise ProfilerError(EMPTY)
         thunks = unions_in(trace.calls, trace.thunks)
+        phases = [slice(place, None, len(taken)) for place in range(len(taken))]
+        # Of this recording: another one may have to ask the system for memory, and cost twice as
+        # much.
+        costs = [EventCost(self._thunk_ns) for _ in phases]
+        pairs = list(zip(costs, phases, strict=True))
+        if any(cost.is_large(thunks[own]) for cost, own in pairs):
+            plain = run_in_turns(self._phases, min(calls, COMPARED))
+            for cost, own in pairs:
+                cost.add(walls[own], plain[own], thunks[own])
         for number, (wall, inside) in enumerate(zip(walls, thunks, strict=True)):
-            taken[number % len(taken)].add(wall, inside, self._thunk_ns)
+            phase = number % len(taken)
+            taken[phase].add(wall, inside, costs[phase].ns)

@@ -19,10 +19,10 @@ from torch._C._autograd import _enable_record_function, _supported_activities
 from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
 
 from opperf.errors import ProfilerError, UnsupportedError
+from opperf.frameworks.event_cost import EventCost
 from opperf.frameworks.recording import Taken, Union, unions_in
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.devices import synchronize, torch_device
-from opperf.frameworks.torch.event_cost import EventCost
 from opperf.frameworks.torch.trace import MARKER, read_trace, record
 from opperf.model import MetricKind
 

@@ -1,4 +1,4 @@
-"""What recording an event takes in the calls of a case."""
+"""How long a profiler takes to record an event, in the calls of a case."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from opperf.frameworks.recording import Union
 LARGE_SHARE = 0.01
 """Share of the time that recording may take by the cost in the process. Where it takes more, the
 cost is measured on the case itself: it is twice as much where the events fill the caches and slow
-the operator."""
+the operator, and a fifth more for some of XLA's programs."""
 
 FILLED = 0.9
 """Least share of a call that its events have to take for the cost to be the case's own. In a
 shorter one, most of what recording adds is beside the events: autograd's engine takes 1.2 us more
-for each node, an event inside it 0.15."""
+for each node, an event inside it 0.15; and waking XLA's threads takes longer or less long by as
+much as all of its events."""
 
 MOST_TIMES = 2.5
 """Largest ratio of the two costs: beyond it, the machine was busy with something else."""
