@@ -28,6 +28,8 @@ class Package(NamedTuple):
     """Short list of what can be measured."""
     requirement: str
     """The argument of `pip install`."""
+    parts: tuple[str, ...] = ()
+    """Other packages that types of its objects are from."""
     build_files: tuple[str, ...] = ("__init__.py",)
     """Glob patterns, in its folder, of files that differ between builds."""
     below_python: tuple[int, int] | None = None

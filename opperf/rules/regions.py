@@ -8,7 +8,7 @@ from opperf.model import TensorSpec
 from opperf.rules.boxes import CORNERS, corners, sides
 from opperf.rules.pyramid import COCO, LEVEL_CHANNELS, PASCAL, few_pictures, maps, picture_extents
 from opperf.rules.sizes import Preset
-from opperf.rules.values import fixed, literal, tensor
+from opperf.rules.values import Arguments, fixed, literal, tensor
 
 POOLED = 7
 """Cells along each side of a region that is classified."""
@@ -105,3 +105,11 @@ POSITIONS = Level(POSITION_SENSITIVE, 16, 64, 448, LABELS * POOLED**2, PASCAL)
 """R-FCN's feature maps: each cell of a region has channels of its own, one for each class."""
 OFFSETS = POSITIONS._replace(channels=PLANE * POOLED**2)
 """The maps that each cell's offset is pooled from."""
+
+
+def in_use(arguments: Arguments, maps: str) -> Arguments:
+    """The arguments without a gradient of the maps, the argument of this name, which takes several
+    times as long as the pooling."""
+    spec = arguments[maps]
+    assert isinstance(spec, TensorSpec)
+    return {**arguments, maps: fixed(*spec.shape)}

@@ -80,7 +80,7 @@ def framework_of_call(
     # One that cannot be imported owns nothing here.
     packages = {name: package_of(name) for name in available() if is_available(name)}
     loaded = {
-        name: package.name
+        name: (package.name, *package.parts)
         for name, package in packages.items()
         if package is not None and package.name in sys.modules
     }
@@ -105,10 +105,10 @@ def framework_of_call(
 NUMPY = "numpy"
 
 
-def _owner(values: Iterable[Any], loaded: Mapping[str, str]) -> str:
+def _owner(values: Iterable[Any], loaded: Mapping[str, tuple[str, ...]]) -> str:
     """Returns the name of the framework that the first of these that is any's belongs to; empty if
-    there is none. `loaded` has the frameworks' modules by name."""
-    owners = (name for one in values for name, module in loaded.items() if _is_of(one, module))
+    there is none. `loaded` has the frameworks' packages by name."""
+    owners = (name for one in values for name, parts in loaded.items() if _is_of(one, parts))
     return next(owners, "")
 
 
@@ -119,15 +119,15 @@ def _used_by(function: Any) -> list[Any]:
     return [known[name] for name in getattr(code, "co_names", ()) if name in known]
 
 
-def _is_of(value: Any, module: str) -> bool:
-    """Whether a function, array, device or module is a module's, or it is that module."""
+def _is_of(value: Any, packages: tuple[str, ...]) -> bool:
+    """Whether a function, array, device or module is from one of the packages, or it is one."""
     kinds = type(value).__mro__ if not isinstance(value, type) else (value,)
     holder = getattr(value, "__self__", None)
     places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]
     modules = (
         str(getattr(one, "__module__", "") or getattr(one, "__name__", "")) for one in places
     )
-    return any(name.partition(".")[0] == module for name in modules)
+    return any(name.partition(".")[0] in packages for name in modules)
 
 
 def check_type(name: str, value: object, kind: type | tuple[type, ...], description: str) -> None:

@@ -53,7 +53,7 @@ def test_what_is_no_path_is_refused():
 
 
 class Device:
-    __module__ = "lightning.devices"
+    __module__ = "lightninglib.devices"
 
 
 def plain(x):
@@ -70,7 +70,9 @@ def loaded(monkeypatch, *names):
     known = ("lightning", "thunder", "numpy")
     monkeypatch.setattr(calls, "available", lambda: known)
     monkeypatch.setattr(calls, "is_available", lambda name: True)
-    monkeypatch.setattr(calls, "package_of", lambda name: Package(name, "", name))
+    monkeypatch.setattr(
+        calls, "package_of", lambda name: Package(name, "", name, parts=(f"{name}lib",))
+    )
     for name in names:
         module = ModuleType(name)
         module.flash = type("Flash", (), {"__module__": f"{name}.ops"})()

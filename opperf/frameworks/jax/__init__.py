@@ -16,6 +16,7 @@ PACKAGE = Package(
     name="jax",
     offers="forward, backward, memory; native and python profilers; jit and eager; cpu, gpu, tpu",
     requirement="opperf[jax]",
+    parts=("jaxlib",),
     build_files=("__init__.py", "version.py"),
     variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),
     # With one heap XLA takes up to a quarter longer to compile.
@@ -24,8 +25,8 @@ PACKAGE = Package(
 )
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
-"""Read when XLA is loaded: its profiler writes an error about TensorFlow, which it does without, at
-each start, and its compiler one about processors for each program from the cache."""
+"""Read when XLA is loaded: its compiler writes an error about processors for each program from the
+cache."""
 
 
 def framework() -> Framework:

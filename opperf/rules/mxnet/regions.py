@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.regions import (
     FEW,
@@ -20,6 +20,7 @@ from opperf.rules.regions import (
     TRAINED,
     VGG,
     Level,
+    in_use,
 )
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -38,18 +39,14 @@ def pooled(level: Level, size: Preset, cells: int = POOLED) -> Arguments:
     }
 
 
-def in_use(arguments: Arguments) -> Arguments:
-    """The arguments without a gradient, which takes several times as long as the pooling."""
-    data = arguments["data"]
-    assert isinstance(data, TensorSpec)
-    return {**arguments, "data": fixed(*data.shape)}
-
-
 @FAMILIES.add("ROIPooling")
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest."""
     yield {**pooled(VGG, size), WHY: "Fast R-CNN with VGG-16: a picture's regions in a step"}
-    yield {**in_use(pooled(SINGLE, size)), WHY: "512 proposals on maps of 256 channels, in use"}
+    yield {
+        **in_use(pooled(SINGLE, size), "data"),
+        WHY: "512 proposals on maps of 256 channels, in use",
+    }
 
 
 @FAMILIES.add("_contrib_ROIAlign")
@@ -61,18 +58,18 @@ def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "Faster R-CNN: a level's share of a picture's proposals, trained",
     }
     yield {
-        **in_use(pooled(LEVEL, size)),
+        **in_use(pooled(LEVEL, size), "data"),
         "sample_ratio": SAMPLES,
         WHY: "Faster R-CNN: 512 proposals on a level of a feature pyramid, in use",
     }
     yield {
-        **in_use(pooled(FEW, size)),
+        **in_use(pooled(FEW, size), "data"),
         "sample_ratio": -1,
         "aligned": True,
         WHY: "Detectron2: as many samples in a cell as its size asks for, in use",
     }
     yield {
-        **in_use(pooled(FEW, size, MASK_POOLED)),
+        **in_use(pooled(FEW, size, MASK_POOLED), "data"),
         "sample_ratio": SAMPLES,
         WHY: "Mask R-CNN: regions that get a mask, in use",
     }

@@ -22,6 +22,7 @@ from opperf.rules.regions import (
     TRAINED,
     VGG,
     Level,
+    in_use,
 )
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -66,12 +67,10 @@ def suppression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-def pooled(level: Level, size: Preset, cells: int = POOLED, trained: bool = False) -> Arguments:
+def pooled(level: Level, size: Preset, cells: int = POOLED) -> Arguments:
     """The arguments of a pooling to a grid of cells."""
-    maps = level.maps(size)
     return {
-        # In use, without a gradient, which takes several times as long as the pooling.
-        "input": maps if trained else fixed(*maps.shape),
+        "input": level.maps(size),
         "rois": level.rois(size),
         "spatial_scale": 1 / level.stride,
         "pooled_height": cells,
@@ -83,25 +82,25 @@ def pooled(level: Level, size: Preset, cells: int = POOLED, trained: bool = Fals
 def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest of a pyramid's levels."""
     yield {
-        **pooled(TRAINED, size, trained=True),
+        **pooled(TRAINED, size),
         "sampling_ratio": SAMPLES,
         "aligned": False,
         WHY: "Faster R-CNN: a level's share of a picture's proposals, trained",
     }
     yield {
-        **pooled(LEVEL, size),
+        **in_use(pooled(LEVEL, size), "input"),
         "sampling_ratio": SAMPLES,
         "aligned": False,
         WHY: "Faster R-CNN: 512 proposals on a level of a feature pyramid, in use",
     }
     yield {
-        **pooled(FEW, size),
+        **in_use(pooled(FEW, size), "input"),
         "sampling_ratio": -1,
         "aligned": True,
         WHY: "Detectron2: as many samples in a cell as its size asks for, in use",
     }
     yield {
-        **pooled(FEW, size, MASK_POOLED),
+        **in_use(pooled(FEW, size, MASK_POOLED), "input"),
         "sampling_ratio": SAMPLES,
         "aligned": False,
         WHY: "Mask R-CNN: regions that get a mask, in use",
@@ -152,10 +151,13 @@ def quantised_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest."""
     yield {
-        **pooled(VGG, size, trained=True),
+        **pooled(VGG, size),
         WHY: "Fast R-CNN with VGG-16: a picture's regions in a step",
     }
-    yield {**pooled(SINGLE, size), WHY: "512 proposals on maps of 256 channels, in use"}
+    yield {
+        **in_use(pooled(SINGLE, size), "input"),
+        WHY: "512 proposals on maps of 256 channels, in use",
+    }
 
 
 @FAMILIES.add("torchvision::ps_roi_align", "torchvision::ps_roi_pool")
@@ -163,7 +165,7 @@ def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions: each cell of a region has its own channels."""
     is_sampled = any(one.name == "sampling_ratio" for one in operator.parameters)
     yield {
-        **pooled(POSITIONS, size, trained=True),
+        **pooled(POSITIONS, size),
         **({"sampling_ratio": SAMPLES} if is_sampled else {}),
         WHY: f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels",
     }
