@@ -58,7 +58,7 @@ def state(records: Sequence[Record]) -> str:
     """Returns the range of the GPU's clocks and temperatures during the cases."""
     states = [record.gpu for record in records if record.gpu is not None]
     if not states:
-        return "no readings of clocks: pip install 'opperf[gpu]'"
+        return "no readings of clocks: pip install nvidia-ml-py"
     merged = states[0]
     for one in states[1:]:
         merged = merged.merge(one)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opperf.frameworks import is_available
+from opperf.installing import install_command
 
 TESTS = Path(__file__).parent
 
@@ -32,7 +33,7 @@ class NeedsMXNet(pytest.Module):
     """A module of tests that is not imported, and shown as skipped."""
 
     def collect(self) -> list[pytest.Item]:
-        pytest.skip("MXNet is not installed: pip install 'opperf[mxnet]'")
+        pytest.skip(f"MXNet is not installed: {install_command('opperf[mxnet]')}")
 
 
 def pytest_pycollect_makemodule(

@@ -1,7 +1,9 @@
 """What is loaded, and what is not."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,12 @@ def test_the_aliases_are_installed_once():
 def test_a_worker_needs_no_more_than_the_base_of_an_environment():
     loaded = loaded_after("import opperf.runner.worker")
     assert not {"click", "jinja2", "rich", "tabulate"} & loaded
+
+
+def test_no_test_looks_outside_the_repository():
+    root = Path(__file__).resolve().parents[1]
+    for path in sorted((root / "tests").rglob("*.py")):
+        # The number of folders between the file and the repository's root.
+        depth = len(path.relative_to(root).parts)
+        for places in re.findall(r"__file__\)[.()\w]*\.parents\[(\d+)\]", path.read_text("utf-8")):
+            assert int(places) < depth, path

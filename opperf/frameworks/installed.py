@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from opperf.installing import install_command
+
 UNKNOWN = "unknown"
 """Version of a package that is on the path but was not installed, as in a build folder."""
 
@@ -27,7 +29,9 @@ class Package(NamedTuple):
     offers: str
     """Short list of what can be measured."""
     requirement: str
-    """The argument of `pip install`."""
+    """The argument of `pip install`, `opperf[EXTRA]` for an extra of opperf itself."""
+    install_remark: str = ""
+    """What to add to the command that installs it, and when."""
     parts: tuple[str, ...] = ()
     """Other packages that types of its objects are from."""
     build_files: tuple[str, ...] = ("__init__.py",)
@@ -51,7 +55,7 @@ class Package(NamedTuple):
     def install_advice(self) -> str:
         """Returns the command that installs it, with the Python that it needs if this one is too
         new."""
-        command = f"pip install '{self.requirement}'"
+        command = install_command(self.requirement) + self.install_remark
         if self.below_python is None or sys.version_info < self.below_python:
             return command
         newest = ".".join(map(str, self.below_python))

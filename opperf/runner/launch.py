@@ -88,4 +88,7 @@ if __name__ == "__main__":
     except ModuleNotFoundError as error:
         if error.name not in BASE:
             raise
-        sys.exit(f"{sys.executable} has no {error.name}: {sys.executable} -m pip install opperf")
+        sys.exit(
+            f"{sys.executable} has no {error.name}: "
+            f"{sys.executable} -m pip install {' '.join(BASE)}"
+        )

@@ -10,6 +10,7 @@ from opperf import frameworks
 from opperf.errors import FrameworkError, UsageError
 from opperf.frameworks import BUILT_IN, installed
 from opperf.frameworks.installed import Package
+from opperf.installing import install_command
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 
@@ -70,7 +71,7 @@ def test_a_framework_that_is_not_installed_says_the_command(there, monkeypatch):
         with pytest.raises(FrameworkError) as caught:
             ask("mxnet")
         assert str(caught.value) == (
-            "mxnet is not installed; install it with: pip install 'opperf[mxnet]'"
+            f"mxnet is not installed; install it with: {install_command('opperf[mxnet]')}"
         )
 
 

@@ -51,17 +51,17 @@ def test_a_distribution_of_the_packages_own_name_needs_no_search(monkeypatch):
 @pytest.mark.parametrize(
     ("python", "advice"),
     [
-        ((3, 12), "pip install 'opperf[mine]'"),
-        ((3, 13), "pip install 'opperf[mine]', with Python below 3.13"),
+        ((3, 12), "pip install 'mine[all]'"),
+        ((3, 13), "pip install 'mine[all]', with Python below 3.13"),
     ],
 )
 def test_the_command_and_the_python_for_it(monkeypatch, python, advice):
     monkeypatch.setattr(sys, "version_info", (*python, 1, "final", 0))
-    package = Package("mine", offers="forward", requirement="opperf[mine]", below_python=(3, 13))
+    package = Package("mine", offers="forward", requirement="mine[all]", below_python=(3, 13))
     assert package.install_advice() == advice
 
 
 def test_a_package_for_every_python(monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 99, 0, "final", 0))
     package = Package("mine", offers="forward", requirement="mine")
-    assert (package.install_advice(), package.obstacle()) == ("pip install 'mine'", "")
+    assert (package.install_advice(), package.obstacle()) == ("pip install mine", "")

@@ -20,7 +20,7 @@ from opperf.sources.choices import choices
 def listed(monkeypatch, capsys):
     """What the command prints, with these frameworks known and packages installed."""
     packages = {
-        "mine": Package("mine", "forward; python profiler", "opperf[mine]"),
+        "mine": Package("mine", "forward; python profiler", "mine[all]"),
         "old": Package("old", "memory", "old", obstacle=lambda: "needs mine below 2"),
         "silent": None,
     }
@@ -44,7 +44,7 @@ def test_a_table_of_what_is_there_and_what_to_install(listed):
     assert head.split("  ")[0] == "Framework"
     assert [row.split() for row in rows] == [
         ["mine", "not", "installed", "forward;", "python", "profiler"]
-        + ["pip", "install", "'opperf[mine]'"],
+        + ["pip", "install", "'mine[all]'"],
         ["old", "2.1", "memory", "needs", "mine", "below", "2"],
         ["silent", "unknown"],
     ]
@@ -59,7 +59,7 @@ def test_the_same_for_a_machine(listed):
         "installed": False,
         "version": "",
         "offers": "forward; python profiler",
-        "advice": "pip install 'opperf[mine]'",
+        "advice": "pip install 'mine[all]'",
         "choices": {},
     }
     assert (old["installed"], old["version"], old["advice"]) == (True, "2.1", "needs mine below 2")
@@ -103,7 +103,7 @@ def test_what_those_that_are_named_have_here(listed, in_process, monkeypatch):
         "               odd, unary",
     ]
     assert lacking.splitlines() == ["old 2.1", "needs mine below 2"]
-    assert absent.splitlines() == ["mine not installed", "pip install 'opperf[mine]'"]
+    assert absent.splitlines() == ["mine not installed", "pip install 'mine[all]'"]
 
 
 def test_what_they_have_for_a_machine(listed, in_process):

@@ -12,7 +12,7 @@ from opperf.sources.base import is_source, open_source
 from opperf.sources.completing import merge
 from opperf.sources.varying import with_settings
 
-RECORDINGS = Path(__file__).resolve().parents[3] / "shared" / "data" / "operator_inputs"
+RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "operator_inputs"
 LINES = 3896
 """Calls in the 24 recordings."""
 
@@ -104,7 +104,6 @@ def test_single_precision_stays_beside_half_precision(log):
     assert other.arguments["dtype"].name == "float32"
 
 
-@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings are not here")
 def test_every_call_of_the_recordings():
     cases = [case for path in RECORDINGS.glob("*.txt") for case in open_source(path).cases()]
     assert len(cases) == LINES

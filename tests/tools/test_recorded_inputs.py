@@ -7,8 +7,8 @@ import pytest
 
 from tools.recorded_inputs.reading import Dtype, Layout, Tensor, read
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "operator_inputs"
-"""The recordings, where they are beside the checkout."""
+DATA = Path(__file__).resolve().parents[1] / "data" / "operator_inputs"
+"""Recordings of 24 training runs."""
 
 
 class TestReading:
@@ -263,7 +263,6 @@ class TestScaling:
 
 @pytest.mark.sweep
 @pytest.mark.usefixtures("torch")
-@pytest.mark.skipif(not DATA.is_dir(), reason="the recordings are not beside the checkout")
 def test_the_table_is_made_again_byte_for_byte():
     from tools.recorded_inputs.table import TABLE, make_table
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import OutputError, RunFileError, UsageError
+from opperf.installing import install_command
 from opperf.model import DECLARED, Record, Run, Status
 from opperf.results.output import check_output, replace
 from opperf.results.plots.data import Source, make_plot
@@ -20,7 +21,7 @@ from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import pluralize, terminal_width, truncate
 from opperf.results.varied import swept_inputs
 
-EXTRA = "pip install 'opperf[plot]'"
+EXTRA = "opperf[plot]"
 
 TEXT_WIDTH = 80
 """Columns of a chart that is printed to a file or a pipe."""
@@ -111,7 +112,9 @@ def _need(*modules: str) -> None:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise UsageError(f"opperf plot needs {name}, which is not here: {EXTRA}") from error
+            raise UsageError(
+                f"opperf plot needs {name}, which is not here: {install_command(EXTRA)}"
+            ) from error
 
 
 def _title(records: Sequence[Record]) -> str:

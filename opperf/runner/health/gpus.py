@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opperf.installing import install_command
 from opperf.runner.gpu_state import Gpu
 from opperf.runner.hardware import nvidia_library, read_fact
 from opperf.runner.health.finding import Probe, Reading
@@ -10,7 +11,7 @@ from opperf.runner.health.machine import Machine, Unreadable
 DRIVER = "driver/nvidia/version"
 """File of procfs that NVIDIA's driver makes."""
 
-PACKAGE = "pip install 'opperf[gpu]'"
+EXTRA = "opperf[gpu]"
 
 
 def gpu_clocks(machine: Machine) -> Reading:
@@ -19,7 +20,8 @@ def gpu_clocks(machine: Machine) -> Reading:
         return Reading("no NVIDIA driver")
     nvml = nvidia_library()
     if nvml is None:
-        raise Unreadable(f"{PACKAGE} reads clocks, throttling and temperature, also during runs")
+        command = install_command(EXTRA)
+        raise Unreadable(f"{command} reads clocks, throttling and temperature, also during runs")
     handles = (
         read_fact(nvml, "nvmlDeviceGetHandleByIndex", index)
         for index in range(read_fact(nvml, "nvmlDeviceGetCount") or 0)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from opperf.commands.plot import plot
 from opperf.errors import OutputError, RunFileError, UsageError
+from opperf.installing import install_command
 from opperf.model import Run
 from opperf.results.output import write
 from opperf.results.plots import command
@@ -122,7 +123,7 @@ def test_a_missing_library_is_named_with_its_extra(run_file, monkeypatch, tmp_pa
     done = invoked(run_file(), *words)
     assert isinstance(done.exception, UsageError)
     assert str(done.exception) == (
-        f"opperf plot needs {module}, which is not here: pip install 'opperf[plot]'"
+        f"opperf plot needs {module}, which is not here: {install_command('opperf[plot]')}"
     )
     assert not (tmp_path / "a.png").exists()
 

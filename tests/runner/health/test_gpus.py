@@ -3,6 +3,7 @@
 import pytest
 from fake_nvml import fake_nvml, refuse
 
+from opperf.installing import install_command
 from opperf.runner.health import gpus
 from opperf.runner.health.examine import examine
 
@@ -27,7 +28,7 @@ def test_a_machine_without_a_driver_has_none(found):
 
 def test_the_package_is_named_where_it_is_missing(found):
     level, state = found(None)
-    assert level == "unknown" and "pip install 'opperf[gpu]'" in state
+    assert level == "unknown" and install_command("opperf[gpu]") in state
 
 
 def test_lowered_clocks_are_a_warning(found):
