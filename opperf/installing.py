@@ -45,7 +45,8 @@ def _from_source(extra: str) -> str:
     if not Path(path).exists():
         return shlex.quote(f"{NAME}{extra}")
     editable = source.get("dir_info", {}).get("editable", False)
-    return "-e " * editable + shlex.quote(path + extra)
+    quoted = shlex.quote(path + extra)
+    return f"-e {quoted}" if editable else quoted
 
 
 def _recorded_source() -> dict[str, Any] | None:
@@ -55,4 +56,7 @@ def _recorded_source() -> dict[str, Any] | None:
         recorded = metadata.distribution(NAME).read_text("direct_url.json")
     except metadata.PackageNotFoundError:
         return None
-    return None if recorded is None else json.loads(recorded)
+    if recorded is None:
+        return None
+    source: dict[str, Any] = json.loads(recorded)
+    return source
