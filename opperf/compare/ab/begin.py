@@ -25,7 +25,14 @@ from opperf.compare.ab.options import (
     thresholds_from,
 )
 from opperf.compare.ab.pairs import Pairing, pair_cases
-from opperf.compare.ab.planning import Say, case_table, name_arm_in_errors, plan_arm, why_nothing
+from opperf.compare.ab.planning import (
+    Say,
+    announce,
+    case_table,
+    name_arm_in_errors,
+    plan_arm,
+    why_nothing,
+)
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
 from opperf.compare.ab.threads import (
     COARSE_BLOCKS,
@@ -148,8 +155,7 @@ def _begin(
     for name, arm in arms.items():
         show(f"{name}: {arm}")
     show(str(planned_threads))
-    alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
-    show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
+    show(announce(pairing, f": {forecast_text(forecast, thresholds)}"))
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
         print(case_table(pairing))

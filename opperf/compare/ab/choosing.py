@@ -117,4 +117,4 @@ def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
 
 
 def _ids(pair: Pair) -> set[str]:
-    return {one for case in (pair.a, pair.b) for one in (case.id, usual_id(case))}
+    return {pair.id, *(one for case in (pair.a, pair.b) for one in (case.id, usual_id(case)))}

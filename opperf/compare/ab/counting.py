@@ -6,7 +6,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +16,8 @@ from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.begin import ARMS, SETTINGS
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.options import Options, arms_from, selection_from
-from opperf.compare.ab.pairs import Pair, case_inputs, name_of, pair_cases
-from opperf.compare.ab.planning import Say, case_table, plan_arm, why_nothing
+from opperf.compare.ab.pairs import Pair, pair_cases
+from opperf.compare.ab.planning import Say, announce, case_table, plan_arm, why_nothing
 from opperf.compare.ab.threads import with_threads
 from opperf.compare.files.command import report
 from opperf.compare.files.comparison import Comparison
@@ -39,6 +38,7 @@ from opperf.runner.resuming import check_same, check_selection
 from opperf.runner.session import execute, find_pending, make_header, read_selection
 from opperf.runner.valgrind import installed, profile_folder
 from opperf.runner.workers import Workers, build
+from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
 from opperf.sources.varying import with_settings
 
@@ -180,15 +180,13 @@ def _begin(
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
-    alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
-    show(f"{pluralize(len(pairing.pairs), 'case')}{alone}, counted once in each arm")
+    show(announce(pairing, ", counted once in each arm"))
     if options.dry_run:
         print(case_table(pairing))
         return False
     excluded = {**pairing.alone, **{k: v for plan in plans["A"] for k, v in plan.excluded.items()}}
-    pairs = _distinct(pairing.pairs)
     for name, path in zip(ARMS, files, strict=True):
-        plan = Plan(cases=_cases(pairs, name, arms[name]), excluded=excluded)
+        plan = Plan(cases=_cases(pairing.pairs, name, arms[name]), excluded=excluded)
         python = arms[name].python
         header = make_header(
             plan,
@@ -201,22 +199,6 @@ def _begin(
     return True
 
 
-def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
-    """Returns the pairs without repetitions. Raises `UsageError` for a case in two of them, of
-    which a run file has one record."""
-    found = list({(pair.a.id, pair.b.id): pair for pair in pairs}.values())
-    for name in ARMS:
-        counted = Counter(pair.of(name).id for pair in found)
-        for pair in found:
-            case = pair.of(name)
-            if counted[case.id] > 1:
-                raise UsageError(
-                    f"--{name.lower()} has {name_of(case)} ({case_inputs(case)}) in "
-                    f"{counted[case.id]} pairs; compare it in a session for each"
-                )
-    return found
-
-
 def _planner(arm: ArmSpec, options: Options) -> Worker:
     """Returns a worker that plans an arm: not under Valgrind, where it takes half a minute."""
     settings = {name: value for name, value in arm.settings.items() if name != "profiler"}
@@ -224,10 +206,11 @@ def _planner(arm: ArmSpec, options: Options) -> Worker:
     return worker_of(arm, options.framework, options.environment)
 
 
-def _cases(pairs: list[Pair], name: Arm, arm: ArmSpec) -> tuple[Case, ...]:
-    """Returns the cases of an arm, which its interpreter measures."""
+def _cases(pairs: Iterable[Pair], name: Arm, arm: ArmSpec) -> tuple[Case, ...]:
+    """Returns the cases of an arm, which its interpreter measures. One of several pairs is counted
+    for each, as a run file has one record of a case."""
     own = {"python": name} if arm.python else {}
-    return tuple(with_settings(pair.of(name), own) for pair in pairs)
+    return tuple(distinguish(with_settings(pair.of(name), own) for pair in pairs))
 
 
 def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from opperf.compare.ab.pairs import Pair
+from opperf.compare.ab.pairs import Pair, add_distinct
 from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost, ReplicateLine, Session, key
 from opperf.compare.ab.threads import with_all_threads
@@ -85,8 +85,7 @@ def rehearse(
         both = [found[pair.id].summaries for found in records.values()]
         passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
         if reasons or not passes:
-            name = f"{pair.label} ({pair.inputs})"
-            excluded[name] = _why_excluded(reasons)
+            add_distinct(excluded, f"{pair.label} ({pair.inputs})", pair.id, _why_excluded(reasons))
         else:
             kept.append(pair.with_passes(passes))
     return Rehearsal(

@@ -44,15 +44,19 @@ class Pair(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The id of A's case."""
-        return self.a.id
+        """The ids of both cases, as one of A's may be in several pairs; that of A's case alone
+        where both have one target, as the arms' settings then decide B's case."""
+        return self.a.id if self.a.target == self.b.target else f"{self.a.id}-{self.b.id}"
 
     @property
     def label(self) -> str:
         """The pair's name in results: both operators where they differ."""
         if self.a.target == self.b.target:
             return self.a.label
-        return f"{name_of(self.a)} | {name_of(self.b)}"
+        names = name_of(self.a), name_of(self.b)
+        if len(set(names)) == 1:
+            names = self.a.pattern, self.b.pattern
+        return " | ".join(names)
 
     @property
     def inputs(self) -> str:
@@ -62,6 +66,13 @@ class Pair(Struct, frozen=True):
     def of(self, arm: str) -> Case:
         """The case of an arm."""
         return self.a if arm == "A" else self.b
+
+    def seen_with(self, other: Pair) -> Pair:
+        """The pair with the counts of an equal one added."""
+        return Pair(
+            msgspec.structs.replace(self.a, count=self.a.count + other.a.count),
+            msgspec.structs.replace(self.b, count=self.b.count + other.b.count),
+        )
 
     def with_passes(self, passes: tuple[Pass, ...]) -> Pair:
         """The pair with these passes only."""
@@ -75,8 +86,11 @@ class Pairing(Struct, frozen=True):
     """The pairs of two plans."""
 
     pairs: tuple[Pair, ...]
+    """Without those that are equal to an earlier one."""
     alone: dict[str, str]
     """Cases without a partner, each with the reason."""
+    repeated: int = 0
+    """Pairs that are equal to an earlier one."""
 
 
 def plans_of(
@@ -120,10 +134,22 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
             partners = free[key(case)]
             pairs += [Pair(case, partners.pop(0))] if partners else []
             left += [] if pairs and pairs[-1].a is case else [case]
-        alone |= {_shown(case, "A"): _why_alone(case, "B", theirs) for case in left}
-        unmet = (case for cases in free.values() for case in cases)
-        alone |= {_shown(case, "B"): _why_alone(case, "A", ours) for case in unmet}
-    return Pairing(tuple(pairs), alone)
+        for case in left:
+            add_distinct(alone, _shown(case, "A"), case.id, _why_alone(case, "B", theirs))
+        for case in (case for cases in free.values() for case in cases):
+            add_distinct(alone, _shown(case, "B"), case.id, _why_alone(case, "A", ours))
+    distinct: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        both = pair.a.id, pair.b.id
+        # A call in two files was seen as often as in both.
+        earlier = None if positional else distinct.get(both)
+        distinct[both] = pair if earlier is None else earlier.seen_with(pair)
+    return Pairing(tuple(distinct.values()), alone, len(pairs) - len(distinct))
+
+
+def add_distinct(reasons: dict[str, str], name: str, id: str, reason: str) -> None:
+    """Adds the reason of a case under its name, with its id if another case has the name."""
+    reasons[f"{name} {id}" if name in reasons else name] = reason
 
 
 def _shown(case: Case, arm: str) -> str:

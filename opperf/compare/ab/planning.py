@@ -15,7 +15,7 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import terminal_width
+from opperf.results.text import pluralize, terminal_width
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -77,6 +77,17 @@ def plan_arm(
         else:
             plans = plans_of(worker, options.framework, selection, arm.operators, say)
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+
+
+def announce(pairing: Pairing, rest: str) -> str:
+    """How many cases are compared, followed by the rest of the sentence."""
+    alone, repeated = pairing.alone, pairing.repeated
+    parts = [
+        pluralize(len(pairing.pairs), "case"),
+        *([f"{pluralize(len(alone), 'case')} without a partner"] if alone else []),
+        *([f"{pluralize(repeated, 'case')} given twice and compared once"] if repeated else []),
+    ]
+    return ", ".join(parts) + rest
 
 
 def why_nothing(pairing: Pairing, plans: list[Plan]) -> str:

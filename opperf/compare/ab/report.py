@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from opperf.compare.ab.pairs import Pair
+from opperf.compare.ab.pairs import Pair, add_distinct
 from opperf.compare.ab.session import Session, metric_of, pair_of
 from opperf.compare.ab.weighing import weigh_session
 from opperf.compare.statistics.data import (
@@ -212,10 +212,10 @@ def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
     reasons = {name: [one.reason] for name, one in session.lost.items()}
     for name, one in session.coarse_lost.items():
         reasons.setdefault(name, []).append(f"with all threads: {one.reason}")
-    return {
-        f"{pairs[name].label} ({pairs[name].inputs})": "; ".join(found)
-        for name, found in reasons.items()
-    }
+    lost: dict[str, str] = {}
+    for name, found in reasons.items():
+        add_distinct(lost, f"{pairs[name].label} ({pairs[name].inputs})", name, "; ".join(found))
+    return lost
 
 
 def _coarse(

@@ -21,7 +21,7 @@ from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the file's lines, raised when a reader of the old lines would misread the new ones; a
 new field with a default is no such change."""
 

@@ -4,8 +4,11 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
-from opperf.compare.ab.counting import OF_TIMES, run_files
+from opperf.compare.ab.arms import ArmSpec
+from opperf.compare.ab.counting import OF_TIMES, _cases, run_files
+from opperf.compare.ab.pairs import Pair
 from opperf.errors import RunFileError, UsageError
+from opperf.model import Case, OperatorTarget
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 
@@ -68,8 +71,15 @@ def test_each_arm_has_a_run_file(tmp_path):
     assert run_files(tmp_path / "s.jsonl") == run_files(tmp_path / "s") == both
 
 
-def test_a_case_is_in_one_pair(refused, monkeypatch):
-    monkeypatch.setattr("opperf.compare.ab.counting.installed", lambda: None)
-    arms = ("--a", "ops:sin,sin", "--b", "ops:cos,tan")
-    why = refused("--profiler", "instructions", *arms, operator=())
-    assert why.startswith("--a has sin (x: (") and "compare it in a session for each" in why
+def test_a_case_of_two_pairs_is_counted_for_each(tmp_path):
+    arms = ("--a", "ops:sin,sin,sin", "--b", "ops:cos,tan,cos", "--max-configs", "1")
+    report = tmp_path / "s.jsonl"
+    words = ["--framework", "numpy", "--profiler", "instructions", *arms, "--report", str(report)]
+    done = CliRunner().invoke(ab, [*words, "--dry-run"])
+    assert "2 cases, 1 case given twice and compared once, counted once in each arm" in done.output
+    sin, cos, tan = (Case(OperatorTarget("numpy", name), {}) for name in ("sin", "cos", "tan"))
+    pairs = [Pair(sin, cos), Pair(sin, tan)]
+    ids = {name: [case.id for case in _cases(pairs, name, ArmSpec())] for name in ("A", "B")}
+    assert ids["B"] == [cos.id, tan.id]
+    # A run file has one record of a case.
+    assert ids["A"][0] == sin.id and len(set(ids["A"])) == 2

@@ -4,7 +4,15 @@ import msgspec
 import pytest
 
 from opperf.compare.ab.pairs import Pair, pair_cases
-from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
+from opperf.model import (
+    CallableTarget,
+    Case,
+    FileTarget,
+    Fill,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+)
 from opperf.sources.registry import Plan
 
 
@@ -57,8 +65,12 @@ def test_a_dtype_that_is_not_the_one_asked_for_counts():
 
 
 def test_cases_that_differ_in_nothing_else_are_paired_in_their_order():
-    a = [case("add", (2,), (2,)), case("add", (2,), (2,))]
-    b = [case("add", (2,), (2,), threads=2), case("add", (2,), (2,), threads=3)]
+    fills = [Fill("uniform", 0.0, high) for high in (1.0, 2.0)]
+    a = [
+        case("add", third=TensorSpec((2,), fill=fill), threads=threads)
+        for threads, fill in zip((None, None, 2, 2), fills * 2, strict=True)
+    ]
+    a, b = a[:2], a[2:]
     assert pairs(a, b)[0] == [(a[0], b[0]), (a[1], b[1])]
 
 
@@ -94,3 +106,31 @@ def test_each_operator_is_paired_with_the_one_in_its_place():
     c, d = case("sum", (2,)), case("max", (2,))
     found = pair_cases([plan(a), plan(b)], [plan(c), plan(d)], positional=True)
     assert [(pair.a, pair.b) for pair in found.pairs] == [(a, c), (b, d)]
+
+
+def test_a_pair_is_both_its_sides():
+    base, fused, wrong = case("eager", (2,)), case("fused", (2,)), case("wrong", (2,))
+    found = pair_cases([plan(base)] * 3, [plan(fused), plan(wrong), plan(fused)], positional=True)
+    assert [(pair.a, pair.b) for pair in found.pairs] == [(base, fused), (base, wrong)]
+    assert len({pair.id for pair in found.pairs}) == 2 and found.repeated == 1
+    # The arms' settings decide B's case where both call the same.
+    faster = case("eager", (2,), threads=2)
+    assert Pair(base, faster).id == base.id
+
+
+def test_a_call_of_two_files_was_seen_as_often_as_in_both():
+    seen = msgspec.structs.replace(case("add", (2,)), count=3)
+    found = pair_cases([plan(seen)] * 2, [plan(seen)] * 2, positional=False)
+    (pair,) = found.pairs
+    assert (pair.a.count, pair.b.count, found.repeated) == (6, 6, 1)
+
+
+def test_functions_of_one_name_are_shown_with_their_files():
+    one, other = (FileTarget("fake", f"{name}.py", "run") for name in ("old", "new"))
+    found = Pair(case("run", (2,), target=one), case("run", (2,), target=other))
+    assert found.label == "old.py:run | new.py:run"
+
+
+def test_no_case_without_a_partner_hides_another():
+    alike = [case("add", (2,)), case("add", (2,), threads=2)]
+    assert len(pairs(alike, [])[1]) == len(pairs([], alike)[1]) == 2

@@ -137,7 +137,7 @@ def test_a_second_writer_is_refused(header, written):
     [
         (b"", ":1: not a session: the file is empty"),
         (b"hello\n", ":1: not an opperf session; write one with opperf ab"),
-        (b'{"line":"ab","schema":2}\n', ":1: the header is damaged"),
+        (b'{"line":"ab","schema":3}\n', ":1: the header is damaged"),
         (
             b'{"line":"header","schema":1}\n',
             "which `opperf ab` writes: its first line is of the kind",
