@@ -34,6 +34,18 @@ class Gradient(Protocol):
     def backward(self) -> None: ...
 
 
+class Watched(Protocol):
+    """A tensor among a call's arguments, as it was when it was watched."""
+
+    def is_changed(self) -> bool:
+        """Whether it has been written to since."""
+        ...
+
+    def restore(self, contents: Any) -> None:
+        """Gives it the shape that it had, and the contents of a tensor that is like it."""
+        ...
+
+
 class MemoryReading(Protocol):
     """The result of a memory measurement; valid after its context and those around it have
     ended."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import Argument, Case, Note, ObjectTarget, Operator, Target, TensorSpec
 
@@ -384,8 +384,14 @@ class Restoring(Protocol):
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         """Returns a function that gives the arguments which a call writes to their contents of now,
-        to be called between two calls; None if it writes to none. `arguments` are the values
-        made for the case, and `call` is the result of `bind`."""
+        to be called between two calls; None if it writes to none, or if only a call can show it.
+        `arguments` are the values made for the case, and `call` is the result of `bind`."""
+        ...
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        """Returns an argument of a target's call, to see later whether the call wrote to it; None
+        for a value that is no tensor, or that no call can write to. `call` is the result of
+        `bind`."""
         ...
 
 

@@ -20,7 +20,7 @@ from opperf.errors import (
     suggest,
 )
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Core, Extent
+from opperf.frameworks.base import Constant, Core, Extent, Watched
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     Argument,
@@ -264,6 +264,9 @@ class Defaults(Core):
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
+        return None
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         return None
 
     def unavailable(self, refusal: str) -> bool:

@@ -85,6 +85,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     more = len(stalled) - EXAMPLES
     if more > 0:
         sentences.append(f"{pluralize(more, 'other case')} stalled too; see the notes")
+    sentences += _said(records)
     throttled = [record for record in records if record.note("", NoteCode.THROTTLED)]
     if throttled:
         were = "was" if len(throttled) == 1 else "were"
@@ -94,6 +95,23 @@ def _doubts(records: Sequence[Record]) -> list[str]:
             f"({', '.join(reasons)}); see the notes"
         )
     return sentences
+
+
+SAID = (NoteCode.WRITTEN,)
+"""Codes of notes on what was measured, which are printed after a run."""
+
+
+def _said(records: Sequence[Record]) -> list[str]:
+    """Returns the notes on what was measured, each once for the cases of one label."""
+    noted = {
+        (record.case.label, note.message): None
+        for record in records
+        for note in record.notes
+        if note.code in SAID
+    }
+    sentences = [f"{label}: {message}" for label, message in list(noted)[:EXAMPLES]]
+    more = len(noted) - EXAMPLES
+    return sentences + ([f"{pluralize(more, 'other note')} in the records"] if more > 0 else [])
 
 
 def _advice(records: Sequence[Record]) -> str:

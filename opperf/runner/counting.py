@@ -15,6 +15,7 @@ from opperf.model import MetricKind, Note, NoteCode, Pass, Record, Status, Summa
 from opperf.profilers.callgrind.counter import Counter, Counts, Phase
 from opperf.profilers.summary import summarise
 from opperf.runner.prepared import PreparedCase
+from opperf.runner.restoring import FreshInputs
 
 EVENTS = {
     "instructions": ("Ir",),
@@ -58,7 +59,7 @@ class Counting:
     def __init__(self, prepared: PreparedCase, profiles: Path | None) -> None:
         self._prepared, self._profiles = prepared, profiles
         self._case, self._framework = prepared.case, prepared.framework
-        self._restore: Phase | None = None
+        self._fresh = FreshInputs(prepared)
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
@@ -69,11 +70,11 @@ class Counting:
         if not device.startswith(CPU.partition("(")[0]):
             raise UnsupportedError(f"instructions are counted on the CPU, not on {device}")
         begun = time.perf_counter()
-        self._restore = self._framework.restore(
-            self._case, self._prepared.arguments, self._prepared.call
-        )
         self._prepared.call()
         self._framework.synchronize(device)
+        unrestored = self._fresh.look()
+        if unrestored is not None:
+            self._notes.append(unrestored)
         passes: dict[Pass, list[Phase]] = {"forward": [self._prepared.call]}
         if BACKWARD.name in self._case.passes:
             passes |= self._backward()
@@ -101,11 +102,12 @@ class Counting:
 
     def _count(self, passes: dict[Pass, list[Phase]]) -> None:
         """Counts the last phase of each pass, and keeps its metrics and dump."""
-        settings, restore = self._case.settings, self._restore
+        settings, restore = self._case.settings, self._fresh.restore
         counter = _counter(self._framework)
         if restore is not None:
             passes = {
-                name: [one for phase in phases for one in (restore, phase)]
+                # The backward pass is that of the call before it.
+                name: [restore, *phases]
                 for name, phases in passes.items()
             }
         found = counter.count(

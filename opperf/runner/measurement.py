@@ -47,6 +47,7 @@ from opperf.runner.memory import Peaks
 from opperf.runner.memory_meters import MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import PreparedCase, compiles
+from opperf.runner.restoring import FreshInputs
 
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
 
@@ -78,7 +79,7 @@ class Measurement:
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
-        self._restore: Callable[[], object] | None = None
+        self._fresh = FreshInputs(prepared)
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._warmup: dict[str, list[float]] = {}
@@ -103,9 +104,6 @@ class Measurement:
         """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
-        self._restore = self._framework.restore(
-            self._case, self._prepared.arguments, self._prepared.call
-        )
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
@@ -114,6 +112,9 @@ class Measurement:
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
+        unrestored = self._fresh.look()
+        if unrestored is not None:
+            self._notes.append(unrestored)
         if self._compiles:
             first_call = [self._latest_s * NS_PER_S]
             self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
@@ -159,8 +160,7 @@ class Measurement:
     def _take_memory(self) -> Peaks | None:
         """Returns the peaks; None if they cannot be measured."""
         begun = time.perf_counter()
-        if self._restore is not None:
-            self._restore()
+        self._freshen()
         try:
             found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:
@@ -222,6 +222,7 @@ class Measurement:
         self._note_launch(FORWARD, timer, forward)
 
     def _backward(self, timer: Profiler, peaks: Peaks | None) -> None:
+        self._freshen()
         try:
             with self._busy():
                 gradient = self._gradient()
@@ -241,12 +242,16 @@ class Measurement:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
+    def _freshen(self) -> None:
+        """Restores the inputs that a call has written to."""
+        if self._fresh.restore is not None:
+            self._fresh.restore()
+
     def _call_again(self, phases: Sequence[Callable[[], object]]) -> float:
         """Runs phases whose first run compiled them. Returns their seconds."""
+        self._freshen()
         with self._busy():
             for phase in phases:
-                if self._restore is not None:
-                    self._restore()
                 phase()
             self._framework.synchronize(self._case.settings.device)
         return self._latest_s
@@ -258,8 +263,11 @@ class Measurement:
         seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._reference_work else None
-        before = [one for one in (self._restore, work, self._flush) if one is not None]
-        phases = [one for phase in phases for one in (*before, phase)]
+        before = [one for one in (work, self._flush) if one is not None]
+        # The backward pass is that of the call before it, and its inputs are those of the call.
+        fresh = [one for one in (self._fresh.restore,) if one is not None]
+        timed = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
+        phases = [*fresh, *(one for phase in phases for one in (*before, phase))]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
@@ -280,7 +288,7 @@ class Measurement:
             done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
         if settings.warmup is not None:
             self._warmup[metric] = warm.times
-        done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
+        done = done._replace(phases=[done.phases[place] for place in timed])
         calls = done.phases[-1].calls
         own = middle_mean(calls) if work is not None and calls else 0.0
         # A call may be shorter than the overhead that is subtracted, and then has no logarithm.

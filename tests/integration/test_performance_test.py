@@ -197,19 +197,21 @@ def test_values_reach_the_operator():
     assert set(seen) == {((3, 4), (0, 1), "clip")}
 
 
-def test_the_contents_of_arrays_reach_the_operator():
+def test_the_contents_of_arrays_reach_each_call_whatever_it_writes():
     seen = []
 
     def function(x, y, z):
         seen.append((x.asnumpy(), y.asnumpy(), z.asnumpy()))
+        y[:] = x
+        z[1] = 0
         return x
 
     given = np.arange(6.0).reshape(2, 3)
     run_performance_test(
         function,
         inputs=[{"x": given, "y": nd.array(given + 1), "z": mx.np.array(given + 2)}],
-        warmup=0,
-        runs=1,
+        warmup=1,
+        runs=2,
         run_backward=False,
     )
     assert seen

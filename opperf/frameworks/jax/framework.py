@@ -13,7 +13,7 @@ import jaxlib.version
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.jax import (
     PACKAGE,
@@ -164,6 +164,11 @@ class JAX(Defaults):
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         return call.renew if isinstance(call, programs.DonatingCall) else None
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        if isinstance(value, jax.Array) and isinstance(call, programs.EagerCall):
+            return programs.Donatable(value, call)
+        return None
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         called = functions.bind(self.function(case.target), arguments, case.settings.seed)

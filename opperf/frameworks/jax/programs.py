@@ -38,11 +38,20 @@ class Flat:
         self.__name__ = getattr(self.call.func, "__name__", type(self.call.func).__name__)
 
     def __call__(self, *arrays: Any) -> Any:
+        unnamed, named = self._arguments(arrays)
+        return self.call.func(*unnamed, **named)
+
+    def bound(self, arrays: Sequence[Any]) -> partial[Any]:
+        """Returns the call with other arrays in the places of its own."""
+        unnamed, named = self._arguments(arrays)
+        return partial(self.call.func, *unnamed, **named)
+
+    def _arguments(self, arrays: Sequence[Any]) -> Any:
+        """Returns the call's positional and named arguments with these arrays."""
         leaves = list(self._leaves)
         for place, one in zip(self._places, arrays, strict=True):
             leaves[place] = one
-        unnamed, named = jax.tree_util.tree_unflatten(self._structure, leaves)
-        return self.call.func(*unnamed, **named)
+        return jax.tree_util.tree_unflatten(self._structure, leaves)
 
 
 @dataclass(eq=False)
@@ -219,6 +228,29 @@ class EagerCall:
         if isinstance(results, jax.Array):
             return results.block_until_ready()
         return jax.block_until_ready(results)
+
+    def replace(self, array: Any, other: Any) -> None:
+        """Has the call take another array in place of one that it takes."""
+        arrays = [other if one is array else one for one in self.flat.arrays]
+        self._call = self.flat.bound(arrays)
+        self.flat.arrays = arrays
+
+
+class Donatable:
+    """An array among the arguments of an eager call, whose function may give its memory to a
+    program of its own: no call can use it then."""
+
+    def __init__(self, array: Any, call: EagerCall) -> None:
+        self._array, self._call = array, call
+
+    def is_changed(self) -> bool:
+        return bool(self._array.is_deleted())
+
+    def restore(self, contents: Any) -> None:
+        with recompiling.expected():
+            fresh = jax.block_until_ready(contents.copy())
+        self._call.replace(self._array, fresh)
+        self._array = fresh
 
 
 Call = CompiledCall | EagerCall

@@ -15,7 +15,7 @@ import numpy as np
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
@@ -24,6 +24,7 @@ from opperf.frameworks.mxnet import (
     inference,
     messages,
     registry,
+    restoring,
     source,
     tensors,
     trace,
@@ -265,6 +266,10 @@ class MXNet(Defaults):
             case.settings.device,
             [spec.gradient_layout for _, spec in case.tensors() if spec.gradient],
         )
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        is_own = isinstance(target, OperatorTarget) or self.place(target)
+        return None if is_own else restoring.watch(value)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()

@@ -49,6 +49,12 @@ def has_nan(array: Any) -> bool:
     return bool(np.isnan(array.asnumpy()).any())
 
 
+def stored_parts(array: Any) -> list[Any]:
+    """What an array stores, as dense arrays: values, and where they are."""
+    places = {"csr": ("indices", "indptr"), "row_sparse": ("indices",)}.get(array.stype)
+    return [array] if places is None else [array.data, *(getattr(array, name) for name in places)]
+
+
 def extents(values: Any) -> list[Extent]:
     """The extents of arrays and files in memory, nested lists included."""
     if isinstance(values, (list, tuple)):

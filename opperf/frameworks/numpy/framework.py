@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.base import Constant, Extent, MemoryReading
+from opperf.frameworks.base import Constant, Extent, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
     PACKAGE,
@@ -18,6 +18,7 @@ from opperf.frameworks.numpy import (
     memory,
     messages,
     registry,
+    restoring,
     signatures,
     source,
     tensors,
@@ -120,6 +121,9 @@ class NumPy(Defaults):
         name = target.name if isinstance(target, OperatorTarget) else target.label
         declared = signatures.parameters(name, called)
         return functions.bind(called, declared, arguments)
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        return restoring.watch(target, value)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)

@@ -14,7 +14,7 @@ import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
@@ -322,6 +322,10 @@ class PyTorch(Defaults):
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         return restoring.restore(case.target, arguments)
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        is_layer = isinstance(target, ObjectTarget) and target.path.split(".")[0] in functions.ROOTS
+        return restoring.watch(target, value, is_layer or self._is_own(target))
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)

@@ -1,14 +1,15 @@
-"""Restores the arguments that an operator writes to."""
+"""Restores the arguments that a call writes to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from opperf.frameworks.torch import registry, schemas
-from opperf.frameworks.torch.tensors import layout_of, tensors
+from opperf.frameworks.torch.tensors import layout_of, stored_parts, tensors
 from opperf.model import CallableTarget, OperatorTarget, Target
 
 
@@ -24,29 +25,87 @@ class Saved(NamedTuple):
     offset: int
 
     @classmethod
-    def of(cls, tensor: torch.Tensor) -> Saved:
+    def of(cls, tensor: torch.Tensor, copy: torch.Tensor | None = None) -> Saved:
         """Returns a tensor with a copy of its contents."""
+        kept = tensor.detach().clone() if copy is None else copy
         if layout_of(tensor) != "dense":
-            return cls(tensor, tensor.clone(), None, (), (), 0)
+            return cls(tensor, kept, None, (), (), 0)
         return cls(
             tensor,
-            tensor.clone(),
+            kept,
             tensor.untyped_storage(),
             tuple(tensor.shape),
             tensor.stride(),
             int(tensor.storage_offset()),
         )
 
+    def is_moved(self) -> bool:
+        """Whether the tensor has another place in memory, shape or strides."""
+        tensor = self.tensor
+        return self.storage is not None and (
+            tuple(tensor.shape) != self.size
+            or tensor.stride() != self.stride
+            or tensor.storage_offset() != self.offset
+            or tensor.untyped_storage().data_ptr() != self.storage.data_ptr()
+        )
+
     def restore(self) -> None:
         """Gives the tensor its contents, and its place in memory if a call changed that."""
         tensor = self.tensor
-        if self.storage is not None and (
-            tuple(tensor.shape) != self.size
-            or tensor.stride() != self.stride
-            or tensor.untyped_storage().data_ptr() != self.storage.data_ptr()
-        ):
+        if self.is_moved():
             tensor.set_(self.storage, self.offset, self.size, self.stride)
-        tensor.copy_(self.copy)
+        _distinct(tensor, self.stride).copy_(_distinct(self.copy, self.stride))
+
+
+def _distinct(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """Returns the part of a tensor that has each element once, where some of its strides are zero:
+    PyTorch writes to no element twice."""
+    for axis, stride in enumerate(strides):
+        if stride == 0 and tensor.shape[axis] > 1:
+            tensor = tensor.narrow(axis, 0, 1)
+    return tensor
+
+
+class Watched:
+    """A tensor, as it was when it was watched.
+
+    Its version counts what is written to it and to its views. Writes to its memory by other means,
+    as NumPy's, show in its contents alone, which are read where a user's code is called.
+    """
+
+    def __init__(self, tensor: torch.Tensor, reads_contents: bool) -> None:
+        self._saved = Saved.of(tensor, tensor)
+        self._version = tensor._version
+        self._reads_contents = reads_contents
+        self._checksum = self._sum()
+
+    def _sum(self) -> int:
+        """Returns a checksum of the contents; zero where they are not read."""
+        checksum = 0
+        if self._reads_contents:
+            for part in stored_parts(self._saved.tensor):
+                held = part.contiguous().view(torch.uint8).numpy()
+                checksum = zlib.crc32(held.data, checksum)
+        return checksum
+
+    def is_changed(self) -> bool:
+        return (
+            self._saved.tensor._version != self._version
+            or self._saved.is_moved()
+            or self._sum() != self._checksum
+        )
+
+    def restore(self, contents: torch.Tensor) -> None:
+        with torch.no_grad():
+            self._saved._replace(copy=contents).restore()
+
+
+def watch(target: Target, value: Any, is_own: bool) -> Watched | None:
+    """Returns a tensor among a call's arguments; None for any other value, and for arguments of an
+    operator. Of functions of PyTorch's own, the versions tell what they write to."""
+    if not isinstance(value, torch.Tensor) or _operator(target) is not None:
+        return None
+    return Watched(value, reads_contents=not is_own)
 
 
 def _operator(target: Target) -> registry.Registered | None:
