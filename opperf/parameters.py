@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from opperf import defaults
+from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.parsing import (
@@ -18,6 +19,7 @@ from opperf.parsing import (
     parse_format,
     parse_interpreters,
     parse_shapes,
+    parse_share,
     parse_sweeps,
     parse_values,
     split_commas,
@@ -375,6 +377,47 @@ def report_format(by_extension: bool = False) -> Callable[[Command], Command]:
         by_extension,
     )
 
+
+def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
+    """Parses tolerances, `[OPERATOR:]METRIC=TOLERANCE`."""
+    # Help and completion do without the import.
+    from opperf.compare.tolerances import parse_rule
+
+    try:
+        return tuple(map(parse_rule, texts))
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+limits = combine(
+    click.option(
+        "--threshold",
+        metavar="SHARE",
+        callback=parse_share,
+        help="Smallest change of interest, e.g. 5%, of every metric.  [default: 2% of a time; the "
+        "tolerance of its own of a metric that is the same on every run, e.g. 0.5% of "
+        "instructions, 1% of memory]",
+    ),
+    click.option(
+        "--tolerance",
+        "tolerances",
+        multiple=True,
+        metavar="[OPERATOR:]METRIC=TOLERANCE",
+        callback=parse_tolerances,
+        help="Largest change that counts as none, of a metric that is the same on every run: "
+        "instructions=1%, memory='1% or 65536' (whichever is more), 'conv2d*:instructions=3%'. "
+        "Repeat it for several.",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="TOML with threshold, same-within and [tolerance]; options take precedence.  "
+        "[default: the nearest opperf.toml, or pyproject.toml with [tool.opperf], in this folder "
+        "or above it in the repository]",
+    ),
+)
+"""The sizes of changes that count."""
 
 weight = click.option(
     "--weight",

@@ -15,6 +15,7 @@ from opperf.errors import UsageError
 from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import check_variable, is_variable, read_range
 from opperf.runner.process import find_program
+from opperf.shares import read_share
 
 Words = tuple[str, ...]
 
@@ -292,15 +293,9 @@ def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return by_extension
 
 
-def parse_share(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def parse_share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """Parses `5%` or `0.05` into a share."""
-    number, percent, rest = value.partition("%")
     try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = math.nan
-    if rest.strip() or not 0 < share < 1:
-        raise click.BadParameter(
-            f"{value!r} is not a share between 0 and 1; write 5% or 0.05", ctx, param
-        )
-    return share
+        return None if value is None else read_share(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error

@@ -18,6 +18,7 @@ from opperf.parameters import (
     explicit_options,
     framework,
     int64_tensor,
+    limits,
     max_configs,
     no_backward,
     operator_options,
@@ -88,21 +89,12 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 @no_backward
 @max_configs
 @case_ids
-@click.option(
-    "--threshold",
-    default="2%",
-    show_default=True,
-    metavar="SHARE",
-    callback=parse_share,
-    help="Smallest change of interest.",
-)
+@limits
 @click.option(
     "--same-within",
-    default="4%",
-    show_default=True,
     metavar="SHARE",
     callback=parse_share,
-    help="Largest change that still counts as the same.",
+    help="Largest change of a time that still counts as the same.  [default: twice the threshold]",
 )
 @click.option(
     "--control-blocks",

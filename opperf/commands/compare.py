@@ -6,11 +6,24 @@ from pathlib import Path
 
 import click
 
-from opperf.commands.command import command
-from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format, weight
-from opperf.parsing import Words, parse_share, split_commas, words_among
+from opperf.commands.command import command, option_name
+from opperf.parameters import (
+    REPORT_FORMATS,
+    debug,
+    explicit_options,
+    limits,
+    output_options,
+    report_format,
+    weight,
+)
+from opperf.parsing import Words, split_commas, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing")
+
+OF_SESSIONS = frozenset(
+    {"session", "weight", "output_format", "output_file", "overwrite", "fail_on", "debug"}
+)
+"""Parameters that apply to a session of `opperf ab`."""
 
 
 def metric_names() -> Words:
@@ -54,14 +67,7 @@ class MetricOption(click.Option):
     metavar="METRICS",
     callback=words_among(metric_names),
 )
-@click.option(
-    "--threshold",
-    default="2%",
-    show_default=True,
-    metavar="SHARE",
-    callback=parse_share,
-    help="Smallest change of interest of a time. Memory and counts have their own tolerances.",
-)
+@limits
 @click.option(
     "--filter",
     "patterns",
@@ -115,6 +121,12 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     if (session is None) == (new is None) or (session is not None and base is not None):
         raise click.UsageError("name two files of results, BASE and NEW, or --from-ab FILE alone")
     if isinstance(session, Path):
+        for param in ctx.command.params:
+            if param.name in explicit_options(ctx, options) and param.name not in OF_SESSIONS:
+                raise click.UsageError(
+                    f"{option_name(param)} does not apply to --from-ab: the session has its own "
+                    "cases, metrics and thresholds; omit it"
+                )
         from opperf.compare.ab.command import from_ab
 
         ctx.exit(from_ab(session, options))

@@ -24,6 +24,7 @@ from opperf.compare.files.comparison import Comparison
 from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.outcome import LOOKED_FOR, SOUND
 from opperf.compare.files.reading import read
+from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
 from opperf.model import DEFAULTS, Case, Interpreter, Run
@@ -43,7 +44,6 @@ from opperf.sources.registry import Plan
 from opperf.sources.varying import with_settings
 
 OF_TIMES = {
-    "threshold": "--threshold",
     "same_within": "--same-within",
     "control_blocks": "--control-blocks",
     "blocks": "--blocks",
@@ -52,7 +52,7 @@ OF_TIMES = {
     "no_pace": "--no-pace",
     "budget": "--budget",
 }
-"""Options of `ab` that are for times only: a count has fixed tolerances, and one run."""
+"""Options of `ab` that are for times only: a count does not scatter, and has one run."""
 
 COMMON = {name: option for name, option in SETTINGS.items() if name != "profiler"}
 """Settings that a resumed session has to have, each with its option. Either the option or the arms
@@ -75,11 +75,16 @@ def counts_instructions(given: Mapping[str, Any], changed: Mapping[str, Any]) ->
     if len(found) > 1:
         raise UsageError("one arm counts instructions and the other measures times: set both")
     if not found.pop():
+        if given["tolerances"]:
+            raise UsageError(
+                "--tolerance is for counts: set --threshold for times, or count with --profiler "
+                "instructions"
+            )
         return False
     for name, option in OF_TIMES.items():
         if name in changed:
             raise UsageError(
-                f"{option} is for times: a count has a fixed tolerance, and is made once; omit it"
+                f"{option} is for times: a count does not scatter, and is made once; omit it"
             )
     if "threads" in changed and given["threads"].coarse:
         raise UsageError(
@@ -130,7 +135,14 @@ def compare_counts(
     except OpperfError as error:
         raise type(error)(f"{error}; {_resume_advice(options)}") from error
     words = tuple(one.value for one in options.fail_on if one.value in LOOKED_FOR)
-    question = Question(fail_on=words, in_order=True, weight=options.weight)
+    limits = limits_from(given)
+    question = Question(
+        fail_on=words,
+        in_order=True,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
+        weight=options.weight,
+    )
     comparison = compare(read(files.a), read(files.b), question)
     code = report(comparison, options.output_format, STDOUT)
     say(f"the runs are {files.a} and {files.b}; opperf compare --in-order reads them again")

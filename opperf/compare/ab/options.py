@@ -14,6 +14,7 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
+from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
@@ -26,6 +27,7 @@ from opperf.runner.options import (
     check_shape_options,
     split_sources,
 )
+from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 
@@ -121,19 +123,19 @@ def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresho
             f"--until-settled {cap} is below --blocks {given['blocks']}; raise the one or lower "
             "the other"
         )
-    if given["same_within"] < given["threshold"]:
-        raise UsageError(
-            f"--same-within {given['same_within']:.3g} is below --threshold "
-            f"{given['threshold']:.3g}, so that a change could be both; raise the one or lower the "
-            "other"
-        )
-    return Thresholds(
-        threshold=given["threshold"],
-        same_within=given["same_within"],
+    found = msgspec.structs.replace(
+        limits_from(given).thresholds,
         control_blocks=given["control_blocks"],
         block_cap=cap,
         coarse_blocks=coarse_blocks,
     )
+    if found.same_within < found.threshold:
+        raise UsageError(
+            f"--same-within {share_text(found.same_within)} is below --threshold "
+            f"{share_text(found.threshold)}, so that a change could be both; raise the one or "
+            "lower the other"
+        )
+    return found
 
 
 def block_cap(given: Mapping[str, Any]) -> int:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from opperf.compare.files.comparison import Comparison
+from opperf.compare.files.judging import Question
 from opperf.compare.files.outcome import outcome
-from opperf.compare.files.program import compare_files
+from opperf.compare.files.program import ask
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
+from opperf.compare.project_file import limits_from
 from opperf.compare.weighted import check_format
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
@@ -29,16 +31,19 @@ def compare_command(options: Mapping[str, Any]) -> int:
     check_output(output, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
-    made = compare_files(
-        *paths,
+    limits = limits_from(options)
+    question = Question(
         metrics=options["metrics"],
-        operators=options["patterns"],
-        threshold=options["threshold"],
+        patterns=options["patterns"],
         fail_on=options["fail_on"],
         ignore_settings=options["ignore_settings"],
         in_order=options["in_order"],
+        thresholds=limits.thresholds,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
         weight=options["weight"],
     )
+    made = ask(paths[0], paths[1], question)
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return report(made.comparison, options["output_format"], output)

@@ -71,6 +71,10 @@ class Row(Struct, frozen=True):
     """Values of swept variables, as text."""
     other_id: str = ""
     """Id of the case in the new file, where it is another call."""
+    allowed: float | None = None
+    """Largest difference that counts as none; None for a metric that differs from run to run."""
+    tolerance: str = ""
+    """What it follows from: `1% or 50 instructions`."""
 
     @property
     def described(self) -> Metric:
@@ -148,6 +152,8 @@ class Comparison(Struct, frozen=True):
     """Cases of the base that neither run measured."""
     fail_on: tuple[str, ...] = ()
     """Findings to fail on."""
+    limits_file: str = ""
+    """The project's file of thresholds and tolerances; empty without one."""
     notes: tuple[str, ...] = ()
     """Remarks on all verdicts, a sentence each."""
     weighted: Weighted | None = None

@@ -13,12 +13,13 @@ from opperf import frameworks
 from opperf.compare.files.comparison import Comparison, Difference, Row
 from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
-from opperf.compare.statistics.data import Verdict
+from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
 from opperf.model import DECLARED
 from opperf.results.environment import ABSENT
 from opperf.results.settings import needed_settings, option_words
 from opperf.runner.cpus import THREAD_VARIABLES
+from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 
 MAX_CASES = 20
@@ -78,6 +79,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         *(word for text in (*arms[1], *both) for word in ("--b", text)),
         *_thread_words(settings, [*arms[0], *arms[1], *both]),
         *_framework_words(base, new),
+        *_threshold_words(found),
         *option_words({n: value for n, value in common.items() if DECLARED[n].common}),
     ]
     return shlex.join(words)
@@ -212,6 +214,13 @@ def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple
     ):
         return ()
     return "--threads", "all"
+
+
+def _threshold_words(found: Comparison) -> tuple[str, ...]:
+    """The option for the threshold, if it is another than that of a session."""
+    if found.threshold == Thresholds().threshold:
+        return ()
+    return "--threshold", share_text(found.threshold)
 
 
 def _shape_words(shapes: Mapping[str, Iterable[int | str]]) -> Iterable[str]:

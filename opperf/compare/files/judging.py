@@ -33,10 +33,11 @@ from opperf.compare.files.reading import Measured
 from opperf.compare.files.weighing import weigh_pairs
 from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
-from opperf.compare.statistics.tolerance import compare_figures
+from opperf.compare.statistics.tolerance import allowed_difference, compare_figures
+from opperf.compare.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError
 from opperf.metrics import default_metrics, metric_named, sort_metrics
-from opperf.model import Struct
+from opperf.model import Metric, Struct
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
 
@@ -60,6 +61,10 @@ class Question(Struct, frozen=True):
     in_order: bool = False
     """Whether cases are joined by their places in the files, whatever they are."""
     thresholds: Thresholds = Thresholds()
+    tolerances: Tolerances = Tolerances()
+    """What takes the place of the tolerances of metrics that are the same on every run."""
+    limits_file: str = ""
+    """The file that thresholds and tolerances are from; empty without one."""
     weight: str | None = None
     """What totals are weighted by, `weighted.COUNT`; None for no totals."""
 
@@ -70,15 +75,14 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     Raises `RunFileError` if they have no case or no metric in common, and `UsageError` for a
     pattern that matches nothing.
     """
+    question.tolerances.check(entry.operator for entry in (*base.entries, *new.entries))
     base, new = filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
     pairs = join(base.entries, new.entries, _key(base, new, question))
     check_common(base, new, pairs)
     metrics = _metrics(pairs, question.metrics)
     rows = tuple(
-        row
-        for metric in metrics
-        for row in sort_rows(_rows(pairs, metric, question.thresholds, averages))
+        row for metric in metrics for row in sort_rows(_rows(pairs, metric, question, averages))
     )
     found = Comparison(
         base=msgspec.structs.replace(base.side, cases=len(base.entries)),
@@ -95,6 +99,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
         ),
         fail_on=question.fail_on,
+        limits_file=question.limits_file,
         notes=(*_notes(rows, averages), *contents_notes(pairs)),
         weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
     )
@@ -168,19 +173,20 @@ def _is_in_one_only(pair: Pair, metric: str) -> bool:
     )
 
 
-def _rows(
-    pairs: Iterable[Pair], metric: str, thresholds: Thresholds, averages: bool
-) -> Iterable[Row]:
+def _rows(pairs: Iterable[Pair], metric: str, question: Question, averages: bool) -> Iterable[Row]:
     for base, new in pairs:
         if base and new and metric in base.figures and metric in new.figures:
-            yield _row(base, new, metric, thresholds, averages)
+            yield _row(base, new, metric, question, averages)
 
 
-def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages: bool) -> Row:
+def _row(base: Entry, new: Entry, metric: str, question: Question, averages: bool) -> Row:
     a, b = base.figures[metric], new.figures[metric]
-    found = _judge(metric, a, b, thresholds, averages)
     left, right = _values(a, b, averages)
     described = metric_named(metric, a.unit)
+    if described.is_steady:
+        operators = dict.fromkeys((base.operator, new.operator))
+        described = question.tolerances.of(described, operators)
+    found = _judge(described, a, b, question.thresholds, averages)
     # A figure that does not scatter has no interval.
     scattered = not described.is_steady
     effect = found.effect
@@ -209,6 +215,8 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         settings=base.differing or new.differing,
         point=base.point or new.point,
         other_id=new.id if base.call != new.call else "",
+        allowed=allowed_difference(described, left) if described.is_steady else None,
+        tolerance=tolerance_text(described) if described.is_steady else "",
     )
 
 
@@ -238,8 +246,11 @@ def _caveat(a: Figure, b: Figure) -> str:
     return "; ".join(f"{side}: {caveat}" for side, caveat in named if caveat)
 
 
-def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bool) -> CaseVerdict:
+def _judge(
+    metric: Metric, a: Figure, b: Figure, thresholds: Thresholds, averages: bool
+) -> CaseVerdict:
     """The verdict on two figures, by the kind of metric and file."""
+    name = metric.name
     values = _values(a, b, averages)
     if a.unit != b.unit:
         return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"the units differ: {a.unit} and {b.unit}")
@@ -247,7 +258,6 @@ def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bo
         return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is not finite")
     if min(values) < 0:
         return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is negative")
-    metric = metric_named(name, a.unit)
     if metric.is_steady:
         found = compare_figures(name, *values, metric)
         return _weaken(found, NO_SPREAD if averages else a.unsound or b.unsound)

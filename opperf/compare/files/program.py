@@ -13,11 +13,13 @@ from opperf.compare.files.outcome import LOOKED_FOR, outcome
 from opperf.compare.files.reading import read
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
-from opperf.compare.statistics.data import Thresholds
+from opperf.compare.project_file import ProjectFile, make_limits, read_project_file
+from opperf.compare.tolerances import parse_rule
 from opperf.compare.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
 from opperf.results.text import terminal_width
+from opperf.shares import read_share
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ def compare_files(
     *,
     metrics: Iterable[str] = (),
     operators: Iterable[str] = (),
-    threshold: float = 0.02,
+    threshold: float | str | None = None,
+    tolerances: Iterable[str] = (),
+    config: str | os.PathLike[str] | None = None,
     fail_on: Iterable[str] = (),
     ignore_settings: bool = False,
     in_order: bool = False,
@@ -75,8 +79,13 @@ def compare_files(
         Metrics to compare; by default the usual ones that the files have.
     operators : list of str
         Only these operators: names, globs or regular expressions.
-    threshold : float
-        Smallest change of a time that is of interest, as a share.
+    threshold : float or str, optional
+        Smallest change of interest, as a share (0.05 or '5%'): by default 2 % of a time, and of a
+        metric that is the same on every run its own tolerance.
+    tolerances : list of str
+        Tolerances of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
+    config : str or path, optional
+        File of thresholds and tolerances, as `opperf.toml`; no file by default.
     fail_on : list of str
         Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing'.
     ignore_settings : bool
@@ -91,8 +100,9 @@ def compare_files(
     OpperfError
         For files that cannot be read or compared, and for options that cannot be used.
     """
-    if not 0 < threshold < 1:
-        raise UsageError(f"threshold is a share between 0 and 1, not {threshold!r}")
+    file = ProjectFile() if config is None else read_project_file(Path(config))
+    rules = map(parse_rule, _texts("tolerances", tolerances))
+    limits = make_limits(file, _share(threshold), rules)
     if weight not in (None, COUNT):
         raise unknown("weight", str(weight), [COUNT])
     question = Question(
@@ -101,16 +111,31 @@ def compare_files(
         fail_on=_words("finding", fail_on, LOOKED_FOR),
         ignore_settings=ignore_settings,
         in_order=in_order,
-        thresholds=Thresholds(threshold=threshold),
+        thresholds=limits.thresholds,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
         weight=weight,
     )
-    before, after = read(Path(base)), read(Path(new))
+    return ask(Path(base), Path(new), question)
+
+
+def ask(base: Path, new: Path, question: Question) -> FileComparison:
+    """Returns the comparison of two files by its options. Raises `OpperfError` for files that
+    cannot be read or compared."""
+    before, after = read(base), read(new)
     comparison = compare(before, after, question)
     code, reason = outcome(comparison)
     warnings = dict.fromkeys([*before.warnings, *after.warnings])
-    if Path(base).samefile(new):
+    if base.samefile(new):
         warnings[f"{base} and {new} are the same file"] = None
     return FileComparison(comparison, tuple(warnings), code, reason)
+
+
+def _share(threshold: float | str | None) -> float | None:
+    try:
+        return None if threshold is None else read_share(threshold)
+    except ValueError as error:
+        raise UsageError(f"threshold: {error}") from error
 
 
 def _texts(name: str, words: Iterable[str]) -> tuple[str, ...]:

@@ -60,14 +60,19 @@ PAIR = 2
 """Blocks of a pair, in which both orders of the arms occur (`design.block_order`)."""
 
 
+SAME_FACTOR = 2
+"""`same_within` as a multiple of the threshold: within the threshold itself, unchanged cases that
+scatter by 4 % would take a hundred blocks."""
+
+
 class Thresholds(Struct, frozen=True):
     """The smallest change of interest, error rates and numbers of blocks of a session."""
 
     threshold: float = 0.02
     """Smallest change of interest, as a share: 0.02 is 2 %."""
     same_within: float = 0.04
-    """A case is the same if its change is shown to be smaller than this share. Twice the threshold:
-    within the threshold itself, unchanged cases that scatter by 4 % would take a hundred blocks."""
+    """A case is the same if its change is shown to be smaller than this share: `SAME_FACTOR` times
+    the threshold, unless a user sets it."""
     control_q: float = 0.01
     """Highest chance that a session in which A does not differ from itself is declared invalid: a
     session is hours of measuring."""

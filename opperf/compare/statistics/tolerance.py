@@ -24,9 +24,13 @@ def compare_figures(case: str, a: float, b: float, metric: Metric) -> CaseVerdic
     """
     if not (math.isfinite(a) and math.isfinite(b)) or min(a, b) < 0:
         raise ValueError(f"{case}: {a} and {b} {metric.unit} cannot be compared")
-    allowed = max(metric.absolute_tolerance, metric.relative_tolerance * a)
     verdict = Verdict.SAME
-    if abs(b - a) > allowed:
+    if abs(b - a) > allowed_difference(metric, a):
         verdict = Verdict.REGRESSED if (b > a) is metric.lower_is_better else Verdict.IMPROVED
     effect = math.log(b / a) if a and b else None
     return CaseVerdict(case, verdict, effect, effect, effect)
+
+
+def allowed_difference(metric: Metric, a: float) -> float:
+    """The largest difference from A's figure that counts as none."""
+    return max(metric.absolute_tolerance, metric.relative_tolerance * a)

@@ -39,7 +39,7 @@ def test_both_arms_count_or_none(options, refused):
     assert refused(*options).startswith("one arm counts instructions and the other measures times")
 
 
-VALUES = {"until_settled": "20", "no_pace": None, "same_within": "10%", "threshold": "1%"}
+VALUES = {"until_settled": "20", "no_pace": None, "same_within": "10%"}
 
 
 @pytest.mark.parametrize(("name", "option"), OF_TIMES.items())
@@ -47,7 +47,7 @@ def test_options_of_times_are_refused(name, option, refused):
     value = VALUES.get(name, "4")
     words = (option,) if value is None else (option, value)
     why = refused("--profiler", "instructions", *ARMS, *words)
-    assert why == f"{option} is for times: a count has a fixed tolerance, and is made once; omit it"
+    assert why == f"{option} is for times: a count does not scatter, and is made once; omit it"
 
 
 def test_there_is_no_coarse_look(refused):

@@ -25,7 +25,7 @@ def test_the_most_blocks(until_settled, cap):
     "contrary, words",
     [
         ({"until_settled": 11}, "--until-settled 11 is below --blocks 12"),
-        ({"same_within": 0.01}, "--same-within 0.01 is below --threshold 0.02"),
+        ({"same_within": 0.01}, "--same-within 1% is below --threshold 2%"),
     ],
 )
 def test_contradictions(contrary, words):
@@ -38,3 +38,8 @@ def test_contradictions(contrary, words):
 
 def test_a_margin_of_the_same_may_be_the_threshold():
     assert thresholds_from(USUAL | {"same_within": 0.02}).same_within == 0.02
+
+
+def test_what_counts_as_the_same_follows_the_threshold():
+    found = thresholds_from(USUAL | {"threshold": 0.05})
+    assert (found.threshold, found.same_within) == (0.05, 0.1)

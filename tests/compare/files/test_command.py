@@ -46,6 +46,41 @@ def test_exit_codes(files, outcome, options, code, said):
     assert "relu" in printed or "--filter" in options
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--threshold", "2%"), 1),
+        (("--threshold", "5%"), 0),
+        (("--tolerance", "memory=5%"), 0),
+        (("--tolerance", "relu:memory=23000"), 0),
+        (("--tolerance", "relu:memory=22999"), 1),
+        # The one that names more comes first.
+        (("--threshold", "5%", "--tolerance", "memory=1%"), 1),
+    ],
+)
+def test_what_a_figure_without_scatter_is_held_against(
+    run, record, saved, outcome, tmp_path, monkeypatch, options, code
+):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    files = [
+        saved(run(record(memory=size)), name)
+        for name, size in (("base.jsonl", 1e6), ("new.jsonl", 1.023e6))
+    ]
+    command = (*files, "--metric", "memory", "--fail-on", "regressed")
+    assert outcome(*command, *options)[0] == code
+    # The same by a file, which the options replace.
+    (tmp_path / "opperf.toml").write_text('[tolerance]\nmemory = "3%"\n')
+    found, printed, _ = outcome(*command)
+    assert found == 0 and "memory 3% or 4096 B, by opperf.toml." in printed
+    assert outcome(*command, "--tolerance", "memory=2%")[0] == 1
+
+
+def test_a_session_has_its_own_thresholds(outcome, tmp_path):
+    code, _, told = outcome("--from-ab", tmp_path / "s.jsonl", "--threshold", "5%")
+    assert code == 2 and "--threshold does not apply to --from-ab" in told
+
+
 def test_exit_code_where_nothing_can_be_decided(run, record, saved, outcome):
     few = saved(run(record(samples=3)), "few.jsonl")
     options = (few, few, "--metric", "forward")

@@ -7,6 +7,7 @@ import pytest
 
 from opperf.compare.files.judging import Question, compare
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
 from opperf.model import Status
 from opperf.profilers.summary import summarise
@@ -89,14 +90,27 @@ def test_what_is_odd_about_a_figure_is_told(run, record, asked):
     assert fixed.rows[0].caveat == "base: the machine was busy"
 
 
-def test_the_threshold_is_of_times(run, record, asked):
+def test_the_threshold_is_of_times_and_tolerances_are_of_what_does_not_scatter(run, record, asked):
     base, new = run(record(factor=1.0, memory=1e6)), run(record(factor=1.1, memory=1.05e6))
-    strict, loose = (
-        asked(base, new, thresholds=Thresholds(threshold=share), metrics=("forward", "memory"))
-        for share in (0.02, 0.5)
+    strict, loose, small = (
+        asked(
+            base,
+            new,
+            thresholds=Thresholds(threshold=share),
+            tolerances=tolerances,
+            metrics=("forward", "memory"),
+        )
+        for share, tolerances in (
+            (0.02, Tolerances()),
+            (0.5, Tolerances(0.5)),
+            (0.5, Tolerances(0.5, (make_rule("memory", "1%", "re*"),))),
+        )
     )
     assert [row.verdict.value for row in strict.rows] == ["suspect", "regressed"]
-    assert [row.verdict.value for row in loose.rows] == ["no clear change", "regressed"]
+    assert [row.verdict.value for row in loose.rows] == ["no clear change", "same"]
+    assert [row.verdict.value for row in small.rows] == ["no clear change", "regressed"]
+    assert [row.allowed for row in loose.rows] == [None, 5e5]
+    assert [row.tolerance for row in small.rows] == ["", "1% or 4096 B"]
 
 
 @pytest.mark.parametrize("extensions", [("json", "json"), ("json", "jsonl"), ("jsonl", "json")])

@@ -56,7 +56,7 @@ def test_an_export_has_its_content_and_prints_as_json(files):
         ({"fail_on": ["worse"]}, "unknown finding 'worse'"),
         ({"fail_on": "missing"}, "findings is a list of texts, not 'missing'"),
         ({"operators": "add"}, "operators is a list of texts, not 'add'"),
-        ({"threshold": 2}, "threshold is a share between 0 and 1, not 2"),
+        ({"threshold": 2}, "threshold: 2 is not a share between 0 and 1"),
     ],
 )
 def test_options_that_are_refused(files, options, words):

@@ -22,6 +22,7 @@ from opperf.results.figures import NOT_APPLICABLE, Unit
 from opperf.results.table import mark_legend
 from opperf.results.text import Shown, pluralize
 from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.shares import share_text
 
 SHOWN_ROWS = 40
 """Most rows of one metric in a report for readers: two screens. CSV and JSON have all."""
@@ -215,10 +216,30 @@ def _value_text(field: str, value: Any) -> str:
 
 def closing_sentences(comparison: Comparison) -> list[str]:
     """Remarks on the verdicts, and the number of cases without figures."""
-    sentences = list(comparison.notes)
+    sentences = [*comparison.notes, *_limits(comparison)]
     if comparison.unmeasured:
         sentences.append(f"{pluralize(comparison.unmeasured, 'case')} measured in neither run.")
     return sentences
+
+
+def _limits(comparison: Comparison) -> list[str]:
+    """The sentence on how large a change counts as none, by metric. Of several tolerances of a
+    metric, that of the most cases is first, and the others follow with their operators."""
+    found = []
+    for metric in comparison.metrics:
+        operators: dict[str, list[str]] = {}
+        for row in comparison.rows_of(metric):
+            limit = row.tolerance or share_text(comparison.threshold)
+            operators.setdefault(limit, []).append(row.operator)
+        if not operators:
+            continue
+        first, *others = sorted(operators, key=lambda limit: -len(operators[limit]))
+        apart = "; ".join(
+            f"{', '.join(dict.fromkeys(operators[limit]))} {limit}" for limit in others
+        )
+        found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
+    source = f", by {comparison.limits_file}" if comparison.limits_file else ""
+    return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
 
 
 def shorten(name: str, width: int) -> str:

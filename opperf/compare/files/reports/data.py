@@ -31,6 +31,7 @@ COLUMNS: tuple[Column, ...] = (
     ("base_half_width", lambda row: row.base_half_width),
     ("new_half_width", lambda row: row.new_half_width),
     ("unit", lambda row: row.unit),
+    ("allowed", lambda row: None if row.allowed is None else finite_or_none(row.allowed)),
     ("note", lambda row: row.note),
     ("caveat", lambda row: row.caveat),
 )
@@ -48,6 +49,7 @@ def json_report(comparison: Comparison) -> str:
         "base": _side(comparison.base),
         "new": _side(comparison.new),
         "threshold": comparison.threshold,
+        "limits_file": comparison.limits_file,
         "metrics": comparison.metrics,
         "environment": [
             {"field": one.field, "base": one.base, "new": one.new} for one in comparison.differences

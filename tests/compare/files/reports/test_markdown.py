@@ -46,7 +46,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
     assert "No difference between the environments in the files." in told
     for words in ("To confirm", "details", "more", "ambiguous", "mean"):
         assert words not in told
-    assert told.endswith("|\n")
+    assert told.endswith("|\n\nChanges up to these count as none: forward 2%.\n")
 
 
 def test_only_findings_are_bold(comparison, row):

@@ -72,7 +72,11 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
         "No difference between the environments in the files.",
         "",
     ]
-    assert told[-1] == "all  1.500 (1)", "no command, no changes and no sentences"
+    assert told[-3:] == [
+        "all  1.500 (1)",
+        "",
+        "Changes up to these count as none: forward 2%.",
+    ], "no command, no changes and no other sentences"
     nothing = text_report(comparison(row(ratio=None)))
     assert "mean" not in nothing and "more" not in nothing and "To confirm" not in nothing
 
@@ -171,16 +175,16 @@ def test_twenty_cases_that_broke_are_named(comparison, row, number, more):
     told = text_report(comparison(row(), changes=changes)).splitlines()
     title = told.index(f"Measured before, not now: {number} cases:")
     names = [f"  op{n}: crashed" for n in range(20)]
-    assert told[title + 1 :] == [*names, *([more] if more else [])]
+    assert told[title + 1 : -2] == [*names, *([more] if more else [])]
 
 
 def test_changes_without_reasons_are_on_one_line(comparison, row):
     changes = tuple(Change(ChangeKind.APPEARED, "", "gelu", f"{n}") for n in range(2))
     told = text_report(comparison(row(), changes=changes))
-    assert told.endswith("\nNot in the base: 2 cases: gelu (2)\n")
+    assert "\nNot in the base: 2 cases: gelu (2)\n" in told
     some = (*changes, Change(ChangeKind.APPEARED, "", "new", "", reason="failed: no"))
     told = text_report(comparison(row(), changes=some))
-    assert told.endswith("cases:\n  gelu (0)\n  gelu (1)\n  new: failed: no\n")
+    assert "cases:\n  gelu (0)\n  gelu (1)\n  new: failed: no\n" in told
 
 
 def test_more_differences_than_are_shown_are_counted(comparison, row):
@@ -196,3 +200,11 @@ def test_names_that_look_like_numbers_stay_as_they_are(comparison, row):
     differences = (Difference("versions.a", "1.10", "1e3"),)
     assert "1.10" in text_report(comparison(row(), differences=differences))
     assert "1e3" in text_report(comparison(row(), differences=differences))
+
+
+def test_the_tolerances_of_a_metric_are_told_with_their_operators(comparison, row):
+    limits = {"relu": "1%", "exp": "1%", "conv2d": "3% or 50 instructions"}
+    rows = [row(name, metric="instructions", tolerance=one) for name, one in limits.items()]
+    told = " ".join(text_report(comparison(*rows, row(), limits_file="opperf.toml")).split())
+    limit = "instructions 1% (conv2d 3% or 50 instructions), forward 2%, by opperf.toml."
+    assert told.endswith(f"Changes up to these count as none: {limit}")
