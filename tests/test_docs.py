@@ -72,6 +72,27 @@ def test_there_are_examples():
     assert found.count("sh") >= 3 and found.count("python") >= 3
 
 
+def anchors(page):
+    """Returns the names of a page's headings in links."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings(page):
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, heading = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not heading or heading in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_takes_opperf_from_an_index(page):
+    for line in page.read_text().splitlines():
+        assert not re.search(r"pip install (-\S+ )*'?opperf(\[\w+\])?'?( *$|[^\w\[ ])", line), line
+
+
 @pytest.mark.parametrize(
     "page",
     [

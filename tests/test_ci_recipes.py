@@ -1,0 +1,183 @@
+"""The jobs of docs/ci.md, pasted: their commands run in a repository, with pip's work done by a
+stand-in, as installing a framework takes minutes. `.ci/run` installs with pip itself."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from opperf.frameworks import is_available
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+
+JOBS = {
+    framework: match[1]
+    for match in re.finditer(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    for framework in re.findall(r"--framework (\w+)", match[1]) or ["mxnet"]
+}
+
+KERNELS = """
+import os
+from pathlib import Path
+
+SIDE = {side!r}
+
+
+def gelu(x):
+    # One letter for each call: which package the workers of each arm imported.
+    with Path(os.environ["SEEN"]).open("a") as seen:
+        seen.write(SIDE[0])
+    return x * x
+"""
+
+OPERATOR = "NNVM_REGISTER_OP(relu)\n"
+
+PYTHON = """#!/bin/sh
+# `python3 -m venv FOLDER`: an environment whose packages are in FOLDER/packages.
+folder=$3
+mkdir -p "$folder/bin" "$folder/packages"
+here=$(cd "$folder" && pwd)
+cat > "$folder/bin/python" <<END
+#!/bin/sh
+PYTHONPATH=$here/packages:{root} exec {python} "\\$@"
+END
+cat > "$folder/bin/opperf" <<END
+#!/bin/sh
+case \\$1 in doctor) set -- doctor --seconds 0.1;; ab) set -- "\\$@" $BRIEFLY;; esac
+PYTHONPATH=$here/packages:{root} exec {python} -m opperf "\\$@"
+END
+cat > "$folder/bin/pip" <<END
+#!/bin/sh
+PYTHONPATH={root} exec {python} {pip} $here/packages "\\$@"
+END
+chmod +x "$folder"/bin/*
+"""
+
+PIP = """
+import shutil
+import sys
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+packages, command, *words = sys.argv[1:]
+assert command == "install"
+for word in words:
+    if (Path(word) / "pyproject.toml").exists():
+        shutil.copytree(Path(word) / "my_package", Path(packages) / "my_package")
+    elif " @ " in word:
+        wanted = Requirement(word)
+        assert (wanted.name, wanted.url) == ("opperf", "{url}"), word
+    else:
+        assert word.startswith(("--", "https://", "dist/")), word
+"""
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A clone with a base commit and a change, and the stand-ins; returns what runs a command."""
+    work, stand_ins = tmp_path / "work", tmp_path / "bin"
+    for folder in ("my_package", "benchmarks", "ci", "src/operator"):
+        (work / folder).mkdir(parents=True)
+    stand_ins.mkdir()
+    (work / "pyproject.toml").touch()
+    (work / "my_package" / "__init__.py").touch()
+    (inputs,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (work / "benchmarks" / "inputs.py").write_text(inputs)
+    (work / "ci" / "build_wheel.sh").write_text(
+        "#!/bin/sh\nmkdir -p dist && touch dist/mxnet.whl\n"
+    )
+    (work / "ci" / "build_wheel.sh").chmod(0o755)
+    url = re.search(r"OPPERF: (\S+)", PAGE)[1]
+    (stand_ins / "pip.py").write_text(PIP.replace("{url}", url))
+    words = {"root": ROOT, "python": sys.executable, "pip": stand_ins / "pip.py"}
+    (stand_ins / "python3").write_text(PYTHON.format(**words))
+    (stand_ins / "gh").write_text('#!/bin/sh\necho "$@" > posted.txt\n')
+    for name in ("python3", "gh"):
+        (stand_ins / name).chmod(0o755)
+
+    variables = os.environ | {
+        "PATH": f"{stand_ins}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_BASE_REF": "main",
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "SEEN": str(tmp_path / "seen"),
+        "BRIEFLY": "--dry-run",
+        "PR": "1",
+        "OPPERF_CACHE": str(tmp_path / "cache"),
+    }
+    variables.pop("PYTHONPATH", None)
+
+    def run(command, **more):
+        return subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", command],
+            cwd=work,
+            env=variables | more,
+            capture_output=True,
+            text=True,
+        )
+
+    git = "git -c user.name=a -c user.email=a@example.org"
+    steps = ["git init -q -b main . && git add -A"]
+    for side in ("base", "head"):
+        kernels = KERNELS.format(side=side)
+        steps.append(f"cat > my_package/kernels.py <<'END'\n{kernels}\nEND")
+        steps.append(f"echo '{OPERATOR}// {side}' > src/operator/relu.cc")
+        steps.append(f"git add -A && {git} commit -qm {side}")
+        if side == "base":
+            steps.append("git update-ref refs/remotes/origin/main HEAD")
+    done = run("\n".join(steps))
+    assert done.returncode == 0, done.stderr
+    return run, work
+
+
+def steps(job):
+    """Yields the name and the commands of each step of a job that runs some."""
+    for step in re.split(r"^      - ", job, flags=re.MULTILINE)[1:]:
+        name = re.match(r"name: (.*)", step)
+        lines = re.search(r"^        run: (?:\|\n((?: {10}.*\n)+)|(.*))", step, re.MULTILINE)
+        if lines:
+            yield name[1], textwrap.dedent(lines[1]) if lines[1] else lines[2]
+
+
+def paste(job, repository, **more):
+    run, work = repository
+    variables = dict(re.findall(r"^  ([A-Z]+): (\S+)", job, re.MULTILINE))
+    for name, commands in steps(job):
+        done = run(commands, **variables, **more)
+        if name == "Measure":
+            measured = done
+        else:
+            assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
+    (verdict,) = work.rglob("verdict.md")
+    assert "verdict.md" in (work / "posted.txt").read_text()
+    return measured, verdict.read_text()
+
+
+def test_there_is_a_job_for_each_framework():
+    assert set(JOBS) == {"mxnet", "torch", "jax", "numpy"}
+    for job in JOBS.values():
+        assert [name for name, _ in steps(job)][-2:] == ["Measure", "Post the verdict"]
+
+
+@pytest.mark.parametrize("framework", JOBS)
+def test_a_job_is_pasted_and_plans(framework, repository):
+    if not is_available(framework):
+        pytest.skip(f"{framework} is not installed")
+    measured, verdict = paste(JOBS[framework], repository)
+    assert measured.returncode == 0, measured.stderr
+    assert ("relu" if framework == "mxnet" else "kernels:gelu") in verdict
+
+
+@pytest.mark.sweep
+def test_a_job_measures_the_package_of_each_side(repository, tmp_path):
+    shortly = "--threads 1 --blocks 2 --control-blocks 2 --case-time 0.01 --no-pace"
+    measured, verdict = paste(JOBS["numpy"], repository, BRIEFLY=shortly)
+    # Which verdict it is depends on the machine.
+    assert measured.returncode in (0, 1, 3), measured.stderr
+    assert "kernels:gelu" in verdict
+    assert set((tmp_path / "seen").read_text()) == {"b", "h"}
