@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from opperf.decoding import parse_python
 from opperf.errors import UsageError
 from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import check_variable, is_variable, read_range
@@ -154,8 +155,8 @@ def _read_value(text: str) -> Argument:
     text, for one that only begins as a literal, and for a literal that is no argument's value."""
     text = text.strip()
     try:
-        value = ast.literal_eval(text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        value = ast.literal_eval(parse_python(text, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError):
         if not text or set(text) & set(OPENING):
             raise ValueError("it cannot be read") from None
         return WORDS.get(text.lower(), text)

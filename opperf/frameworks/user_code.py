@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from opperf.decoding import parse_python
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
 from opperf.model import (
     CallableTarget,
@@ -217,7 +218,7 @@ def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., A
     if target.language != "python":
         raise UsageError(f"{target.label}: no framework here runs {target.language}")
     try:
-        steps = ast.parse(target.source, target.label)
+        steps: ast.Module = parse_python(target.source, target.label)
         setup = compile(target.setup, f"{target.label} (setup)", "exec")
     except SyntaxError as error:
         raise UsageError(f"{target.label}: {one_line(str(error))}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import os
 import stat
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from opperf.decoding import decode
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
 from opperf.results.unwritable import unwritable
@@ -248,9 +250,12 @@ class _Probe(Struct, frozen=True):
     schema: int
 
 
+PROBE: msgspec.json.Decoder[_Probe] = msgspec.json.Decoder(_Probe)
+
+
 def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
-        probe = msgspec.json.decode(text, type=_Probe)
+        probe = decode(PROBE.decode, text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RunFileError(
             f"{path}:1: not an opperf {kind.name}; write one with {kind.writer}"
@@ -266,7 +271,7 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
             f"reads version {kind.schema}; read it with the opperf that wrote it"
         )
     try:
-        return msgspec.json.decode(text, type=kind.type)
+        return decode(functools.partial(msgspec.json.decode, type=kind.type), text)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
 
@@ -303,7 +308,7 @@ def _remove_empty(path: Path) -> None:
 
 def _is_json(text: bytes) -> bool:
     try:
-        msgspec.json.decode(text)
+        decode(msgspec.json.decode, text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.decoding import decode
 from opperf.errors import RunFileError
 from opperf.model import (
     SCHEMA_VERSION,
@@ -126,7 +127,7 @@ def is_run_file(path: Path) -> bool:
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        line = msgspec.json.decode(first)
+        line = decode(msgspec.json.decode, first)
     except (msgspec.DecodeError, UnicodeDecodeError):
         # A header may be cut short.
         return first.startswith(b'{"line":"header"')
@@ -177,10 +178,10 @@ def lines_of(run: Run) -> Iterator[Struct]:
 
 def _decode(text: bytes) -> Line:
     try:
-        return _LINE.decode(text)
+        return decode(_LINE.decode, text)
     except msgspec.ValidationError:
         # Rare, and slower: numbers that are not finite are null.
-        raw = msgspec.json.decode(text)
+        raw = decode(msgspec.json.decode, text)
         _restore_numbers(raw)
         line: Line = msgspec.convert(raw, Line)
         return line

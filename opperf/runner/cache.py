@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 import opperf
+from opperf.decoding import decode
 from opperf.errors import OutputError, one_line
 from opperf.folders import FOLDER, cache_folder
 from opperf.frameworks import identity
@@ -31,7 +33,8 @@ def load(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
     if path is None:
         return None, []
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind), []
+        decoder = functools.partial(msgspec.json.decode, type=kind)
+        return decode(decoder, path.read_bytes()), []
     except (FileNotFoundError, NotADirectoryError):
         # The first time for this build, or a folder that `store` warns about.
         return None, []

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from opperf.decoding import parse_python
 from opperf.errors import UsageError, one_line
 
 PACKAGE = "opperf.snippets"
@@ -60,7 +61,7 @@ def first_line(text: str, definition: Place) -> int | None:
 def _literals(file: str) -> Iterator[ast.Constant]:
     """Yields the texts in a file's code; none of a file that cannot be read."""
     try:
-        code = ast.parse(Path(file).read_bytes())
+        code = parse_python(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
     for node in ast.walk(code):
@@ -74,7 +75,7 @@ def parse(text: str, what: str, definition: Place) -> ast.Module:
     Raises `UsageError` with file and line.
     """
     try:
-        tree = ast.parse(text)
+        tree: ast.Module = parse_python(text)
         # Compiling finds what parsing accepts, as `return` outside a function.
         compile(text, "", "exec", dont_inherit=True)
         return tree

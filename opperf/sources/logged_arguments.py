@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opperf.decoding import parse_python
 from opperf.dtypes import kind_of
 from opperf.model import Argument, DType, MemoryFormat, Number, TensorSpec
 
@@ -60,9 +61,14 @@ def read_arguments(text: str) -> Arguments:
     """Returns the arguments of a logged call, `(args, kwargs)`. Raises `ValueError` with what is
     unknown about the text."""
     try:
-        body = ast.parse(text, mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError) as error:
+        return _read(parse_python(text, mode="eval").body)
+    except SyntaxError as error:
         raise ValueError("it is no Python literal") from error
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _read(body: ast.expr) -> Arguments:
     match body:
         case ast.Tuple(elts=[ast.Tuple(elts=positional), ast.Dict(keys=keys, values=values)]):
             unnamed = tuple(_argument(one) for one in positional)

@@ -6,6 +6,7 @@ again without measuring. `results.lines` writes, locks and repairs its lines.
 
 from __future__ import annotations
 
+import functools
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Union
@@ -17,6 +18,7 @@ from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.threads import Threads
 from opperf.compare.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.compare.statistics.verdicts import PHASES
+from opperf.decoding import decode
 from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
@@ -203,7 +205,7 @@ def read_session(path: Path) -> tuple[Session, list[str]]:
 
 
 def _parse(path: Path) -> Parsed[Session]:
-    content = read_lines(path, SESSION_FILE, _LINE.decode)
+    content = read_lines(path, SESSION_FILE, functools.partial(decode, _LINE.decode))
     lines = (line.value for line in content.lines)
     replicates = tuple(line for line in lines if isinstance(line, ReplicateLine))
     session = Session(content.header, replicates, content.closing)

@@ -13,6 +13,7 @@ import msgspec
 from opperf.compare.files.averages import details_key, entries_of_results
 from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
+from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.metrics import FORWARD, KERNEL, expected_metrics
 from opperf.model import (
@@ -201,7 +202,7 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
 
 def _from_results(path: Path, data: bytes) -> Measured:
     try:
-        results = json.loads(data)
+        results = read_json(data)
     except ValueError as error:
         raise RunFileError(
             f"{path}: neither a run file nor results by operator as JSON: "
@@ -228,9 +229,12 @@ class Sidecar(msgspec.Struct):
     ids: dict[str, list[str]] = {}
 
 
+SIDECAR: msgspec.json.Decoder[Sidecar] = msgspec.json.Decoder(Sidecar)
+
+
 def _read_sidecar(path: Path) -> Sidecar:
     """The file beside results by operator; empty if it cannot be read."""
     try:
-        return msgspec.json.decode(sidecar(path).read_bytes(), type=Sidecar)
+        return decode(SIDECAR.decode, sidecar(path).read_bytes())
     except (OSError, msgspec.DecodeError):
         return Sidecar()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.param.schema import Config, Entry
@@ -17,12 +18,12 @@ KEYS = frozenset({*Entry.__struct_fields__, *Config.__struct_fields__})
 def read_text(text: str, place: str) -> dict[str, Any]:
     """Returns the content of a configuration. Raises `UsageError` with file and line."""
     try:
-        content = json.loads(text, object_pairs_hook=_without_duplicates)
+        content = read_json(text, object_pairs_hook=_without_duplicates)
     except json.JSONDecodeError as error:
         raise UsageError(
             f"{place}:{error.lineno}: not JSON, {error.msg.lower()} at column {error.colno}"
         ) from None
-    except (_DuplicateError, RecursionError) as error:
+    except (_DuplicateError, ValueError) as error:
         raise UsageError(f"{place}: {error}") from None
     if not isinstance(content, dict):
         raise UsageError(f"{place}: expected an object of operators, not {type(content).__name__}")
@@ -65,8 +66,8 @@ class ConfigurationFiles:
         if not begins:
             return False
         try:
-            content = json.loads(path.read_bytes())
-        except (ValueError, RecursionError):
+            content = read_json(path.read_bytes())
+        except ValueError:
             return path.suffix == ".json"
         return bool(content) and any(
             isinstance(one, dict) and (KEYS & one.keys() or "." in name or "::" in name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from opperf.decoding import parse_python
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.snippets import Benchmarks
 
@@ -58,7 +59,7 @@ def load(path: Path) -> Benchmarks:
 
 def _parse(path: Path) -> ast.Module:
     try:
-        return ast.parse(path.read_bytes(), str(path))
+        return parse_python(path.read_bytes(), str(path))  # type: ignore[no-any-return]
     except SyntaxError as error:
         raise UsageError(f"{path}:{error.lineno or 1}: {error.msg}") from None
     except (OSError, ValueError) as error:

@@ -1,0 +1,73 @@
+"""Reads text that others wrote, JSON and Python's syntax: too much nesting is an error of the text,
+and Python's warnings about it are not printed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+DEEPEST = 100
+"""Most lists and objects in one another in JSON: no file that opperf reads has more than ten, and
+Python follows fewer than a thousand."""
+
+TOO_DEEP = f"nested more than {DEEPEST} deep"
+
+
+def read_json(text: str | bytes, **options: Any) -> Any:
+    """Returns the value of a text of JSON, as `json.loads` with these options.
+
+    Raises `json.JSONDecodeError`, and `ValueError` for bytes that are no text and for a value that
+    is nested too deep.
+    """
+    try:
+        made = json.loads(text, **options)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    if is_deep(made):
+        raise ValueError(TOO_DEEP)
+    return made
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value of JSON is nested more than `DEEPEST` deep."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
+    """Returns what a decoder of msgspec makes of a text. Raises `msgspec.DecodeError`, for one that
+    is nested too deep as well."""
+    try:
+        return decoder(text)
+    except RecursionError:
+        raise msgspec.DecodeError(TOO_DEEP) from None
+
+
+def parse_python(
+    text: str | bytes, name: str = "<unknown>", mode: Literal["exec", "eval"] = "exec"
+) -> Any:
+    """Returns the syntax tree of a text, as `ast.parse`. Raises `SyntaxError`, for one that is
+    nested too deep as well, and `ValueError` for a text with a null character."""
+    try:
+        with warnings.catch_warnings():
+            # `1or 2` is a number and a word, and `"\d"` a text, each with a warning.
+            warnings.simplefilter("ignore")
+            return ast.parse(text, name, mode)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("it is nested too deep") from None

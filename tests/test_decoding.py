@@ -1,0 +1,79 @@
+"""Text that is nested too deep is refused by every reader, and nothing warns."""
+
+import json
+import warnings
+
+import msgspec
+import pytest
+
+from opperf.compare.files.reading import read
+from opperf.decoding import DEEPEST, decode, parse_python, read_json
+from opperf.errors import OpperfError
+from opperf.sources.base import is_source, open_source
+from opperf.sources.logged_arguments import read_arguments
+
+DEPTH = 5000
+"""Deeper than Python's stack."""
+
+
+def test_json_is_read_up_to_a_depth():
+    fits = "[" * DEEPEST + "]" * DEEPEST
+    assert read_json(fits) == json.loads(fits)
+    assert read_json('{"a": [1, {"b": 2}]}') == {"a": [1, {"b": 2}]}
+    for depth in (DEEPEST + 1, DEPTH):
+        for begin, end in (("[", "]"), ('{"a":', "}")):
+            with pytest.raises(ValueError, match="nested more than 100 deep"):
+                read_json(begin * depth + "1" + end * depth)
+
+
+def test_a_decoder_fails_as_for_other_wrong_text():
+    assert decode(msgspec.json.decode, b"[1]") == [1]
+    for text in (b"[" * DEPTH + b"]" * DEPTH, b"[1"):
+        with pytest.raises(msgspec.DecodeError):
+            decode(msgspec.json.decode, text)
+
+
+@pytest.mark.parametrize("text", ["-" * DEPTH + "1", "(" * DEPTH, "a" + ".a" * DEPTH])
+def test_python_that_is_nested_too_deep_is_wrong_syntax(text):
+    with pytest.raises(SyntaxError):
+        parse_python(text)
+
+
+def test_python_is_parsed_without_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse_python('x = 1or 2, "\\d"')
+        with pytest.raises(ValueError, match="1 or 2"):
+            read_arguments("((1or 2,), {})")
+        with pytest.raises(ValueError, match="no Python literal"):
+            read_arguments("((1a,), {})")
+
+
+LISTS = "[" * DEPTH + "]" * DEPTH
+
+FILES = {
+    "objects.json": '{"a":' * DEPTH + "1" + "}" * DEPTH,
+    "lists.json": LISTS,
+    "values.json": '{"torch.add": {"config": [{"input": [{"args": ['
+    + '{"type": "genericlist", "value": [' * 300
+    + "]}" * 300
+    + "]}]}]}}",
+    "lists.txt": f"Operator: aten.relu.default\ncnt: 1, (({LISTS}), {{}})\n",
+    "minus.txt": f"Operator: aten.relu.default\ncnt: 1, (({'-' * DEPTH}1,), {{}})\n",
+    "sum.txt": f"Operator: aten.relu.default\ncnt: 1, ((1{'+1j' * DEPTH},), {{}})\n",
+    "header.jsonl": f'{{"line":"header","schema":1,"options":{LISTS}}}\n',
+    "session.jsonl": f'{{"line":"ab","schema":1,"options":{LISTS}}}\n',
+    "snippets.py": f"from opperf.snippets import GroupedStmts\nBENCHMARKS = {'-' * DEPTH}1\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_reader_refuses_a_file_that_is_nested_too_deep(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(FILES[name])
+    for reader in (open_source, read):
+        with pytest.raises(OpperfError) as caught:
+            reader(path)
+        assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+        assert caught.value.exit_code == 2
+    is_source(path)
