@@ -21,7 +21,7 @@ class Test(NamedTuple):
     operator: str
     name: str
     id: str
-    """Distinguishes tests of the same name, which viewers merge."""
+    """Distinguishes tests of the same operator and name, which viewers merge."""
     result: Literal["failure", "error", "skipped", "system-out"]
     message: str
     kind: str = ""
@@ -32,9 +32,11 @@ def junit_text(suite_name: str, tests: Iterable[Test]) -> str:
     """The document."""
     listed = list(tests)
     suite = ET.Element("testsuite", name=suite_name)
-    shared = {name for name, number in Counter(one.name for one in listed).items() if number > 1}
+    # Histories go by class and name, so that an id stands only where both are shared.
+    numbers = Counter((one.operator, one.name) for one in listed)
     for one in listed:
-        name = f"{one.name} {one.id}" if one.name in shared else one.name
+        is_shared = numbers[one.operator, one.name] > 1
+        name = f"{one.name} {one.id}" if is_shared else one.name
         test = ET.SubElement(suite, "testcase", classname=_clean(one.operator), name=_clean(name))
         _add_result(test, one)
     suite.set("tests", str(len(listed)))

@@ -1,8 +1,8 @@
 """Results as PyTorch's suite of instruction counts writes them: one JSON object, whose values are
 the times and the counts of each benchmark, of all repeats.
 
-A benchmark is one pass of one case: `mm[self: (2, 3), mat2: (3, 4)] forward`. Times are in seconds;
-both are for a single call.
+A benchmark is one pass of one case: `mm[self: (2, 3), mat2: (3, 4)] forward`, with the settings
+that are not at their defaults before the pass. Times are in seconds; both are for a single call.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from datetime import datetime
 from typing import Any
 
 from opperf.metrics import INSTRUCTIONS, INSTRUCTIONS_BACKWARD, PASSES
-from opperf.model import Run, Status
+from opperf.model import DEFAULTS, Case, Run, Status
+from opperf.model.settings import INSTRUCTIONS as INSTRUCTIONS_PROFILER
 from opperf.results.exports.exported import unique_names
+from opperf.results.settings import changed_settings_text
 
 VERSION = 0
 """The version of the suite with this layout."""
@@ -24,6 +26,9 @@ NS_PER_S = 1e9
 
 COUNTS = dict(zip(PASSES, (INSTRUCTIONS.name, INSTRUCTIONS_BACKWARD.name), strict=True))
 """The metric with the counts of each pass, whose times have its own name."""
+
+USUAL = {**DEFAULTS, "profiler": INSTRUCTIONS_PROFILER}
+"""Defaults of what such a file is made of."""
 
 
 def instruction_counts_text(run: Run) -> str:
@@ -42,7 +47,7 @@ def instruction_counts(run: Run) -> dict[str, Any]:
         "start_time": _seconds(run.header.started),
         "end_time": None if run.closing is None else _seconds(run.closing.finished),
         "values": {
-            f"{name} {label}": {
+            " ".join(filter(None, (name, _settings(record.case), label))): {
                 "times": [time / NS_PER_S for time in _finite(record.samples.get(label))],
                 "counts": _finite(record.samples.get(metric)),
             }
@@ -51,6 +56,10 @@ def instruction_counts(run: Run) -> dict[str, Any]:
             if label in record.samples or metric in record.samples
         },
     }
+
+
+def _settings(case: Case) -> str:
+    return changed_settings_text(case.settings.identity(), USUAL)
 
 
 def _seconds(moment: str) -> int:

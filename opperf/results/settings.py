@@ -31,9 +31,21 @@ def differing_settings(cases: Iterable[Case]) -> tuple[str, ...]:
 def settings_text(case: Case, names: Iterable[str]) -> str:
     """Returns the case's values of these settings on one line: `float16, threads 2`."""
     settings = case.settings.identity()
+    return _text({name: settings[name] for name in names})
+
+
+def changed_settings_text(
+    settings: Mapping[str, Any], defaults: Mapping[str, Any] = DEFAULTS
+) -> str:
+    """Returns those of a case's settings that are not at these defaults, on one line. It is the
+    same whatever other cases there are, so that names of cases may contain it."""
+    return _text({name: value for name, value in settings.items() if value != defaults[name]})
+
+
+def _text(settings: Mapping[str, Any]) -> str:
     return ", ".join(
-        ("" if name in SELF_EXPLANATORY else f"{name} ") + DECLARED[name].text(settings[name])
-        for name in names
+        ("" if name in SELF_EXPLANATORY else f"{name} ") + DECLARED[name].text(value)
+        for name, value in settings.items()
     )
 
 

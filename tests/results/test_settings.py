@@ -6,7 +6,13 @@ from opperf.model import Settings
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import results_by_operator
-from opperf.results.settings import differing_settings, needed_settings, option_words, settings_text
+from opperf.results.settings import (
+    changed_settings_text,
+    differing_settings,
+    needed_settings,
+    option_words,
+    settings_text,
+)
 from opperf.results.table import render_table
 
 
@@ -25,6 +31,9 @@ def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     names = ("dtype", "threads", "env", "python")
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
+
+    assert changed_settings_text(one.case.settings.identity()) == "float16, threads 2"
+    assert changed_settings_text(Settings().identity()) == ""
 
 
 def test_a_command_names_the_settings_that_it_would_not_have_anyway():

@@ -13,6 +13,7 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
+from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
@@ -21,6 +22,9 @@ from opperf.sources.selecting import Selection
 
 OWN = "own"
 """Stands for the dtype of a case's settings."""
+
+SESSION = {"threads": 1}
+"""Defaults of a session that are not those of a run."""
 
 
 def name_of(case: Case) -> str:
@@ -62,6 +66,14 @@ class Pair(Struct, frozen=True):
     def inputs(self) -> str:
         """The inputs of A's case as text, with its phase if that is not the usual one."""
         return case_inputs(self.a)
+
+    @property
+    def settings(self) -> str:
+        """The settings that both arms have and that are not at their defaults, as text."""
+        ours, others = (case.settings.identity() for case in (self.a, self.b))
+        shared = {name: value for name, value in ours.items() if value == others[name]}
+        # The inputs have the phase.
+        return changed_settings_text(shared, {**DEFAULTS, **SESSION, "phase": shared.get("phase")})
 
     def of(self, arm: str) -> Case:
         """The case of an arm."""

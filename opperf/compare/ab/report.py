@@ -42,6 +42,8 @@ class Row(Struct, frozen=True, omit_defaults=False):
     """Smallest change that the session would find four times out of five, as a share."""
     blocks: int = 0
     note: str = ""
+    settings: str = ""
+    """Those of both arms that are not at their defaults, as text."""
 
 
 class CoarseRow(Struct, frozen=True, omit_defaults=False):
@@ -148,6 +150,7 @@ def report_of(
             verdict=one.verdict,
             detectable=_change(one.detectable),
             note=one.note,
+            settings=pairs[pair_of(one.case)].settings,
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))

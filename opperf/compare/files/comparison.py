@@ -67,6 +67,8 @@ class Row(Struct, frozen=True):
     """Whether the figures' samples drift or have two levels."""
     settings: str = ""
     """Those that distinguish it from rows with the same operator and inputs, as text."""
+    changed_settings: str = ""
+    """Those that are not at their declared defaults, as text, whatever other rows there are."""
     point: str = ""
     """Values of swept variables, as text."""
     other_id: str = ""
@@ -116,6 +118,8 @@ class Change(Struct, frozen=True):
     reason: str = ""
     """Why the other run has no figures, as one line."""
     settings: str = ""
+    """As a row's."""
+    changed_settings: str = ""
     """As a row's."""
 
 

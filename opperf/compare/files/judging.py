@@ -38,6 +38,7 @@ from opperf.compare.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import Metric, Struct
+from opperf.results.settings import changed_settings_text
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
 
@@ -213,6 +214,7 @@ def _row(base: Entry, new: Entry, metric: str, question: Question, averages: boo
         note=found.note,
         caveat="; ".join(filter(None, caveats)),
         settings=base.differing or new.differing,
+        changed_settings=changed_settings_text(base.settings or new.settings),
         point=base.point or new.point,
         other_id=new.id if base.call != new.call else "",
         allowed=allowed_difference(described, left) if described.is_steady else None,
@@ -310,7 +312,16 @@ def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
 
 
 def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
-    return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason, entry.differing)
+    return Change(
+        kind,
+        entry.id,
+        entry.operator,
+        entry.inputs,
+        metric,
+        reason,
+        entry.differing,
+        changed_settings_text(entry.settings),
+    )
 
 
 def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:

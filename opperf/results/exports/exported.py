@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opperf.errors import RunFileError
 from opperf.metrics import metrics_in
-from opperf.model import Metric, Record, Run, Settings, Status
+from opperf.model import DEFAULTS, Case, Metric, Record, Run, Status
 from opperf.results.text import inputs_text, pluralize
 
 LONGEST = 896
@@ -22,7 +22,8 @@ class ExportEntry(NamedTuple):
 
     record: Record
     name: str
-    """`relu[data: (1024, 1024)]`, with the case's id if several cases would have that name."""
+    """`relu[data: (1024, 1024)]`, with the case's id if another case of the same place would have
+    that name."""
     place: str
     """Framework and settings: `mxnet cpu(0) float32 native`."""
     metrics: tuple[Metric, ...]
@@ -39,9 +40,8 @@ def select_figures(run: Run) -> tuple[list[ExportEntry], list[str]]:
     if not kept:
         raise RunFileError("the run has no results to export: no case was measured")
     names = unique_names([record for record, _ in kept])
-    framework = run.environment.framework
     selected = [
-        ExportEntry(record, name, place_of(record.case.settings, framework), metrics)
+        ExportEntry(record, name, place_of(record.case), metrics)
         for (record, metrics), name in zip(kept, names, strict=True)
     ]
     left = len(found) - len(kept)
@@ -66,13 +66,19 @@ def _finite_metrics(record: Record) -> tuple[Metric, ...]:
 
 
 def unique_names(records: Sequence[Record]) -> list[str]:
-    """Returns a name for each record, from operator and inputs. If several cases would have the
-    same name, as they differ in their settings, each name contains the case's id."""
-    names = [f"{record.case.label}[{inputs_text(record.case)}]" for record in records]
-    shared = Counter(name[:LONGEST] for name in names)
+    """Returns a name for each record, from operator and inputs. If cases would have the same name
+    although their settings are the same too, each of these names contains the case's id: tools
+    compare runs by names, so that a name must not depend on cases that differ in any of these."""
+    named = [
+        (f"{record.case.label}[{inputs_text(record.case)}]", place_of(record.case))
+        for record in records
+    ]
+    shared = Counter((name[:LONGEST], place) for name, place in named)
     return [
-        name if shared[name[:LONGEST]] == 1 and len(name) <= LONGEST else _with_id(name, record.id)
-        for name, record in zip(names, records, strict=True)
+        name
+        if shared[name[:LONGEST], place] == 1 and len(name) <= LONGEST
+        else _with_id(name, record.id)
+        for (name, place), record in zip(named, records, strict=True)
     ]
 
 
@@ -81,16 +87,16 @@ def _with_id(name: str, id: str) -> str:
     return name.removesuffix("]")[: LONGEST - len(ending)] + ending
 
 
-def place_of(settings: Settings, framework: str) -> str:
-    """Returns the framework and the settings of a case as text."""
-    identity = settings.identity()
-    usual = Settings().identity()
+def place_of(case: Case) -> str:
+    """Returns the framework and the settings of a case as text: some always, and the others if they
+    are not at their declared defaults."""
+    identity = case.settings.identity()
     always = ("device", "dtype", "profiler")
-    words = [framework, *(str(identity[name]) for name in always)]
+    words = [case.target.framework, *(str(identity[name]) for name in always)]
     words += [
         f"{name}={value}"
         for name, value in identity.items()
-        if name not in always and value != usual[name]
+        if name not in always and value != DEFAULTS[name]
     ]
     return " ".join(words)
 

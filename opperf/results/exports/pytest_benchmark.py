@@ -16,6 +16,7 @@ from opperf.metrics import exported_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
 from opperf.results.details import display_details
 from opperf.results.exports.exported import ExportEntry, are_finite, select_figures
+from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text, pluralize
 
 VERSION = "5.3.1"
@@ -94,10 +95,11 @@ def _benchmark(
     one: ExportEntry, metric: str, samples: Sequence[float], environment: Environment
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
+    settings = changed_settings_text(case.settings.identity())
     name = f"{case.label}.{metric}{one.name.removeprefix(case.label)}"
     return {
         "group": f"{case.label}.{metric}",
-        "name": name,
+        "name": f"{name} {settings}".rstrip(),
         "fullname": f"{one.place}::{name}",
         "params": display_arguments(case),
         "param": inputs_text(case),

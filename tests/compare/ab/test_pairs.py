@@ -134,3 +134,10 @@ def test_functions_of_one_name_are_shown_with_their_files():
 def test_no_case_without_a_partner_hides_another():
     alike = [case("add", (2,)), case("add", (2,), threads=2)]
     assert len(pairs(alike, [])[1]) == len(pairs([], alike)[1]) == 2
+
+
+def test_settings_of_both_arms_are_told_and_those_of_one_are_not():
+    a, b = (case("add", (2,), dtype="float64", threads=threads) for threads in (1, 2))
+    assert Pair(a, b).settings == Pair(a, a).settings == "float64"
+    assert Pair(b, b).settings == "float64, threads 2"
+    assert Pair(case("add", (2,)), a).settings == ""

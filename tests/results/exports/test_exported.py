@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -89,11 +90,13 @@ def test_a_name_that_only_one_has_is_without_id(make_record: MakeRecord) -> None
     ]
 
 
-def test_a_place_tells_what_is_not_usual() -> None:
-    assert place_of(Settings(device="gpu(1)", runs=7, seed=3), "numpy") == (
-        "numpy gpu(1) float32 native"
-    )
-    assert place_of(Settings(threads=1, cache="cold", phase="train"), "mxnet") == (
+def test_a_place_tells_what_is_not_usual(make_record: MakeRecord) -> None:
+    def place(**settings: Any) -> str:
+        case = make_record().case
+        return place_of(msgspec.structs.replace(case, settings=Settings(**settings)))
+
+    assert place(device="gpu(1)", runs=7, seed=3) == "mxnet gpu(1) float32 native"
+    assert place(threads=1, cache="cold", phase="train") == (
         "mxnet cpu(0) float32 native threads=1 phase=train cache=cold"
     )
 

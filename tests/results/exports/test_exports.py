@@ -7,7 +7,7 @@ import math
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -315,13 +315,49 @@ def test_names_are_unique_and_not_too_long(make_record: MakeRecord) -> None:
     usual = make_record()
     train = msgspec.structs.replace(usual.case, settings=Settings(phase="train"))
     trained = msgspec.structs.replace(usual, case=train, id=train.id)
-    names = unique_names([usual, trained])
-    assert names == [f"relu[data: (1024, 1024) {one.id}]" for one in (usual, trained)]
+    assert unique_names([usual, trained]) == ["relu[data: (1024, 1024)]"] * 2
+    only = msgspec.structs.replace(usual.case, passes=("forward",))
+    forward = msgspec.structs.replace(usual, case=only, id=only.id)
+    names = unique_names([usual, trained, forward])
+    assert names == [
+        f"relu[data: (1024, 1024) {usual.id}]",
+        "relu[data: (1024, 1024)]",
+        f"relu[data: (1024, 1024) {forward.id}]",
+    ]
     long = make_record(text="x" * 2000)
     names = unique_names([usual, make_record(mask=TensorSpec((2,), "int8")), long])
     assert names[0] == "relu[data: (1024, 1024)]"
     assert names[1] == "relu[data: (1024, 1024), mask: (2,) int8]"
     assert len(names[2]) == LONGEST and names[2].endswith(f" {long.id}]")
+
+
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_a_name_does_not_depend_on_cases_with_other_settings(
+    run: Run, make_record: MakeRecord, tool: str
+) -> None:
+    """A gate that goes by names would find none of them, and pass."""
+    records = [sampled(make_record())]
+    for changed in (
+        {"dtype": "float64"},
+        {"threads": 2},
+        {"mode": "compile", "profiler": "python"},
+    ):
+        case = records[0].case
+        settings = msgspec.structs.replace(case.settings, **changed)
+        case = msgspec.structs.replace(case, settings=settings)
+        records.append(msgspec.structs.replace(records[0], case=case, id=case.id))
+    alone = [exported_names(run, tool, [record]) for record in records]
+    together = exported_names(run, tool, records)
+    assert together == [name for names in alone for name in names]
+    assert len(set(together)) == len(together) and len(alone[0]) >= 1
+
+
+def exported_names(run: Run, tool: str, records: Sequence[Record]) -> list[str]:
+    content, _ = EXPORTS[tool](msgspec.structs.replace(run, records=tuple(records)))
+    if tool == "bencher":
+        return list(content)
+    listed = content["benchmarks"] if tool == "pytest-benchmark" else content
+    return [one["name"] for one in listed]
 
 
 def test_settings_are_part_of_a_name(run: Run, make_record: MakeRecord) -> None:

@@ -41,7 +41,7 @@ def _row_test(report: Report, row: Row) -> Test:
     ]
     return Test(
         operator=row.operator,
-        name=f"{row.inputs} {row.metric}",
+        name=f"{'; '.join(filter(None, (row.inputs, row.settings)))} {row.metric}",
         id=row.id,
         result="failure" if failed else "skipped" if open_ else "system-out",
         message=", ".join(parts),

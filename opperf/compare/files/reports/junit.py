@@ -6,7 +6,6 @@ from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.outcome import fails, is_missing
 from opperf.compare.files.reports.cells import (
     CHANGES,
-    case_text,
     figure_texts,
     interval_text,
     ratio_text,
@@ -30,7 +29,11 @@ def junit_report(comparison: Comparison) -> str:
 
 
 def _name(one: Row | Change) -> str:
-    return " ".join(part for part in (case_text(one), one.metric) if part)
+    """The name of a test, with the settings that are not at their defaults, but not those in which
+    it differs from other rows, of which the next report may have others."""
+    details = "; ".join(part for part in (one.inputs, one.changed_settings) if part)
+    case = f"{one.operator} ({details})" if details else one.operator
+    return " ".join(part for part in (case, one.metric) if part)
 
 
 def _row_test(comparison: Comparison, row: Row) -> Test:

@@ -7,6 +7,8 @@ import pytest
 
 from opperf.compare.files.comparison import Change, ChangeKind
 from opperf.compare.files.reports import FORMATS
+from opperf.compare.junit import Test as JUnitTest
+from opperf.compare.junit import junit_text
 from opperf.compare.statistics.data import Verdict
 
 
@@ -56,6 +58,21 @@ def test_junit_names_are_unique(row, comparison):
     twice = junit(comparison(row(id="1"), row(id="2"), row("exp")))
     endings = [test.get("name").rpartition("forward")[2] for test in twice]
     assert endings == [" 1", " 2", ""]
+
+
+def test_an_id_stands_only_where_operator_and_name_are_shared():
+    """A viewer's history goes by class and name, and would break with other cases."""
+    tests = [JUnitTest(name, "x forward", id, "system-out", "") for name, id in ("a1", "b2", "b3")]
+    (suite,) = ET.fromstring(junit_text("suite", tests))
+    assert [one.get("name") for one in suite] == ["x forward", "x forward 2", "x forward 3"]
+
+
+def test_junit_names_do_not_depend_on_other_cases(run, record, asked):
+    usual, other = record("relu"), record("relu", dtype="float64")
+    alone, both = (junit(asked(run(*some), run(*some))) for some in ([usual], [usual, other]))
+    names = [{test.get("name") for test in suite} for suite in (alone, both)]
+    assert names[0] < names[1] and len(names[1]) == 2 * len(names[0])
+    assert all("; float64)" in name for name in names[1] - names[0])
 
 
 def test_junit_of_hostile_names_is_xml(hostile):

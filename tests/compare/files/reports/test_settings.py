@@ -7,7 +7,7 @@ from opperf.compare.files.reports import FORMATS
 
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_rows_that_differ_in_settings_alone_show_them(row, comparison, form):
-    alike = [row(settings=settings) for settings in ("threads 1", "threads 2")]
+    alike = [row(settings=one, changed_settings=one) for one in ("threads 1", "threads 2")]
     text = FORMATS[form](comparison(*alike))
     assert text.count("threads 1") == text.count("threads 2") >= 1
 
