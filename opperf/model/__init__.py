@@ -19,7 +19,7 @@ from opperf.model.metrics import (
     NoteCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
-from opperf.model.records import OWN, GpuState, Outcome, Record, Status, Summary
+from opperf.model.records import OWN, GpuState, Outcome, Record, Status, Summary, Waits
 from opperf.model.runs import (
     SCHEMA_VERSION,
     CaseLine,
@@ -115,6 +115,7 @@ __all__ = [
     "Status",
     "Struct",
     "Summary",
+    "Waits",
     "Target",
     "TargetKey",
     "TensorSpec",

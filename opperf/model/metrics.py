@@ -64,6 +64,8 @@ class NoteCode(str, enum.Enum):
     """The samples form two groups."""
     IMPRECISE = "imprecise"
     """The samples do not reach the precision."""
+    BUSY = "busy"
+    """Waits for a core that something else used are a notable part of a typical sample."""
     STALL = "stall"
     """Measured twice, and the first measurement took far longer: the figure is of the second."""
     DISPATCH = "dispatch"
@@ -105,7 +107,7 @@ WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL, NoteCode.NO_MEMORY)
 NOISE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.IMPRECISE)
 """Codes about the scatter of a metric's samples."""
 
-UNRELIABLE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS)
+UNRELIABLE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.BUSY)
 """Codes of a median that depends on when it was measured, however narrow its interval."""
 
 

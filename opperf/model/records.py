@@ -88,6 +88,48 @@ class GpuState(Struct, frozen=True, kw_only=True):
         )
 
 
+class Waits(Struct, frozen=True, kw_only=True):
+    """What the kernel counted of a busy machine while a pass was sampled."""
+
+    wall_s: float
+    """Seconds of the sampling."""
+    waited_s: float | None = None
+    """Seconds that threads of the process were ready and waited for a core, summed over threads;
+    None if the kernel does not count them."""
+    preempted: int = 0
+    """Times that a thread of the process was stopped for another one."""
+    blocked: int = 0
+    """Times that a thread of the process waited by itself, as for the others of a kernel."""
+    pressure_s: float | None = None
+    """Seconds in which some thread of the machine waited for a core; None if they cannot be
+    read."""
+    stolen_s: float | None = None
+    """Seconds that the hypervisor gave to other guests, of all cores; None if they cannot be
+    read."""
+    share: float = 0.0
+    """Share of a typical sample that has to be waits: of those of the process's threads, and of
+    what was stolen, the part that the longer samples do not explain."""
+
+    def merge(self, other: Waits) -> Waits:
+        """Returns the waits of two samplings."""
+        wall_s = self.wall_s + other.wall_s
+        share = (self.share * self.wall_s + other.share * other.wall_s) / wall_s
+        return Waits(
+            wall_s=wall_s,
+            waited_s=_sum(self.waited_s, other.waited_s),
+            preempted=self.preempted + other.preempted,
+            blocked=self.blocked + other.blocked,
+            pressure_s=_sum(self.pressure_s, other.pressure_s),
+            stolen_s=_sum(self.stolen_s, other.stolen_s),
+            share=share,
+        )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    """Returns the sum of two numbers; None without one of them."""
+    return None if one is None or other is None else one + other
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -109,6 +151,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     reference: dict[str, dict[str, float]] = {}
     """By pass, the trimmed mean in nanoseconds of the operator's own calls, under `OWN`, and of
     each piece of reference work timed between them; empty without reference work."""
+    waits: dict[str, Waits] = {}
+    """By pass, what the kernel counted of a busy machine while it was sampled."""
     wall_s: float = 0.0
     """Wall time of the case in seconds, inputs and warmup included."""
     busy_s: float = 0.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
-from opperf.model import NoteCode, Record, Run, Status
+from opperf.model import NoteCode, Record, Run, Status, Waits
 from opperf.results.columns import MOVED, column_of, count_uncertain
 from opperf.results.hotspots.text import short_text
 from opperf.results.outliers import (
@@ -77,6 +77,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     if uncertain:
         are = "is" if uncertain == 1 else "are"
         sentences.append(f"{uncertain} of {figures} figures {are} uncertain; {_advice(records)}")
+    sentences += filter(None, [_busy(records)])
     stalled = [record for record in records if any(n.code == NoteCode.STALL for n in record.notes)]
     for record in stalled[:EXAMPLES]:
         notes = (note for note in record.notes if note.code == NoteCode.STALL)
@@ -112,6 +113,33 @@ def _said(records: Sequence[Record]) -> list[str]:
     sentences = [f"{label}: {message}" for label, message in list(noted)[:EXAMPLES]]
     more = len(noted) - EXAMPLES
     return sentences + ([f"{pluralize(more, 'other note')} in the records"] if more > 0 else [])
+
+
+def _busy(records: Sequence[Record]) -> str:
+    """Returns how busy the machine was with something else, if times have waits for a core."""
+    waited = [
+        record for record in records if any(note.code == NoteCode.BUSY for note in record.notes)
+    ]
+    if not waited:
+        return ""
+    every = [waits for record in records for waits in record.waits.values()]
+    share = waiting_share(every)
+    return (
+        f"the machine was busy: some thread waited for a core in {share:.0%} of the time that "
+        f"samples took, and the times of {pluralize(len(waited), 'case')} have such waits in them, "
+        "or are those of one thread; see the notes, and measure again when less runs beside"
+    )
+
+
+def waiting_share(every: Iterable[Waits]) -> float:
+    """Returns the share of the sampling in which some thread waited for a core: of the machine's,
+    or else of the process's own, as far as the kernel counts them."""
+    waited_s = wall_s = 0.0
+    for waits in every:
+        counted = waits.waited_s if waits.pressure_s is None else waits.pressure_s
+        waited_s += min(waits.wall_s, counted or 0.0)
+        wall_s += waits.wall_s
+    return waited_s / wall_s if wall_s else 0.0
 
 
 def _advice(records: Sequence[Record]) -> str:

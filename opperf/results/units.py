@@ -35,8 +35,8 @@ MARK = "?"
 """Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
 
 MARK_LEGEND = (
-    f"{MARK} uncertain: an interval beyond ±{100 * WIDE:.0f} %, samples that drift or have two "
-    "levels, or a single sample."
+    f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, samples that drift, have two levels or waited "
+    "for cores, or a single one."
 )
 """Explains the mark below a table that has one."""
 
@@ -56,7 +56,7 @@ class Figure(NamedTuple):
     """Half-width of its 95 % confidence interval; None without an interval."""
     unreliable: bool = False
     """Whether its interval, if any, says less than it should: the samples drift, have two levels,
-    or there is only one."""
+    are in part waits for a core, or there is only one."""
 
     @property
     def share(self) -> float | None:
@@ -126,6 +126,13 @@ def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
     # Bytes, counts and a clock's nanoseconds are integers.
     is_whole = unit.size == 1 and value == int(value)
     return FigureText(f"{value:.0f}" if is_whole else _digits(value, None), mark=mark)
+
+
+def time_text(time_ns: float) -> str:
+    """Returns a time without an interval in a unit that suits it."""
+    figure = Figure(time_ns)
+    unit = choose_unit("ns", [figure])
+    return f"{format_figure(figure, unit)} {unit.name}"
 
 
 def _digits(value: float, share: float | None) -> str:

@@ -26,14 +26,16 @@ from opperf.metrics import (
 from opperf.model import (
     OWN,
     Metric,
+    MetricKind,
     Note,
     NoteCode,
     Pass,
     Record,
     Status,
     Summary,
+    Waits,
 )
-from opperf.profilers import profiler
+from opperf.profilers import profiler, waits
 from opperf.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.profilers.noise import noise_notes
 from opperf.profilers.reference_work import ReferenceWork, middle_mean
@@ -85,6 +87,7 @@ class Measurement:
         self._warmup: dict[str, list[float]] = {}
         self._notes: list[Note] = []
         self._reference: dict[str, dict[str, float]] = {}
+        self._waits: dict[str, Waits] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
@@ -147,6 +150,7 @@ class Measurement:
             warmup=self._warmup,
             notes=tuple(self._notes),
             reference=self._reference,
+            waits=self._waits,
             busy_s=self._busy_s,
             moved_bytes=moved,
             time_kind=timer.kind,
@@ -216,6 +220,7 @@ class Measurement:
         (forward,) = done.phases
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
+        self._note_waits(FORWARD, timer)
         self._note_profile(FORWARD, forward)
         if forward.batch > 1:
             self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
@@ -236,6 +241,7 @@ class Measurement:
         done = self._time("backward", timer, phases, first_s)
         forward, backward = done.phases
         self._keep(BACKWARD, backward.times, done.loops)
+        self._note_waits(BACKWARD, timer)
         self._note_profile(BACKWARD, backward)
         self._note_launch(BACKWARD, timer, backward)
         if forward.times and backward.times:
@@ -285,9 +291,13 @@ class Measurement:
             loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
             if work is not None:
                 work.forget()
+            begin = waits.read()
             done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
+            end = waits.read()
         if settings.warmup is not None:
             self._warmup[metric] = warm.times
+        walls = [phase.walls for phase in done.phases]
+        self._waits[metric] = waits.waits_between(begin, end, walls, loops)
         done = done._replace(phases=[done.phases[place] for place in timed])
         calls = done.phases[-1].calls
         own = middle_mean(calls) if work is not None and calls else 0.0
@@ -308,6 +318,14 @@ class Measurement:
         self._summaries[name] = summarise(samples, metric.unit, loops)
         if name in PASSES:
             self._notes += noise_notes(name, samples, self._case.settings.precision)
+
+    def _note_waits(self, metric: Metric, timer: Profiler) -> None:
+        """Adds a note to a pass whose threads waited for cores in a typical sample. Kernels of
+        another device do not wait for them."""
+        on_host = self._case.settings.device.startswith("cpu") or timer.kind is MetricKind.WALL
+        note = waits.busy_note(metric.name, self._waits[metric.name]) if on_host else None
+        if note is not None and metric.name in self._summaries:
+            self._notes.append(note)
 
     def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
         """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that

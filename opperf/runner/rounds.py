@@ -67,6 +67,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
     # These import NumPy, which the manager of a single round does not need.
     from opperf.profilers.noise import noise_notes
     from opperf.profilers.summary import summarise
+    from opperf.profilers.waits import busy_note
 
     rounds = earlier.rounds + 1
     if later.status is not Status.OK:
@@ -77,16 +78,21 @@ def merge(earlier: Record | None, later: Record) -> Record:
         metric: [*earlier.samples.get(metric, []), *more] for metric, more in later.samples.items()
     }
     summaries = dict(earlier.summaries)
-    # Noise is computed again from all samples. Other notes are kept once, as first worded: rounds
-    # repeat them with other figures.
+    # Noise and waits are computed again from all rounds. Other notes are kept once, as first
+    # worded: rounds repeat them with other figures.
     known = {(one.metric, one.code) for one in earlier.notes}
     more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
-    notes = [one for one in (*earlier.notes, *more_notes) if one.code not in NOISE]
+    again = (*NOISE, NoteCode.BUSY)
+    notes = [one for one in (*earlier.notes, *more_notes) if one.code not in again]
+    waits = {**later.waits, **earlier.waits}
+    for metric in earlier.waits.keys() & later.waits.keys():
+        waits[metric] = earlier.waits[metric].merge(later.waits[metric])
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
         if metric in PASSES:
             notes += noise_notes(metric, every, earlier.case.settings.precision)
+            notes += filter(None, [busy_note(metric, waits[metric]) if metric in waits else None])
     states = [one.gpu for one in (earlier, later) if one.gpu is not None]
     return msgspec.structs.replace(
         earlier,
@@ -98,6 +104,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
         },
         summaries=summaries,
         notes=tuple(notes),
+        waits=waits,
         wall_s=earlier.wall_s + later.wall_s,
         busy_s=earlier.busy_s + later.busy_s,
         gpu=functools.reduce(GpuState.merge, states) if states else None,

@@ -30,6 +30,7 @@ from opperf.model import (
 from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
+from opperf.runner.contended import find_contended, settle_contended
 from opperf.runner.lanes import Lanes
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
@@ -213,8 +214,9 @@ def execute(
     elapsed: Callable[[], float],
 ) -> Run:
     """Measures the `remaining` cases, writes their records to the run file, closes it, and returns
-    its content. A case that occurs several times has one record of all its rounds, and one whose
-    time is absurd beside the others' is measured again at the end.
+    its content. A case that occurs several times has one record of all its rounds. One whose time
+    is absurd beside the others' is measured again at the end, and one whose threads waited for
+    cores with one thread.
 
     `head` and the `planned` cases begin a new file; without a head the file at `path` is continued.
     `elapsed` returns the seconds since the run's start.
@@ -229,6 +231,9 @@ def execute(
             environments, lock = Environments(earlier), Lock()
 
             def measure(case: Case) -> Record:
+                if case.id in contended:
+                    # A process of other threads, of which no record stays.
+                    return workers.measure(case)
                 now = workers.environment(case)
                 with lock:
                     id = writer.environment(environments.check(case, now))
@@ -236,6 +241,8 @@ def execute(
 
             cases = tuple(remaining)
             suspects: dict[str, Record] = {}
+            contended: dict[str, list[str]] = {}
+            """Ids of records by those of the cases that measure them with one thread."""
 
             def visits() -> Iterator[Case]:
                 yield from cases
@@ -245,13 +252,23 @@ def execute(
                     suspects.update({record.id: record for record in found})
                     progress.extend(len(found))
                     yield from (without_memory(record.case) for record in found)
+                    unsettled = [id for id, one in suspects.items() if records[id] is one]
+                    alone = find_contended(records.values(), unsettled)
+                    contended.update({one.case.id: one.ids for one in alone})
+                    progress.extend(len(alone))
+                    yield from (one.case for one in alone)
 
             def keep(record: Record) -> None:
                 first = suspects.get(record.id)
-                kept = settle(first, record) if first else merge(records.get(record.id), record)
-                records[record.id] = kept
-                with lock:
-                    writer.record(kept)
+                if record.id in contended:
+                    kept = [settle_contended(records[id], record) for id in contended[record.id]]
+                else:
+                    one = records.get(record.id)
+                    kept = [settle(first, record) if first else merge(one, record)]
+                for one in kept:
+                    records[one.id] = one
+                    with lock:
+                        writer.record(one)
 
             if isinstance(workers, Lanes):
                 run_side_by_side(visits(), measure, keep, progress, workers)

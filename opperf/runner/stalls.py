@@ -17,7 +17,7 @@ import msgspec
 
 from opperf.metrics import BACKWARD, FORWARD, PASSES, TOTAL
 from opperf.model import Case, MetricKind, Note, NoteCode, Pass, Record, Status
-from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process
 
 SUSPECT = 10.0
@@ -135,6 +135,7 @@ def settle(first: Record, second: Record) -> Record:
         first,
         summaries=first.summaries | {name: second.summaries[name] for name in replaced},
         samples=first.samples | {name: second.samples[name] for name in replaced},
+        waits=first.waits | {name: second.waits[name] for name in stalled if name in second.waits},
         notes=tuple(notes),
         wall_s=first.wall_s + second.wall_s,
         busy_s=first.busy_s + second.busy_s,
@@ -149,11 +150,5 @@ def _is_stalled(metric: Pass, first: Record, second: Record) -> bool:
 
 
 def _text(metric: Pass, first: Record, second: Record) -> str:
-    before, after = (_time_text(record.summaries[metric].median) for record in (first, second))
+    before, after = (time_text(record.summaries[metric].median) for record in (first, second))
     return f"the first measurement stalled: it took {before}, the second {after}"
-
-
-def _time_text(time_ns: float) -> str:
-    figure = Figure(time_ns)
-    unit = choose_unit("ns", [figure])
-    return f"{format_figure(figure, unit)} {unit.name}"

@@ -169,7 +169,7 @@ UNSOUND = {
 }
 """Why figures with notes of these codes have no clear verdict."""
 
-CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, *NOISE)
+CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, NoteCode.BUSY, *NOISE)
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
