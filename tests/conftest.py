@@ -25,10 +25,15 @@ sys.path.insert(0, str(FAKE))
 
 
 @pytest.fixture(autouse=True)
-def quiet_machine(monkeypatch):
-    """In this process nothing waits for a core, whatever else runs on the machine."""
+def quiet_machine(monkeypatch, tmp_path_factory):
+    """In this process nothing waits for a core, no core is busy and no other run has one, whatever
+    else runs on the machine."""
     from opperf.profilers import waits
+    from opperf.runner import core_claims, core_load
 
+    folder = tmp_path_factory.mktemp("cores")
+    monkeypatch.setattr(core_claims, "shared_folder", lambda: folder)
+    monkeypatch.setattr(core_load, "watch_cores", dict)
     monkeypatch.setattr(waits, "read", lambda: waits.Reading(0.0, {1: (0.0, 0)}, 0, 0, 0.0, 0.0))
 
 

@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError
 from opperf.model import Settings
+from opperf.results.text import pluralize
+from opperf.runner import core_load
+from opperf.runner.core_claims import Claims, Held
 from opperf.runner.health.machine import (
     Unreadable,
     format_cpus,
@@ -131,18 +134,49 @@ def _find_slow(usable: frozenset[int], sys: Path) -> frozenset[int]:
     return frozenset(cpu for cpu, capacity in capacities.items() if capacity < most)
 
 
-def choose_cpus(count: int, usable: frozenset[int], sys: Path = SYSFS) -> frozenset[int]:
-    """Returns cores for a worker of `count` threads: one hardware thread per physical core before
-    any second one, performance cores before efficiency cores, of one memory node if that has
-    enough, and from the highest number down."""
-    first = {cpu for cpu in usable if cpu == min(siblings(cpu, sys) & usable)}
-    nodes, slow = _group_by_node(usable, sys), _find_slow(usable, sys)
+class Use(NamedTuple):
+    """What others use of a machine's cores."""
 
-    def order(cpu: int) -> tuple[bool, bool, bool, int, int]:
+    claims: tuple[Held, ...] = ()
+    """Those of other runs of opperf."""
+    load: Mapping[int, float] = {}
+    """The share of the time in which each core is busy."""
+
+    def users(self, cpus: Iterable[int]) -> int:
+        """Returns the largest number of other runs that use one of these cores."""
+        return max((sum(cpu in held.cpus for held in self.claims) for cpu in cpus), default=0)
+
+    def level(self, cpu: int) -> float:
+        """Returns how busy a core is, in tenths; 0 if it is hardly."""
+        share = self.load.get(cpu, 0.0)
+        return round(share, 1) if share > RESTING else 0.0
+
+
+NOTHING_ELSE = Use()
+
+RESTING = 0.25
+"""Share of the time in which a core that nothing needs for long is busy, at most."""
+
+
+def choose_cpus(
+    count: int, usable: frozenset[int], sys: Path = SYSFS, use: Use = NOTHING_ELSE
+) -> frozenset[int]:
+    """Returns cores for a worker of `count` threads: those that no other run of opperf uses, whose
+    other hardware threads none uses either, the least busy ones; one hardware thread per physical
+    core before any second one, performance cores before efficiency cores, of one memory node if
+    that has enough, and from the highest number down."""
+    beside = {cpu: siblings(cpu, sys) & usable for cpu in usable}
+    first = {cpu for cpu in usable if cpu == min(beside[cpu])}
+    nodes, slow = _group_by_node(usable, sys), _find_slow(usable, sys)
+    users = {cpu: (use.users([cpu]), use.users(beside[cpu])) for cpu in usable}
+    free = {cpu for cpu in first if users[cpu] == (0, 0) and not use.level(cpu)}
+
+    def order(cpu: int) -> tuple[object, ...]:
         node = nodes[cpu]
-        is_too_small = len(node & first - slow) < count
+        is_too_small = len(node & free - slow) < count
         # The kernel handles most interrupts on core 0, so the last cores are the quietest.
-        return cpu not in first, cpu in slow, is_too_small, -max(node), -cpu
+        place = cpu not in first, cpu in slow, is_too_small, -max(node), -cpu
+        return *users[cpu], use.level(cpu), *place
 
     return frozenset(sorted(usable, key=order)[:count])
 
@@ -192,8 +226,8 @@ def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
 
 
 class Pinning(AbstractContextManager["Pinning"]):
-    """Chooses the cores of workers as `--cpus` says, and keeps this process off them; at the end,
-    its threads have the cores that they had at the begin.
+    """Chooses the cores of workers as `--cpus` says, claims them, and keeps this process off them;
+    at the end, its threads have the cores that they had at the begin.
 
     Raises `UsageError` for a wrong `choice`: `auto`, `none` or a list of cores.
     """
@@ -209,6 +243,9 @@ class Pinning(AbstractContextManager["Pinning"]):
         """Cores beside other workers', the first ones first; empty for a single worker."""
         self._obstacle = _find_obstacle() if self._is_wanted else ""
         self._chosen: dict[int, Cpus] = {}
+        self._claims = Claims()
+        self._others: set[Held] = set()
+        """Claims of other runs."""
         self._before: dict[int, set[int]] = {}
         """Cores of this process's threads before they were moved; empty if they were not."""
 
@@ -219,6 +256,7 @@ class Pinning(AbstractContextManager["Pinning"]):
                 {thread: self._before.get(thread, self.usable) for thread in _read_affinities()}
             )
         self._before = {}
+        self._claims.release()
 
     def core_count(self, settings: Settings, variables: Mapping[str, str]) -> int:
         """Returns the number of cores of a worker with these settings and inherited environment
@@ -231,10 +269,23 @@ class Pinning(AbstractContextManager["Pinning"]):
         if not self._is_wanted or self._obstacle:
             return NOT_PINNED
         if count not in self._chosen:
-            cpus = frozenset(self._own[:count]) or self._fixed
-            cpus = cpus or choose_cpus(count, self.usable, self._sys)
-            self._chosen[count] = Cpus(cpus, self.usable)
+            own = frozenset(self._own[:count])
+            self._chosen[count] = Cpus(own or self._claim(count), self.usable)
         return self._chosen[count]
+
+    def _claim(self, count: int) -> frozenset[int]:
+        """Returns the cores of a worker that needs `count`, which no other run chooses from now on
+        if it has others."""
+        if not self._fixed and count >= len(self.usable):
+            # It has all, and may only plan: `describe` claims them.
+            return self.usable
+        load = {} if self._fixed else core_load.watch_cores()
+        with self._claims.choosing():
+            use = Use(tuple(self._claims.others()), load)
+            cpus = self._fixed or choose_cpus(count, self.usable, self._sys, use)
+            self._claims.add(cpus)
+        self._others.update(use.claims)
+        return cpus
 
     @property
     def available(self) -> frozenset[int]:
@@ -246,7 +297,8 @@ class Pinning(AbstractContextManager["Pinning"]):
         time, as Valgrind does: a worker has a core for each of its threads, and the first one is
         its own. This process is not kept off them."""
         found = []
-        cores = sorted(self.available, reverse=True)
+        first = sorted(self._claim(min(number, len(self.available))), reverse=True)
+        cores = [*first, *sorted(self.available.difference(first), reverse=True)]
         for place in range(number):
             one = Pinning(self.choice)
             one._keeps_off = False
@@ -260,26 +312,52 @@ class Pinning(AbstractContextManager["Pinning"]):
             return
         threads = _read_affinities()
         self._before = self._before or threads
-        others = choose_others(cpus.pinned, self.usable, self._sys)
-        _set_affinities(dict.fromkeys(threads, others or self.usable))
+        _set_affinities(dict.fromkeys(threads, self._beside(cpus.pinned) or self.usable))
+
+    def _beside(self, cpus: frozenset[int]) -> frozenset[int]:
+        """Returns the cores of this process beside a worker's: none of other runs if it has the
+        choice, and none at all if no core is left."""
+        used = frozenset[int]().union(*(held.cpus for held in self._others))
+        unused = choose_others(cpus | used, self.usable, self._sys)
+        return unused or choose_others(cpus, self.usable, self._sys)
 
     def describe(self, counts: Iterable[int]) -> str:
-        """Returns the cores of workers that need these numbers of cores, and of this process, in a
-        sentence; empty if workers are not to be pinned."""
+        """Claims the cores of workers that need these numbers of cores. Returns them, those of this
+        process, and the other runs that use them, in a sentence; empty if workers are not to be
+        pinned."""
         if self._obstacle:
             return f"workers are not pinned: {self._obstacle}"
         found = {self.choose(count).pinned for count in counts} - {frozenset()}
         if not found:
             return ""
+        if self.usable in found:
+            with self._claims.choosing():
+                self._others.update(self._claims.others())
+                self._claims.add(self.usable)
         ordered = sorted(found, key=len)
         workers = " or ".join(self._name(cpus) for cpus in ordered)
-        others = {choose_others(cpus, self.usable, self._sys) for cpus in ordered}
+        others = {self._beside(cpus) for cpus in ordered}
         if len(others) > 1:
-            return f"workers on {workers}, this process on others where any are left"
-        (left,) = others
-        if not left:
-            return f"workers on {workers}, shared with this process"
-        return f"workers on {workers}, this process on {self._name(left)}"
+            place = f"workers on {workers}, this process on others where any are left"
+        elif any(others):
+            place = f"workers on {workers}, this process on {self._name(*others)}"
+        else:
+            place = f"workers on {workers}, shared with this process"
+        return "; ".join(filter(None, [place, self._describe_others(frozenset().union(*found))]))
+
+    def _describe_others(self, cpus: frozenset[int]) -> str:
+        """Returns which other runs use these cores, in a sentence; empty if none does."""
+        beside = [held for held in self._others if held.cpus & cpus]
+        if not beside:
+            return ""
+        shared = cpus.intersection(*[frozenset().union(*(held.cpus for held in beside))])
+        verb = "is" if len(shared) == 1 else "are"
+        runs = pluralize(len(beside), "other run")
+        processes = ", ".join(map(str, sorted(held.process for held in beside)))
+        return (
+            f"{self._name(shared)} {verb} also used by {runs} of opperf (process {processes}): "
+            "times may be longer than alone"
+        )
 
     def _name(self, cpus: frozenset[int]) -> str:
         if len(cpus) == 1:

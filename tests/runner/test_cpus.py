@@ -11,10 +11,12 @@ import pytest
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner import cpus as module
+from opperf.runner.core_claims import Held
 from opperf.runner.cpus import (
     NOT_PINNED,
     Cpus,
     Pinning,
+    Use,
     choose_cpus,
     choose_others,
     cpus_arguments,
@@ -112,6 +114,32 @@ BIG_LITTLE = {f"{CPU}/cpu{cpu}/cpu_capacity": 1024 if cpu < 2 else 400 for cpu i
 )
 def test_cores_for_a_number_of_threads(sysfs, files, usable, count, chosen):
     assert choose_cpus(count, frozenset(usable), sysfs(files)) == chosen
+
+
+def held(*cpus, process=7):
+    return Held(process, frozenset(cpus))
+
+
+@pytest.mark.parametrize(
+    "files, usable, count, use, chosen",
+    [
+        # Another run's core, the least used one, and a core that something else keeps busy.
+        (FLAT, range(4), 1, Use((held(3),)), {2}),
+        (FLAT, range(2), 1, Use((held(0, 1), held(1))), {0}),
+        (FLAT, range(2), 2, Use((held(1),)), {0, 1}),
+        (FLAT, range(4), 2, Use((), {3: 0.9, 2: 0.1}), {1, 2}),
+        (FLAT, range(2), 1, Use((), {0: 0.6, 1: 1.0}), {0}),
+        (FLAT, range(2), 1, Use((held(0),), {1: 1.0}), {1}),
+        # A second hardware thread of a core in use is worse than any core.
+        (SMT, [0, 1, 4, 5], 1, Use((held(5),)), {0}),
+        (SMT, [0, 1, 4, 5], 1, Use((held(1),), {0: 1.0}), {4}),
+        # A node without enough cores that are free.
+        (TWO_NODES, range(8), 2, Use((held(3),)), {0, 1}),
+        (TWO_NODES, range(8), 2, Use((), {2: 0.8}), {0, 1}),
+    ],
+)
+def test_cores_that_nothing_else_uses_come_first(sysfs, files, usable, count, use, chosen):
+    assert choose_cpus(count, frozenset(usable), sysfs(files), use) == chosen
 
 
 @pytest.mark.parametrize(
@@ -233,6 +261,44 @@ def test_a_list_is_of_every_worker_and_none_pins_nothing(pinning):
 )
 def test_the_sentence_on_the_cores(pinning, choice, usable, counts, line):
     assert pinning(choice, usable=usable).describe(counts) == line
+
+
+def test_two_runs_have_cores_of_their_own_and_a_third_says_so(pinning):
+    first, second, third = (pinning(usable=range(2)) for _ in range(3))
+    # A worker that plans with all cores claims none.
+    for one in (first, second, third):
+        one.choose(2)
+    assert first.describe([1]) == "workers on core 1, this process on core 0"
+    assert second.describe([1]) == "workers on core 0, this process on core 1"
+    process = os.getpid()
+    assert third.describe([1]) == (
+        "workers on core 1, this process on core 0; core 1 is also used by 1 other run of opperf "
+        f"(process {process}): times may be longer than alone"
+    )
+    for one in (first, third):
+        one.__exit__()
+    listed = pinning("0,1", usable=range(2))
+    assert "; core 0 is also used by 1 other run" in listed.describe([1])
+    second.__exit__()
+    everything = pinning(usable=range(2))
+    assert "; all 2 cores are also used by 1 other run" in everything.describe([2])
+    listed.__exit__()
+    last = pinning(usable=range(2))
+    assert "; core 1 is also used by 1 other run" in last.describe([1])
+
+
+def test_this_process_keeps_off_the_cores_of_other_runs(pinning):
+    first, second = pinning(), pinning()
+    first.choose(1)
+    assert second.describe([1]) == "workers on core 2, this process on cores 0-1"
+
+
+def test_workers_side_by_side_have_cores_that_are_free(pinning):
+    first, second = pinning(), pinning()
+    first.choose(2)
+    lanes = second.split(2)
+    assert [one.choose(1).pinned for one in lanes] == [{1}, {0}]
+    assert pinning().choose(1).pinned == {3}
 
 
 def test_where_processes_cannot_be_pinned_the_sentence_says_why(pinning, monkeypatch):

@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.metrics import MEMORY, PASSES
-from opperf.model import WITHOUT_FIGURE, Case, MetricKind, OperatorTarget, Record, Run, Status
+from opperf.model import (
+    WITHOUT_FIGURE,
+    Case,
+    MetricKind,
+    NoteCode,
+    OperatorTarget,
+    Record,
+    Run,
+    Status,
+)
 from opperf.results.ranking import is_ranked
 from opperf.results.settings import differing_settings
 from opperf.results.units import WIDE, Figure, figure_of
@@ -90,6 +99,8 @@ class Hotspots(NamedTuple):
     """Kinds of the times."""
     launches: float
     """Share of the time that is hardly longer than the launches of empty kernels."""
+    busy: float
+    """Share of the time that has waits for a busy core in it, or is that of one thread instead."""
     repeated: int
     """Cases that several of the runs measured."""
     settings: tuple[str, ...]
@@ -147,6 +158,12 @@ def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload")
         for metric in PASSES
         if metric in record.summaries and not is_ranked(record, metric)
     )
+    waited = sum(
+        record.case.count * record.summaries[metric].median
+        for record in records
+        for metric in PASSES
+        if metric in record.summaries and record.note(metric, NoteCode.BUSY)
+    )
     return Hotspots(
         by=by,
         rows=tuple(group(timed, total.value, RANKINGS[rank], GROUPINGS[by])),
@@ -156,6 +173,7 @@ def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload")
         excluded={name: why for run in runs for name, why in run.header.excluded.items()},
         kinds=tuple(dict.fromkeys(one.time_kind for one in records if one.time_kind is not None)),
         launches=_share(launches, total.value),
+        busy=_share(waited, total.value),
         repeated=sum(map(len, ids)) - len(set().union(*ids)),
         settings=differing_settings({record.id: record.case for record in records}.values()),
     )

@@ -90,6 +90,11 @@ def _doubts(found: Hotspots) -> Iterable[str]:
             f"{percent(found.launches)} of the time is of calls that take hardly longer than the "
             "launch of an empty kernel."
         )
+    if found.busy:
+        yield (
+            f"{percent(found.busy)} of the time was measured on a busy machine: it has waits for a "
+            "core in it, or is that of one thread."
+        )
     if found.repeated:
         repeated = count_text(found.repeated, "case")
         yield f"{repeated} of one file measured in another, too; added up."
