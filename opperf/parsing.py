@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -33,6 +36,20 @@ def _is_file(text: str) -> bool:
     except OSError:
         # A long list of names is longer than a file's name can be.
         return False
+
+
+class RunFilePath(click.Path):
+    """A path of a run file or of results, or the name of a kept run, as `@last`. An output of a
+    kept run stands for its run file."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # Help and completion do without the import.
+        from opperf.results.run_files import locate_run
+
+        return super().convert(locate_run(os.fspath(value)), param, ctx)
 
 
 def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
@@ -173,6 +190,29 @@ def _as_argument(value: object, depth: int) -> Argument:
         return tuple(_as_argument(element, depth - 1) for element in value)  # type: ignore[misc]
     too_deep = isinstance(value, (tuple, list))
     raise ValueError("it is nested too deep" if too_deep else f"it is a {type(value).__name__}")
+
+
+MOMENTS = {"d": "days", "h": "hours", "m": "minutes"}
+"""Units of a time ago, each with its name for `timedelta`."""
+
+
+def parse_moment(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    """Parses `2026-01-31`, `2026-01-31T12:30` or `3d`, three days ago, by the clock of the
+    place."""
+    if text is None:
+        return None
+    try:
+        if text[-1:] in MOMENTS and text[:-1].isdecimal():
+            ago = timedelta(**{MOMENTS[text[-1]]: int(text[:-1])})
+            return datetime.now().astimezone() - ago
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(
+            f"{text!r} is no date: write 2026-01-31, 2026-01-31T12:30, or 3d, 12h, 30m for a time "
+            "ago",
+            ctx,
+            param,
+        ) from error
 
 
 def parse_sweeps(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from opperf.folders import DATA
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.environment import environment
@@ -35,6 +36,12 @@ def quiet_machine(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(core_claims, "shared_folder", lambda: folder)
     monkeypatch.setattr(core_load, "watch_cores", dict)
     monkeypatch.setattr(waits, "read", lambda: waits.Reading(0.0, {1: (0.0, 0)}, 0, 0, 0.0, 0.0))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_runs_apart(tmp_path_factory):
+    """The runs of tests are not kept among the user's."""
+    os.environ[DATA] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture

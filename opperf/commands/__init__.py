@@ -18,6 +18,7 @@ from opperf.commands.plot import plot
 from opperf.commands.registry import coverage, list_operators, show
 from opperf.commands.report import report
 from opperf.commands.run import run
+from opperf.commands.runs import runs
 
 COMMANDS: tuple[click.Command, ...] = (
     run,
@@ -25,6 +26,7 @@ COMMANDS: tuple[click.Command, ...] = (
     list_operators,
     show,
     coverage,
+    runs,
     report,
     compare,
     explain,

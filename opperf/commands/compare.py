@@ -16,7 +16,7 @@ from opperf.parameters import (
     report_format,
     weight,
 )
-from opperf.parsing import Words, split_commas, words_among
+from opperf.parsing import RunFilePath, Words, split_commas, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing")
 
@@ -49,8 +49,8 @@ class MetricOption(click.Option):
 
 
 @command(short_help="Compare two files of results.")
-@click.argument("base", required=False, type=click.Path(path_type=Path))
-@click.argument("new", required=False, type=click.Path(path_type=Path))
+@click.argument("base", required=False, type=RunFilePath())
+@click.argument("new", required=False, type=RunFilePath())
 @click.option(
     "--from-ab",
     "session",
@@ -113,7 +113,8 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     """Compare two files of results, BASE and NEW: what got slower, faster, larger or smaller, and
     which cases are new or missing.
 
-    The files are run files (-f jsonl), or JSON of `opperf run`, which has averages only. Two runs
+    The files are run files (-f jsonl), kept runs (`opperf compare @-2 @last`; `opperf runs` lists
+    them), or JSON of `opperf run`, which has averages only. Two runs
     made at different times also differ by chance: this command calls a time at most suspect, and
     prints the command that can confirm it.
     """

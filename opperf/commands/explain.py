@@ -8,6 +8,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import debug, output_format, output_options
+from opperf.parsing import RunFilePath
 
 FORMATS = ("text", "json")
 
@@ -17,8 +18,8 @@ ORDERS = ("exclusive", "inclusive")
 
 
 @command(short_help="Show which functions changed between two counts of instructions.")
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("base", type=RunFilePath())
+@click.argument("new", type=RunFilePath())
 @click.argument("id", required=False)
 @click.option(
     "--pass",

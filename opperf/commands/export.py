@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from opperf.commands.command import command
 from opperf.parameters import columns, debug, output_options
+from opperf.parsing import RunFilePath
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
 
 
 @command(short_help="Write a run file for another tool, or as Markdown.")
-@click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
+@click.argument("run_file", metavar="RUNFILE", type=RunFilePath())
 @click.option(
     "--to",
     "tool",
@@ -31,7 +30,8 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
 @debug
 @click.pass_context
 def export(ctx: click.Context, /, **options: object) -> None:
-    """Write a run file (-f jsonl) in the format of another benchmark tool, or as Markdown."""
+    """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
+    benchmark tool, or as Markdown."""
     from opperf.results.exports.command import export_command
 
     ctx.exit(export_command(options))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from opperf.commands.command import command
 from opperf.parameters import debug, output_options
-from opperf.parsing import split_commas
+from opperf.parsing import RunFilePath, split_commas
 
 
 @command(short_help="Draw run files against a swept size.")
-@click.argument(
-    "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @output_options(
     "Picture or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
 )
@@ -44,8 +40,9 @@ from opperf.parsing import split_commas
 @debug
 @click.pass_context
 def plot(ctx: click.Context, /, **options: object) -> None:
-    """Draw the results of run files (-f jsonl) against a swept size, as text in the terminal or as
-    a picture. Axes are logarithmic where the sizes grow by factors; bands are 95 % intervals."""
+    """Draw the results of run files (-f jsonl, or @last and others of `opperf runs`) against a
+    swept size, as text in the terminal or as a picture. Axes are logarithmic where the sizes grow
+    by factors; bands are 95 % intervals."""
     from opperf.results.plots.command import plot_command
 
     ctx.exit(plot_command(options))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from opperf.commands.command import command
@@ -22,7 +20,7 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import split_commas
+from opperf.parsing import RunFilePath, split_commas
 
 
 @command("list", short_help="List operators, or their categories.")
@@ -70,7 +68,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
 
 
 @command(short_help="Report how much of the registry is measured.")
-@click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
+@click.argument("run_file", required=False, metavar="[RUNFILE]", type=RunFilePath())
 @click.option(
     "--min",
     "least",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from opperf.commands.command import command
 from opperf.parameters import debug, listing_output
+from opperf.parsing import RunFilePath
 
 RANKINGS = ("time", "calls", "memory")
 
@@ -15,9 +14,7 @@ GROUPINGS = ("overload", "operator", "case")
 
 
 @command(short_help="Rank the operators of run files: what to improve first.")
-@click.argument(
-    "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @click.option(
     "--rank",
     default=RANKINGS[0],
@@ -44,9 +41,11 @@ GROUPINGS = ("overload", "operator", "case")
 @debug
 @click.pass_context
 def report(ctx: click.Context, /, **options: object) -> None:
-    """Rank the operators of run files (-f jsonl) by the time of all their calls: how often a
+    """Rank the operators of run files by the time of all their calls: how often a
     recording or another source saw each case, times the median time of its forward pass and, where
-    measured, of its backward pass. Several files are added up."""
+    measured, of its backward pass. Several files are added up.
+
+    A file is one of `opperf run -f jsonl`, or @last, @-2 or @ID, as `opperf runs` lists them."""
     from opperf.results.hotspots.command import report_command
 
     ctx.exit(report_command(options))

@@ -126,7 +126,7 @@ FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
     flag_value="",
     default=None,
     metavar="[RUNFILE]",
-    help="Finish an interrupted run: that of the output file, or of RUNFILE.",
+    help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
 )
 @click.option(
     "--retry",
@@ -143,8 +143,8 @@ FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
 def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those selected by name, category and namespace.
 
-    An argument that is an existing run file is measured again, with its own settings except those
-    set by options. A file of snippets (FILE.py, or FILE.py:PATTERN for some of them) is measured by
+    An argument that is an existing run file, or a kept run (@last; `opperf runs` lists them), is
+    measured again, with its own settings except those set by options. A file of snippets (FILE.py, or FILE.py:PATTERN for some of them) is measured by
     its own definitions; opperf.snippets.standard is the standard set. Several values of --dtype,
     --ctx, --profiler, --cache, --mode, --compile-cache, --autocast, --memory-format, --phase,
     --threads, --env, --set and --python give a case for every combination."""

@@ -85,6 +85,8 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     labels: dict[str, str] = {}
     """The user's own labels of the run: commit, branch, build."""
     interpreters: tuple[Interpreter, ...] = ()
+    id: str = ""
+    """Identity of the run, which its copies share."""
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):

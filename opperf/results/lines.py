@@ -46,6 +46,8 @@ class FileKind:
     """Type of the last line of a finished file."""
     content: str
     """Name in messages of what one file holds: a run, a session."""
+    advice: str = ""
+    """What else there is to do about another file, after a semicolon."""
 
 
 class LineFile(AbstractContextManager["LineFile"]):
@@ -258,7 +260,7 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
         probe = decode(PROBE.decode, text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RunFileError(
-            f"{path}:1: not an opperf {kind.name}; write one with {kind.writer}"
+            f"{path}:1: not an opperf {kind.name}; write one with {kind.writer}{kind.advice}"
         ) from error
     if probe.line != kind.header:
         raise RunFileError(

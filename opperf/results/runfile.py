@@ -43,6 +43,7 @@ RUN_FILE = FileKind(
     type=Header,
     closing=Closing,
     content="run",
+    advice="; `opperf runs` lists those that are kept",
 )
 
 NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
-from opperf.results.output import display_path
+from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, pluralize
@@ -58,7 +58,7 @@ def announcement(
     settings = ", ".join((*_settings_in_use(plan.cases), *_effort(plan.cases[0].settings)))
     return (
         f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{at_sizes}"
-        f"{in_rounds}{already}: {settings}, to {display_path(output)}{cores and '; '}{cores}"
+        f"{in_rounds}{already}: {settings}, to {display(output)}{cores and '; '}{cores}"
     )
 
 

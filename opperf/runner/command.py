@@ -17,6 +17,7 @@ from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.columns import select_columns
+from opperf.results.kept import display
 from opperf.results.lines import check_free
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.summary import summarise
@@ -28,6 +29,13 @@ from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
 from opperf.runner.forecast import forecast
 from opperf.runner.frameworks_command import report_choice
+from opperf.runner.keeping import (
+    choose_run_file,
+    keep_cut_short,
+    keep_finished,
+    keep_replaced,
+    may_replace,
+)
 from opperf.runner.lanes import lane_count, side_by_side
 from opperf.runner.options import (
     Options,
@@ -49,7 +57,6 @@ from opperf.runner.session import (
     find_pending,
     make_header,
     read_selection,
-    run_file_path,
 )
 from opperf.runner.valgrind import check_valgrind, profile_folder
 from opperf.runner.workers import Workers, build
@@ -87,7 +94,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     metrics_by_name()
     selection = build_selection(raw)
     check_sweeps(selection)
-    run_file = options.resume or run_file_path(options.output, options.output_format)
+    run_file = choose_run_file(options)
     if not options.list_only and run_file.is_file():
         check_free(run_file)
     unfinished = _read_unfinished(run_file, options) if options.resuming else None
@@ -127,9 +134,10 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
+        for text in keep_replaced(options):
+            _print(options, text)
         build(workers, work.remaining, partial(_log, options))
-        if run_file == options.output or options.resume:
-            workers.profiles = profile_folder(run_file, is_new=work.header is not None)
+        workers.profiles = profile_folder(run_file, is_new=work.header is not None)
         try:
             with side_by_side(workers, pinning, number) as measuring:
                 result = execute(
@@ -142,9 +150,11 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
                     lambda: time.monotonic() - started,
                 )
         except KeyboardInterrupt:
+            _keep_cut_short(run_file, options)
             _print(options, f"interrupted; {_resume_advice(run_file, options)}", error=True)
             return INTERRUPTED
         except CutShortError as error:
+            _keep_cut_short(run_file, options)
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
     return _finish(result, run_file, options, time.monotonic() - started)
 
@@ -226,7 +236,7 @@ def _refused_output(run_file: Path, options: Options) -> OutputError | None:
     if options.list_only or (options.resuming and options.output == run_file):
         return None
     try:
-        output.check_output(options.output, options.overwrite)
+        output.check_output(options.output, options.overwrite or may_replace(options))
         _check_unfinished(run_file, options)
     except OutputError as error:
         return error
@@ -234,8 +244,10 @@ def _refused_output(run_file: Path, options: Options) -> OutputError | None:
 
 
 def _check_unfinished(run_file: Path, options: Options) -> None:
-    """Raises `OutputError` if the run would replace the records of an unfinished one."""
-    if not options.resuming and not options.overwrite and run_file.exists():
+    """Raises `OutputError` if the run would replace the records of an unfinished one, which the
+    user named."""
+    is_replaced = options.overwrite or run_file == options.output
+    if not options.resuming and not is_replaced and run_file.exists():
         raise OutputError(
             f"an earlier run to {output.display_path(options.output)} was interrupted, and its "
             f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
@@ -278,18 +290,23 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
             output.write(result, options.output, options.output_format, options.columns)
         except OutputError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
-        if options.resume is None:
-            run_file.unlink(missing_ok=True)
+    name = display(options.output)
+    kept, problem = keep_finished(run_file, options)
     records, width = result.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
         table = render_by_size(records, width, options.columns)
         explained = legend(records, select_columns(records, options.columns))
         _print(options, f"\n{table}\n\n{wrap_all(explained, width)}")
     _print(options, "\n" + summarise(result, elapsed_s, width))
+    if problem:
+        _print(options, problem, error=True)
     if options.output != output.STDOUT:
-        _print(options, f"\nwritten to {options.output}")
+        also = ""
+        if kept is not None and options.output_format != "jsonl":
+            also = f"; the run file is kept as {kept.name}"
+        _print(options, f"\nwritten to {name}{also}")
         if is_swept(records) and options.output_format == "jsonl":
-            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', str(options.output)))}")
+            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")
     if not any(record.status is Status.OK for record in records):
         _print(options, nothing_measured(records), error=True)
         return FOUND
@@ -297,6 +314,13 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )
     return FOUND if options.strict and failed else 0
+
+
+def _keep_cut_short(run_file: Path, options: Options) -> None:
+    """Keeps what there is of a run, and prints why if that fails."""
+    problem = keep_cut_short(run_file)
+    if problem:
+        _print(options, problem, error=True)
 
 
 def nothing_measured(records: Sequence[Record]) -> str:

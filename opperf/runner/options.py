@@ -15,6 +15,8 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Settings, Status
 from opperf.results import output
+from opperf.results.kept import is_name as is_kept_name
+from opperf.results.run_files import locate_run
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, locate, open_source
 from opperf.sources.registry import OWN_DEFAULT
@@ -32,6 +34,8 @@ class Options:
     framework: str
     output: Path
     output_format: str
+    is_default_output: bool
+    """Whether the user named no file for the output."""
     overwrite: bool
     resume: Path | None
     list_only: bool
@@ -100,8 +104,8 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     names: list[str] = []
     files: list[Path] = []
     for word in words:
-        path = Path(word)
-        located = locate(word)
+        path = locate_run(word)
+        located = path if is_kept_name(word) else locate(word)
         if located is not None:
             open_source(located)
             files.append(located)
@@ -221,6 +225,8 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
     """
     output_format = options["output_format"]
     resume = options["resume"]
+    if resume and is_kept_name(resume):
+        resume = str(locate_run(resume))
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
         # A run file named alone is also the output, or other formats' files are named after it.
@@ -239,6 +245,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         framework=options["framework"],
         output=path,
         output_format=output_format,
+        is_default_output=options["output_file"] is None and not resume,
         overwrite=options["overwrite"],
         resuming=resume is not None,
         resume=Path(resume) if resume else None,

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
-from opperf.folders import FOLDER, cache_folder
+from opperf.folders import FOLDER, cache_folder, unfinished_folder
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -27,6 +27,7 @@ from opperf.model import (
     Run,
     Status,
 )
+from opperf.results.kept import new_id
 from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
@@ -134,6 +135,7 @@ def make_header(
         excluded=plan.excluded,
         labels=dict(labels or {}),
         interpreters=tuple(interpreters),
+        id=new_id(),
     )
 
 
@@ -154,12 +156,12 @@ def read_selection(run: Run) -> tuple[Selection, Axes]:
 def run_file_path(output: Path, output_format: str) -> Path:
     """Returns the path of the run file during a run: the output itself if that is a run file, else
     a file in the user's cache, named after the output's path; for standard output after the
-    current folder."""
+    current folder. `keeping` adds an id to it where the user named no output."""
     if output_format == "jsonl" and output != STDOUT:
         return output
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
     name = "stdout" if output == STDOUT else output.name
-    return cache_folder() / "unfinished" / f"{name}-{digest}.jsonl"
+    return unfinished_folder() / f"{name}-{digest}.jsonl"
 
 
 def make_folder(run_file: Path) -> None:

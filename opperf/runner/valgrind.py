@@ -12,6 +12,7 @@ from pathlib import Path
 from opperf.errors import UsageError
 from opperf.model import Case, Settings
 from opperf.profilers.callgrind import heap
+from opperf.results.kept import profiles_of
 
 INSTALL = "apt-get install valgrind"
 
@@ -95,7 +96,7 @@ def check_valgrind(cases: Iterable[Case]) -> None:
 def profile_folder(run_file: Path, is_new: bool = False) -> Path:
     """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
     of an earlier run, which a new one replaces, are removed."""
-    folder = run_file.with_suffix(".callgrind")
+    folder = profiles_of(run_file)
     if is_new:
         for path in folder.glob("*.callgrind"):
             path.unlink()

@@ -119,8 +119,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "opperf")
 
 
-CACHES = ("OPPERF_CACHE", "XDG_CACHE_HOME")
-"""Variables that name the folder of the cache."""
+FOLDERS = ("OPPERF_CACHE", "XDG_CACHE_HOME", "OPPERF_DATA", "XDG_DATA_HOME")
+"""Variables that name the folders of the cache and of the data, which are in the home here."""
 
 CHOICE = re.compile(r"\Aframework: mxnet \S+, the first installed of .*\n")
 """What a command says first, on standard error, where no framework is named."""
@@ -134,7 +134,7 @@ class CommandLine:
         self.folder.mkdir()
         self.home.mkdir()
         self.variables = os.environ | {"HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        for name in CACHES:
+        for name in FOLDERS:
             self.variables.pop(name, None)
 
     def start(self, *arguments: str, program: tuple[str, ...] = MODULE) -> subprocess.Popen[str]:
@@ -169,7 +169,11 @@ class CommandLine:
 
     def unfinished(self) -> list[Path]:
         """Run files of runs that were cut short, in the home's cache."""
-        return sorted(self.home.rglob("*.jsonl"))
+        return sorted(self.home.rglob("unfinished/*.jsonl"))
+
+    def kept(self) -> list[Path]:
+        """Run files of the runs that are kept, the oldest first."""
+        return sorted(self.home.rglob("runs/*.jsonl"))
 
 
 @pytest.fixture
@@ -218,7 +222,7 @@ class CommandHere(CommandLine):
 
     def __call__(self, *arguments: str, code: int = 0, **_: Any) -> tuple[str, str]:
         self._monkeypatch.chdir(self.folder)
-        for name in ("HOME", *CACHES):
+        for name in ("HOME", *FOLDERS):
             if name in self.variables:
                 self._monkeypatch.setenv(name, self.variables[name])
             else:

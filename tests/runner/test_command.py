@@ -19,6 +19,7 @@ from opperf.errors import (
     UsageError,
 )
 from opperf.results import output
+from opperf.results.kept import id_of, kept_runs
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
 from opperf.runner.cpus import NOT_PINNED, Pinning, choose_others
@@ -29,10 +30,12 @@ COUNTS = ("-w", "0", "-r", "2", "--no-memory")
 
 
 @pytest.fixture
-def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
+def opperf(in_process, in_process_workers, monkeypatch, tmp_path, tmp_path_factory, capsys):
     """The command in an empty folder; its exit code, and what it printed on either stream."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPPERF_CACHE", raising=False)
+    monkeypatch.setenv("OPPERF_DATA", str(tmp_path_factory.mktemp("data")))
     workers, started = in_process_workers
     monkeypatch.setattr(command, "Workers", workers)
 
@@ -412,12 +415,66 @@ def test_a_dash_is_standard_output_and_messages_go_elsewhere(opperf, form):
 
 
 def test_a_run_to_standard_output_can_be_resumed(opperf, monkeypatch):
-    interrupt_at(opperf, monkeypatch, 1)
-    code, out, err = opperf("relu", "add", *COUNTS, "-o", "-")
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 1)
+        code, out, err = opperf("relu", "add", *COUNTS, "-o", "-")
     assert (code, out) == (INTERRUPTED, "")
-    assert going_on(err) == ["--resume", "-f", "json", "-o", "-"]
-    with pytest.raises(OutputError, match="an earlier run to standard output was interrupted"):
-        opperf("relu", "add", *COUNTS, "-o", "-")
+    again = ["--resume", "-f", "json", "-o", "-"]
+    assert going_on(err) == again and measured(opperf) == ["add"]
+    opperf("relu", *COUNTS, "-o", "-")
+    code, out, _ = opperf(*again)
+    assert code == 0 and list(json.loads(out)) == ["add", "relu"]
+    assert measured(opperf) == ["add", "relu", "relu", "relu", "relu"]
+
+
+def test_a_command_without_an_output_can_be_repeated(opperf, monkeypatch):
+    """The file of the default name is replaced as long as nobody changed it, and a run that was
+    interrupted is in no one's way."""
+    default = opperf.folder / "fake_operator_benchmarks.json"
+    opperf("relu", *COUNTS)
+    first = kept_runs()[-1]
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 3)
+        assert opperf("relu", "add", *COUNTS)[0] == INTERRUPTED
+    code, out, _ = opperf("add", *COUNTS)
+    assert code == 0 and list(json.loads(default.read_text())) == ["add"]
+    last = kept_runs()[-1]
+    assert out.endswith(f"written to {default.name}; the run file is kept as {last.name}\n")
+    assert read_run(last.path)[0].records and last.id != first.id and first in kept_runs()
+    cut_short = [run for run in kept_runs() if run.is_cut_short]
+    assert [run.path for run in cut_short] == run_files(opperf)
+    # By its name, it is finished where it is kept, and has that name then too.
+    code, out, _ = opperf("--resume", cut_short[0].name)
+    assert code == 0 and out.endswith(f"written to {cut_short[0].name}\n")
+    assert run_files(opperf) == [] and kept_runs()[-1].id == cut_short[0].id
+    with pytest.raises(OutputError, match="exists; add --overwrite"):
+        opperf("add", *COUNTS, "-o", default.name)
+    default.write_text(default.read_text() + " ")
+    with pytest.raises(OutputError, match="exists; add --overwrite"):
+        opperf("add", *COUNTS)
+
+
+def test_a_run_file_of_the_default_name_is_kept_before_it_is_replaced(opperf, monkeypatch):
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 1)
+        opperf("relu", "add", *COUNTS, "-f", "jsonl")
+    (path,) = opperf.folder.glob("fake_*.jsonl")
+    id = id_of(path)
+    for kept in kept_runs():
+        kept.path.unlink()
+    code, out, _ = opperf("relu", *COUNTS, "-f", "jsonl")
+    assert code == 0 and f"{path.name} was interrupted, and is kept as @{id}; finish it with" in out
+    assert [run.id for run in kept_runs()] == [id, id_of(path)]
+    assert opperf("relu", *COUNTS, "-f", "jsonl")[0] == 0
+
+
+def test_a_run_that_cannot_be_kept_ends_as_ever(opperf, monkeypatch):
+    (opperf.folder / "file").write_text("")
+    monkeypatch.setenv("OPPERF_DATA", str(opperf.folder / "file"))
+    code, out, err = opperf("relu", *COUNTS, "-o", "out.json")
+    assert code == 0 and out.endswith("\nwritten to out.json\n")
+    assert "warning: this run is not kept: " in err and "OPPERF_DATA names another" in err
+    assert (opperf.folder / "out.json").is_file() and run_files(opperf) == []
 
 
 def test_a_run_file_that_is_there_is_not_begun_anew(opperf):
@@ -488,7 +545,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_that_finishes_it(
     code, out, _ = opperf(*again)
     assert code == 0 and measured(opperf) == ["add", "relu", "relu"]
     assert out.startswith("3 cases of 2 operators, 1 of them already done: ")
-    assert out.endswith(f"written to {named[-1]}\n") and run_files(opperf) == []
+    assert f"\nwritten to {named[-1]}" in out and run_files(opperf) == []
 
 
 def test_visits_are_counted_in_rounds(opperf, monkeypatch):
@@ -575,7 +632,7 @@ def test_a_run_file_that_is_named_stays_beside_the_output(cut_short):
     kept = cut_short.folder / "kept.jsonl"
     path.rename(kept)
     code, out, _ = cut_short("--resume", "kept.jsonl", "-f", "md", "-o", "page.md")
-    assert code == 0 and out.endswith("written to page.md\n")
+    assert code == 0 and "\nwritten to page.md; the run file is kept as @" in out
     assert kept.exists() and (cut_short.folder / "page.md").exists()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 from opperf.compare.files.comparison import Comparison
 from opperf.compare.statistics.data import Verdict
 from opperf.metrics import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
+from opperf.results.kept import path_of
 from opperf.runner.valgrind import profile_folder
 
 PASS_OF = {INSTRUCTIONS.name: "forward", INSTRUCTIONS_BACKWARD.name: "backward"}
@@ -24,7 +24,7 @@ def explaining_command(found: Comparison) -> str:
     for row in rows:
         passed = PASS_OF[row.metric]
         dumps = [
-            profile_folder(Path(side.path)) / f"{id}.{passed}.callgrind"
+            profile_folder(path_of(side.path)) / f"{id}.{passed}.callgrind"
             for side, id in ((found.base, row.id), (found.new, row.other_id))
         ]
         if row.other_id and all(dump.is_file() for dump in dumps):

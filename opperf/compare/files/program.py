@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.judging import Question, compare
@@ -18,6 +17,7 @@ from opperf.compare.tolerances import parse_rule
 from opperf.compare.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
+from opperf.results.run_files import locate_run
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
 
@@ -74,7 +74,7 @@ def compare_files(
     Parameters
     ----------
     base, new : str or path
-        Run files, or JSON with averages.
+        Run files, kept runs as '@last' and '@-2', or JSON with averages.
     metrics : list of str
         Metrics to compare; by default the usual ones that the files have.
     operators : list of str
@@ -116,7 +116,7 @@ def compare_files(
         limits_file=limits.path,
         weight=weight,
     )
-    return ask(Path(base), Path(new), question)
+    return ask(*(locate_run(os.fspath(one)) for one in (base, new)), question)
 
 
 def ask(base: Path, new: Path, question: Question) -> FileComparison:

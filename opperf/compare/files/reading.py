@@ -33,6 +33,7 @@ from opperf.model import (
     display_arguments,
 )
 from opperf.results.details import display_details
+from opperf.results.kept import display
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
@@ -86,7 +87,7 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     )
     found += _odd_figures(path, entries)
     return Measured(
-        Side(str(path), run.header.started, len(entries)),
+        Side(display(path), run.header.started, len(entries)),
         run.environment,
         entries,
         tuple(found),

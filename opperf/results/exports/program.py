@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.results.run_files import locate_run
 from opperf.results.runfile import read_run
 
 EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
@@ -39,14 +39,14 @@ class Export:
 
 
 def export(run_file: str | os.PathLike[str], to: str) -> Export:
-    """Returns a run file in the format of another benchmark tool: 'pytest-benchmark', 'bencher' or
-    'github-action-benchmark'.
+    """Returns a run file, or a kept run such as '@last', in the format of another benchmark tool:
+    'pytest-benchmark', 'bencher' or 'github-action-benchmark'.
 
     Raises `UsageError` for another tool, and `RunFileError` for a file that cannot be exported.
     """
     if to not in EXPORTS:
         raise unknown("tool", to, EXPORTS)
-    path = Path(run_file)
+    path = locate_run(os.fspath(run_file))
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")

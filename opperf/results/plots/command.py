@@ -13,6 +13,7 @@ from typing import Any
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.installing import install_command
 from opperf.model import DECLARED, Record, Run, Status
+from opperf.results.kept import display
 from opperf.results.output import check_output, replace
 from opperf.results.plots.data import Source, make_plot
 from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
@@ -90,7 +91,7 @@ def _read(path: Path) -> Run:
     if path.is_file() and not is_run_file(path):
         raise RunFileError(
             f"{path} is not a run file, which has the intervals; write one with opperf run -f "
-            "jsonl -o FILE.jsonl"
+            "jsonl -o FILE.jsonl; `opperf runs` lists those that are kept"
         )
     run, warnings = read_run(path)
     for warning in warnings:
@@ -102,8 +103,9 @@ def _read(path: Path) -> Run:
 
 def _names(files: Sequence[Path]) -> list[str]:
     """Returns distinct names of the files: those without folders and extension if they are."""
-    stems = Counter(path.stem for path in files)
-    return [path.stem if stems[path.stem] == 1 else str(path) for path in files]
+    names = [display(path) for path in files]
+    stems = Counter(Path(name).stem for name in names)
+    return [Path(name).stem if stems[Path(name).stem] == 1 else name for name in names]
 
 
 def _need(*modules: str) -> None:

@@ -1,0 +1,247 @@
+"""The run files that opperf keeps: a copy of every run's, under the user's data folder.
+
+A kept run is called `@ID`, by the id in its header, and `@last`, `@-2` by its place among the
+others. Runs that were cut short stay in the cache folder until they are finished, and have names
+too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import OutputError, RunFileError, UsageError
+from opperf.folders import data_folder, unfinished_folder
+from opperf.model import Header
+from opperf.model.canonical import digest
+from opperf.results.lines import check_free
+from opperf.results.output import display_path, replace
+from opperf.results.unwritable import unwritable
+
+MARK = "@"
+"""Beginning of the name of a kept run."""
+
+LAST = "last"
+
+MOST_KEPT = 200
+"""Most runs that are kept: months of a person's, some hundred megabytes of whole registries."""
+
+MOST_LABELLED = 100
+"""Most runs with labels that outlast later ones without: a user may want these for longer."""
+
+ID_BYTES = 4
+"""Of a new run's id: two of 200 are alike in one of 200,000 folders."""
+
+SHOWN = 5
+"""Most runs that an error lists."""
+
+NAME = re.compile(r"(?P<time>\d{8}T\d{12})-(?P<id>[0-9a-f]+)\.jsonl")
+"""Name of a kept file: the time, in UTC, when it was kept, and the run's id."""
+
+TIME = "%Y%m%dT%H%M%S%f"
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run file that opperf keeps."""
+
+    id: str
+    path: Path
+    time: datetime
+    """When it was last written."""
+    is_cut_short: bool = False
+    """Whether it is in the cache folder, and has not been finished."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+        return f"{MARK}{self.id}"
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a process is writing to it now."""
+        return self.is_cut_short and is_being_written(self.path)
+
+
+def is_being_written(path: Path) -> bool:
+    """Returns whether a process is writing to a run file now, or it cannot be read."""
+    try:
+        check_free(path)
+    except RunFileError:
+        return True
+    return False
+
+
+def runs_folder() -> Path:
+    """Returns the folder of the kept runs."""
+    return data_folder() / "runs"
+
+
+def new_id() -> str:
+    """Returns the id of a new run."""
+    return secrets.token_hex(ID_BYTES)
+
+
+def id_of(path: Path) -> str:
+    """Returns the id of a run file; of one whose header has none a digest of the header. Empty if
+    the file cannot be read, or does not begin with a header."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+        header = msgspec.json.decode(first, type=Header)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    return header.id or digest(header)[: 2 * ID_BYTES]
+
+
+def kept_runs() -> list[KeptRun]:
+    """Returns all kept runs and those that were cut short, the latest last."""
+    found = {run.id: run for run in itertools.chain(_cut_short(), _in_folder())}
+    return sorted(found.values(), key=lambda run: run.time)
+
+
+def _in_folder() -> Iterable[KeptRun]:
+    for path in _files(runs_folder()):
+        match = NAME.fullmatch(path.name)
+        if match is not None:
+            time = datetime.strptime(match["time"], TIME).replace(tzinfo=timezone.utc)
+            yield KeptRun(match["id"], path, time)
+
+
+def _cut_short() -> Iterable[KeptRun]:
+    for path in _files(unfinished_folder()):
+        id = id_of(path)
+        if id:
+            time = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+            yield KeptRun(id, path, time, is_cut_short=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Returns the run files in a folder; none if it cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".jsonl")
+    except OSError:
+        return []
+
+
+def keep(path: Path) -> KeptRun:
+    """Keeps a copy of a run file, in place of an earlier state of the same run, and removes what is
+    then too much. Raises `OutputError` if that fails, and `RunFileError` for another file."""
+    id = id_of(path)
+    if not id:
+        raise RunFileError(f"{path} is not a run file")
+    earlier = [run.path for run in _in_folder() if run.id == id]
+    now = datetime.now(timezone.utc)
+    kept = runs_folder() / f"{now.strftime(TIME)}-{id}.jsonl"
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        if path in earlier:
+            path.rename(kept)
+        else:
+            replace(kept, path.read_bytes())
+        if profiles_of(path).is_dir():
+            shutil.copytree(profiles_of(path), profiles_of(kept))
+    except OSError as error:
+        raise unwritable(kept, error) from error
+    cut_short = [run for run in _cut_short() if not run.is_being_written]
+    for one in [*earlier, *_surplus(list(_in_folder())), *_surplus(cut_short)]:
+        remove(one)
+    return KeptRun(id, kept, now)
+
+
+def profiles_of(run_file: Path) -> Path:
+    """Returns the folder beside a run file with callgrind's dump of each case and pass."""
+    return run_file.with_suffix(".callgrind")
+
+
+def remove(path: Path) -> None:
+    """Removes a kept file, and the profiles beside it. Raises `OutputError` if that fails."""
+    try:
+        # Another process may have removed them.
+        path.unlink(missing_ok=True)
+        if profiles_of(path).is_dir():
+            shutil.rmtree(profiles_of(path))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be removed: {error.strerror}") from error
+
+
+def _surplus(runs: Sequence[KeptRun]) -> list[Path]:
+    """Returns the files of the oldest runs that are more than `MOST_KEPT`; those with labels stay
+    for longer."""
+    if len(runs) <= MOST_KEPT:
+        return []
+    latest = sorted(runs, key=lambda run: run.time, reverse=True)
+    labelled = {run.path for run in latest if _has_labels(run.path)}
+    first = [run for run in latest if run.path in labelled][:MOST_LABELLED]
+    others = [run for run in latest if run not in first]
+    return [run.path for run in (*first, *others)[MOST_KEPT:]]
+
+
+def _has_labels(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(msgspec.json.decode(file.readline(), type=Header).labels)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def is_name(text: str) -> bool:
+    """Returns whether a text is the name of a kept run, and not of a file."""
+    return text.startswith(MARK)
+
+
+def resolve(text: str) -> Path:
+    """Returns the file of `@last`, `@-2` or `@ID`; the id may be shortened. A run that is being
+    written has its id alone. Raises `UsageError`, which lists the latest runs, for a name that none
+    has."""
+    runs = kept_runs()
+    word = text.removeprefix(MARK).casefold()
+    place = 1 if word == LAST else int(word[1:]) if re.fullmatch(r"-[1-9]\d*", word) else None
+    if place is not None:
+        finished = [run for run in runs if not run.is_being_written]
+        if place > len(finished):
+            raise UsageError(f"{text}: {_what_is_there(finished)}")
+        return finished[-place].path
+    found = [run for run in runs if word and run.id.startswith(word)]
+    if len(found) != 1:
+        what = "several kept runs have ids that begin so" if found else "no kept run has this id"
+        raise UsageError(f"{text}: {what}; {_what_is_there(found or runs)}")
+    return found[0].path
+
+
+def _what_is_there(runs: Sequence[KeptRun]) -> str:
+    if not runs:
+        return f"there are no kept runs in {runs_folder()}; `opperf run` leaves one"
+    latest = [f"{run.name} of {local_time(run.time)}" for run in reversed(runs[-SHOWN:])]
+    count = f"{len(runs)} kept runs" if len(runs) > 1 else "1 kept run"
+    return f"there {'are' if len(runs) > 1 else 'is'} {count}: {', '.join(latest)}" + (
+        " ...; `opperf runs` lists all" if len(runs) > SHOWN else ""
+    )
+
+
+def local_time(time: datetime) -> str:
+    """Returns a time as a user reads it, by the clock of the place."""
+    return time.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def path_of(name: str) -> Path:
+    """Returns the file of what `display` returns."""
+    return resolve(name) if is_name(name) else Path(name)
+
+
+def display(path: Path) -> str:
+    """Returns the name of a kept run, or that of any other output."""
+    match = NAME.fullmatch(path.name) if path.parent == runs_folder() else None
+    if match is not None:
+        return f"{MARK}{match['id']}"
+    if path.parent == unfinished_folder() and (id := id_of(path)):
+        return f"{MARK}{id}"
+    return display_path(path)

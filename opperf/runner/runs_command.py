@@ -1,0 +1,189 @@
+"""The command `runs`: lists, finds and deletes the runs that are kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.results.kept import (
+    KeptRun,
+    is_name,
+    kept_runs,
+    local_time,
+    remove,
+    resolve,
+    runs_folder,
+)
+from opperf.results.kept_facts import RunFacts, read_facts
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import pluralize, terminal_width, wrap
+from opperf.sources.selecting import as_operator, find_matching
+
+SHOWN_OPERATORS = 4
+"""Most operators of a run that the table names."""
+
+
+class Found(NamedTuple):
+    """A kept run, and what is known of it."""
+
+    run: KeptRun
+    facts: RunFacts
+    place: str
+    """`@last`, `@-2`; empty for a run in progress."""
+
+    @property
+    def state(self) -> str:
+        """Empty for a finished run."""
+        if self.run.is_being_written:
+            return "running"
+        return "" if self.facts.closing else "unfinished"
+
+
+def runs_command(options: Mapping[str, Any]) -> int:
+    """Prints the kept runs that the options select, or deletes them, and returns the exit code.
+
+    Raises `UsageError` for a run that is not there, and for a deletion of no chosen run.
+    """
+    chosen = any(options[name] for name in CHOICES) or bool(options["names"])
+    if options["everything"] and (chosen or not options["delete"]):
+        raise UsageError("--all is for --delete without a choice of runs")
+    if options["delete"] and not (chosen or options["everything"]):
+        raise UsageError("--delete needs a choice of runs, e.g. @ID or --until 30d, or --all")
+    found = [one for one in _everything() if _is_chosen(one, options)]
+    if options["delete"]:
+        return _delete(found)
+    if options["json"]:
+        rows = [_row(one) for one in found]
+        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return 0
+    width = terminal_width()
+    if found:
+        print(table_text(_columns(found), width))
+    size = sum(one.facts.size for one in found) / 1e6
+    what = pluralize(len(found), "run") if found else "no run"
+    closing = f"{what}, {size:.1f} MB, in {runs_folder()}"
+    print(("\n" if found else "") + (closing if width is None else wrap(closing, width)))
+    return 0
+
+
+CHOICES = ("framework", "labels", "since", "until", "unfinished")
+"""Options that select runs."""
+
+
+def _everything() -> list[Found]:
+    """Returns all kept runs, the latest first."""
+    place, found = 0, []
+    for run in reversed(kept_runs()):
+        is_counted = not run.is_being_written
+        place += is_counted
+        name = ("@last" if place == 1 else f"@-{place}") if is_counted else ""
+        found.append(Found(run, read_facts(run.path), name))
+    return found
+
+
+def _is_chosen(found: Found, options: Mapping[str, Any]) -> bool:
+    facts = found.facts
+    return (
+        _has_names(found, options["names"])
+        and _matches(options["framework"], facts.frameworks)
+        and all(
+            fnmatchcase(facts.labels.get(key, ""), value) and key in facts.labels
+            for key, value in options["labels"].items()
+        )
+        and _is_between(found.run.time, options["since"], options["until"])
+        and not (options["unfinished"] and facts.closing)
+    )
+
+
+def _has_names(found: Found, names: Sequence[str]) -> bool:
+    """Whether a run has one of the operators, or is one of the named runs."""
+    if not names:
+        return True
+    runs = [resolve(name) for name in names if is_name(name)]
+    operators = [as_operator(case) for case in found.facts.cases]
+    return found.run.path in runs or any(
+        find_matching(name, operators) for name in names if not is_name(name)
+    )
+
+
+def _matches(pattern: str | None, words: Sequence[str]) -> bool:
+    return pattern is None or any(fnmatchcase(word, pattern.lower()) for word in words)
+
+
+def _is_between(time: datetime, since: datetime | None, until: datetime | None) -> bool:
+    return (since is None or since <= time) and (until is None or time <= until)
+
+
+def _delete(found: Sequence[Found]) -> int:
+    """Deletes the runs, except those that are being written."""
+    deleted = [one for one in found if not one.run.is_being_written]
+    for one in deleted:
+        remove(one.run.path)
+    left = len(found) - len(deleted)
+    print(f"deleted {pluralize(len(deleted), 'run')}")
+    if left:
+        print(f"{pluralize(left, 'run')} in progress stay", file=sys.stderr)
+    return 0
+
+
+FIELDS: dict[str, Callable[[Found], str]] = {
+    "Run": lambda found: found.run.name,
+    "Place": lambda found: found.place,
+    "Time": lambda found: local_time(found.run.time),
+    "Framework": lambda found: ", ".join(found.facts.frameworks),
+    "Operators": lambda found: _operators_text(found.facts.operators),
+    "Cases": lambda found: str(len(found.facts.cases)),
+    "State": lambda found: found.state,
+    "Labels": lambda found: ", ".join(f"{key}={one}" for key, one in found.facts.labels.items()),
+    "Command": lambda found: found.facts.command,
+}
+"""Columns of the table; those that are empty for all runs are not shown."""
+
+CUT = ("Operators", "Labels", "Command")
+"""Columns that a narrow terminal cuts."""
+
+
+def _columns(found: Sequence[Found]) -> list[Column]:
+    columns = []
+    for title, read in FIELDS.items():
+        cells = [read(one) for one in found]
+        if any(cells):
+            columns.append(
+                Column(
+                    title,
+                    cells,
+                    is_text=title != "Cases",
+                    is_extra=title == "Command",
+                    is_whole=title not in CUT,
+                )
+            )
+    return columns
+
+
+def _operators_text(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN_OPERATORS
+    return ", ".join(names[:SHOWN_OPERATORS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _row(found: Found) -> dict[str, Any]:
+    """Returns a run as JSON has it."""
+    facts = found.facts
+    return {
+        "id": found.run.id,
+        "place": found.place,
+        "path": str(found.run.path),
+        "time": found.run.time.isoformat(timespec="seconds"),
+        "started": facts.started,
+        "state": found.state or "finished",
+        "frameworks": facts.frameworks,
+        "operators": facts.operators,
+        "cases": len(facts.cases),
+        "labels": facts.labels,
+        "command": facts.command,
+    }
