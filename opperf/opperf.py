@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import itertools
 import sys
 import traceback
 from pathlib import Path
@@ -17,6 +15,11 @@ import click
 
 import opperf
 from opperf.commands import COMMANDS
+from opperf.commands.unknown_names import (
+    explain_operator,
+    is_meant_as_command,
+    misspelt_command,
+)
 from opperf.errors import (
     INTERRUPTED,
     InternalError,
@@ -78,39 +81,56 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         code = INTERRUPTED
     except click.NoSuchOption as error:
-        code = fail(_unknown_option(error), _suggest_command_of(words, error.option_name))
+        command = _suggest_command_of(words, error.option_name)
+        code = fail(_unknown_option(error), command, "" if command else _no_command(words, ""))
     except click.ClickException as error:
         code = fail(UsageError(error.format_message()))
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        code = fail(_as_opperf_error(error), _suggest_command(words, error))
+        code = _fail_at_words(words, error)
     sys.exit(code)
 
 
-SIMILARITY = 0.75
-"""Minimum similarity of a misspelt command, by `difflib`: that of `lsit` and `list`."""
+def _fail_at_words(words: list[str], error: Exception) -> int:
+    """Prints an error with what unknown words may mean, and returns its exit code."""
+    shown = _as_opperf_error(error)
+    may_be_command = _may_be_command(words, error)
+    command = misspelt_command(words[0], cli.commands) if may_be_command else ""
+    if isinstance(error, UnknownOperatorError) or UNKNOWN in str(error):
+        shown = UnknownOperatorError(explain_operator(words, str(error)))
+    is_other = command or not may_be_command
+    return fail(shown, command, "" if is_other else _no_command(words, str(error)))
 
 
-def _suggest_command(words: list[str], error: Exception) -> str:
-    """Returns a command that the first word may misspell, as `run` failed with that word as an
-    operator, or with one of the others as a file; else an empty text."""
+UNKNOWN = "no operator is called"
+"""Of the message about an unknown operator, which an arm of `ab` has as a usage error."""
+
+
+def _may_be_command(words: list[str], error: Exception) -> bool:
+    """Returns whether the first word may be meant as a command, as `run` failed with that word as
+    an operator, or with one of the others as a file."""
     misspelt, *others = words or [""]
     if misspelt in cli.commands:
-        return ""
+        return False
     is_operator = isinstance(error, UnknownOperatorError) and repr(misspelt) in str(error)
     files = tuple(word for word in others if not word.startswith("-"))
-    if not is_operator and not str(error).startswith(files):
+    return is_operator or str(error).startswith(files)
+
+
+def _no_command(words: list[str], message: str) -> str:
+    """Returns that the first word is no command, if it looks like one; else an empty text. The
+    message is that of `run`, which took the word as an operator."""
+    if not words or not is_meant_as_command(words[0], cli.commands, message):
         return ""
-    return "".join(difflib.get_close_matches(misspelt, cli.commands, n=1, cutoff=SIMILARITY))
+    return f"there is no command {words[0]!r}"
 
 
 def _suggest_command_of(words: list[str], option: str) -> str:
     """Returns the command with this option that the first word misspells; else an empty text."""
     having = [name for name, one in cli.commands.items() if option in _options_of(one)]
     misspelt = [word for word in words[:1] if word not in cli.commands]
-    near = [difflib.get_close_matches(word, having, n=1, cutoff=SIMILARITY) for word in misspelt]
-    return "".join(itertools.chain.from_iterable(near))
+    return "".join(misspelt_command(word, having) for word in misspelt)
 
 
 def _options_of(command: click.Command) -> list[str]:
@@ -149,10 +169,12 @@ def _as_opperf_error(error: Exception) -> OpperfError:
     )
 
 
-def fail(error: OpperfError, command: str = "") -> int:
-    """Prints the error on one line, with a suggested command if there is one, and returns its exit
-    code."""
+def fail(error: OpperfError, command: str = "", first: str = "") -> int:
+    """Prints the error on one line, with a suggested command if there is one, or after what comes
+    first, and returns its exit code."""
     line = " ".join(str(error).split())
+    if first:
+        line = f"{first} (`opperf --help` lists them), and run, the default, fails: {line}"
     if command:
         suggests = line.endswith("?")
         line = line[:-1] + ", or" if suggests else line + "; did you mean"

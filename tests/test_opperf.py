@@ -47,7 +47,7 @@ def test_a_file_may_be_what_is_wrong(failed):
 @pytest.mark.parametrize(
     "error, words",
     [
-        (UnknownOperatorError(UNKNOWN.format("rleu")), ["rleu"]),
+        (UnknownOperatorError(UNKNOWN.format("conv9d")), ["conv9d"]),
         (UnknownOperatorError(UNKNOWN.format("other")), ["comapre", "other"]),
         (UnknownOperatorError(UNKNOWN.format("lsit")), ["run", "lsit"]),
         (UsageError("--retry needs --resume"), ["average", "--retry", "failed"]),
@@ -122,3 +122,38 @@ def test_help_of_no_command_names_near_ones(printed):
 )
 def test_a_misspelt_option_is_suggested(printed, words, line):
     assert printed(*words) == (2, "", f"opperf: {line}\n")
+
+
+@pytest.mark.parametrize(
+    "message, words, shown",
+    [
+        (
+            "no operator is called 'record'; opperf list prints all operators",
+            ("record",),
+            "there is no command 'record' (`opperf --help` lists them), and run, the "
+            "default, fails: no operator is called 'record'; opperf list prints all operators",
+        ),
+        (
+            "no operator is called 'rleu'; did you mean relu?",
+            ("rleu",),
+            "no operator is called 'rleu'; did you mean relu?",
+        ),
+        (
+            "no operator is called 'conv9d'; opperf list prints all operators",
+            ("conv9d",),
+            "no operator is called 'conv9d'; opperf list prints all operators",
+        ),
+        (
+            "no operator is called 'record'; opperf list prints all operators",
+            ("run", "record"),
+            "no operator is called 'record'; opperf list prints all operators",
+        ),
+    ],
+)
+def test_a_word_that_looks_like_a_command_is_not_only_an_operator(failed, message, words, shown):
+    assert failed(UnknownOperatorError(message), *words) == shown
+
+
+def test_options_of_a_command_that_there_is_not_are_no_fault_of_run(printed):
+    code, _, err = printed("history", "--limit", "5")
+    assert code == 2 and err.startswith("opperf: there is no command 'history'")

@@ -144,10 +144,11 @@ def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those selected by name, category and namespace.
 
     An argument that is an existing run file, or a kept run (@last; `opperf runs` lists them), is
-    measured again, with its own settings except those set by options. A file of snippets (FILE.py, or FILE.py:PATTERN for some of them) is measured by
-    its own definitions; opperf.snippets.standard is the standard set. Several values of --dtype,
-    --ctx, --profiler, --cache, --mode, --compile-cache, --autocast, --memory-format, --phase,
-    --threads, --env, --set and --python give a case for every combination."""
+    measured again, with its own settings except those set by options. A file of snippets (FILE.py,
+    or FILE.py:PATTERN for some of them) is measured by its own definitions;
+    opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
+    --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set
+    and --python give a case for every combination."""
     from opperf.runner.command import run_command
 
     ctx.exit(run_command(options, explicit_options(ctx, options)))
