@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.judging import Question, compare
@@ -116,7 +117,7 @@ def compare_files(
         limits_file=limits.path,
         weight=weight,
     )
-    return ask(*(locate_run(os.fspath(one)) for one in (base, new)), question)
+    return ask(locate_run(os.fspath(base)), locate_run(os.fspath(new)), question)
 
 
 def ask(base: Path, new: Path, question: Question) -> FileComparison:
