@@ -326,6 +326,11 @@ class Compilers(Protocol):
         `compiled_modes`."""
         ...
 
+    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
+        """Whether the compiler computed the results of such a call of a user's code, as they depend
+        on no input, so that a call only returns them."""
+        ...
+
 
 class Options(Protocol):
     """Options of the framework that hold for a process. Default: none."""

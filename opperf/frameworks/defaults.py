@@ -234,6 +234,9 @@ class Defaults(Core):
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return {}
 
+    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
+        return False
+
     def option(self, name: str, text: str) -> Callable[[], object]:
         raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
 

@@ -43,9 +43,9 @@ def variable(place: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in TEMPORARIES else name
 
 
-def tensors(case: Case, arguments: Mapping[str, Any]) -> list[ScriptTensor]:
+def tensors(case: Case, arguments: Mapping[str, Any], seeding: str = "") -> list[ScriptTensor]:
     """Returns every tensor of a script, a storage before its first view. `arguments` are the values
-    made for the case."""
+    made for the case, `seeding` is the line that seeds the framework's own random numbers."""
     made: dict[str, ScriptTensor] = {}
     for name, argument in case.arguments.items():
         for place, spec, tensor in _places(name, argument, arguments[name]):
@@ -60,7 +60,7 @@ def tensors(case: Case, arguments: Mapping[str, Any]) -> list[ScriptTensor]:
                 storage = variable(f"storage.{spec.storage or one.name}")
                 made.setdefault(storage, one._replace(name=storage, spec=stored, tensor=None))
                 one = one._replace(storage=storage)
-            shown = in_script(one.spec, case.settings.input_function, case.settings.seed)
+            shown = in_script(one.spec, case.settings, seeding)
             made[one.name] = one._replace(spec=shown)
     return list(made.values())
 

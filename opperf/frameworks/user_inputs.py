@@ -15,7 +15,7 @@ from typing import Any, Final
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.frameworks.protocol import Framework
 from opperf.frameworks.user_code import call_in_script, function_of, target_at
-from opperf.model import Fill, TensorSpec
+from opperf.model import Case, Fill, Settings, TensorSpec
 
 OPTION = "--inputs"
 
@@ -29,12 +29,15 @@ VARIABLE = "inputs"
 """Variable of a script that holds what the function returns."""
 
 
-def configurations(reference: str, framework: Framework, seed: int) -> list[Mapping[str, Any]]:
-    """Returns the arguments of each configuration, as the function returns them.
+def configurations(framework: Framework, settings: Settings) -> list[Mapping[str, Any]]:
+    """Returns the arguments of each configuration, as the function of the settings returns them
+    under those of them that decide what it makes: device, dtype and seed. Not to be called in the
+    scope of a case.
 
     Raises `UsageError` if the function fails or returns anything else, and `UnknownOperatorError`
     if there is none.
     """
+    reference, seed = settings.input_function, settings.seed
     # The manager imports this module and needs no NumPy.
     import numpy as np
 
@@ -45,11 +48,13 @@ def configurations(reference: str, framework: Framework, seed: int) -> list[Mapp
         )
     function = function_of(target, _no_path, {})
     assert function is not None
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    framework.seed(seed)
+    own = Settings(device=settings.device, dtype=settings.dtype, seed=seed)
     try:
-        made = function()
+        with framework.scope(Case(target, {}, own)):
+            random.seed(seed)
+            np.random.seed(seed % NUMPY_SEEDS)
+            framework.seed(seed)
+            made = function()
     except OpperfError:
         raise
     except Exception as error:
@@ -66,6 +71,9 @@ def configurations(reference: str, framework: Framework, seed: int) -> list[Mapp
     return list(listed)
 
 
+NUMPY_SEEDS = 2**32
+"""Number of seeds that NumPy's global generator takes."""
+
 SHOWN = 60
 """Most characters of a wrong result in an error."""
 
@@ -75,9 +83,7 @@ def _no_path(path: str) -> Any:
 
 
 def _is_arguments(value: object) -> bool:
-    return (
-        isinstance(value, Mapping) and bool(value) and all(isinstance(name, str) for name in value)
-    )
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def place_of(reference: str, index: int, name: str, element: int | None = None) -> str:
@@ -86,13 +92,21 @@ def place_of(reference: str, index: int, name: str, element: int | None = None) 
     return f"{function}()[{index}][{name!r}]" + ("" if element is None else f"[{element}]")
 
 
-def array_of(reference: str, framework: Framework, seed: int, spec: TensorSpec) -> Any:
-    """Returns the array of a case's tensor, in the tensor's dtype.
+def load_inputs(framework: Framework, case: Case) -> None:
+    """Calls the function that returns the arrays of a case's tensors, if the case has any and it
+    was not called before. Raises the errors of `configurations`."""
+    if any(spec.fill.distribution == FUNCTION for _, spec in case.tensors()):
+        _loaded(framework, case.settings)
+
+
+def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
+    """Returns the array of a case's tensor, in the tensor's dtype, once `load_inputs` was called.
 
     Raises the errors of `configurations`, and `UsageError` if the function now returns another
     array there.
     """
-    made = _cached_configurations(reference, framework, seed)  # type: ignore[arg-type]
+    made = _loaded(framework, settings)
+    reference = settings.input_function
     match = PLACE.fullmatch(str(spec.fill.data))
     assert match is not None
     try:
@@ -110,34 +124,44 @@ def array_of(reference: str, framework: Framework, seed: int, spec: TensorSpec) 
     return value if described.dtype == dtype else value.astype(dtype)
 
 
+def _loaded(framework: Framework, settings: Settings) -> list[Mapping[str, Any]]:
+    """Returns the `configurations`, which are made once for the tensors of all cases."""
+    key = settings.input_function, settings.seed, settings.device, settings.dtype
+    return _cached_configurations(framework, *key)  # type: ignore[arg-type]
+
+
 @functools.lru_cache(maxsize=1)
 def _cached_configurations(
-    reference: str, framework: Framework, seed: int
+    framework: Framework, reference: str, seed: int, device: str, dtype: str
 ) -> list[Mapping[str, Any]]:
-    """`configurations`, once for the tensors of all cases."""
-    return configurations(reference, framework, seed)
+    made_with = Settings(input_function=reference, seed=seed, device=device, dtype=dtype)
+    return configurations(framework, made_with)
 
 
-def in_script(spec: TensorSpec, reference: str, seed: int) -> TensorSpec:
-    """Returns a tensor with all that its script needs to call the function."""
+def in_script(spec: TensorSpec, settings: Settings, seeding: str) -> TensorSpec:
+    """Returns a tensor with all that its script needs to call the function. `seeding` is the line
+    that seeds the framework's own random numbers."""
     if spec.fill.distribution != FUNCTION:
         return spec
-    data = (reference, seed, spec.fill.data)
+    data = (settings.input_function, settings.seed, spec.fill.data, seeding)
     return TensorSpec(spec.shape, spec.dtype, Fill(FUNCTION, data=data), spec.layout, spec.gradient)
 
 
 def script_code(spec: TensorSpec) -> tuple[str, str]:
     """Returns the lines of a script that call the function, and the expression of the array."""
-    reference, seed, place = spec.fill.data
+    reference, seed, place, seeding = spec.fill.data
     target = target_at("", reference)
     assert target is not None
     imported, function = call_in_script(target)
     lines = [
         "import random",
         *imported,
+        # The file may draw random numbers, too.
+        f"{VARIABLE} = {function}",
         f"random.seed({seed})",
-        f"np.random.seed({seed})",
-        f"{VARIABLE} = {function}()",
+        f"np.random.seed({seed % NUMPY_SEEDS})",
+        *filter(None, [seeding]),
+        f"{VARIABLE} = {VARIABLE}()",
         f"{VARIABLE} = {VARIABLE} if isinstance({VARIABLE}, (list, tuple)) else [{VARIABLE}]",
     ]
     return "\n".join(lines), VARIABLE + str(place).partition("()")[2]

@@ -94,6 +94,8 @@ class NoteCode(str, enum.Enum):
     """Counts of the same call differ, so that a difference between two runs means nothing."""
     ROUND_FAILED = "round_failed"
     """A later round of the case failed."""
+    CONSTANT = "constant"
+    """The compiler computed the results: a call only returns them."""
     WRITTEN = "written"
     """Calls after the first have inputs that earlier ones wrote to."""
     FALLBACK = "fallback"

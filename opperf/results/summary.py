@@ -98,7 +98,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     return sentences
 
 
-SAID = (NoteCode.WRITTEN,)
+SAID = (NoteCode.WRITTEN, NoteCode.CONSTANT)
 """Codes of notes on what was measured, which are printed after a run."""
 
 

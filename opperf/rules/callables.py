@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -62,7 +63,28 @@ def inputs_for_target(
             if inputs := _of_array_type(framework, target, inputs):
                 return inputs
     nameless = msgspec.structs.replace(called, name="", category="")
-    return inputs_for(nameless, rules, preset, dtype)
+    by_name = inputs_for(nameless, rules, preset, dtype)
+    if isinstance(by_name, NoInputs) and not place and needs_no_arguments(framework, target):
+        return [Inputs({}, WITHOUT, why="a function that needs no argument")]
+    return by_name
+
+
+WITHOUT = "call:without arguments"
+"""Origin of the inputs of a function that needs no argument."""
+
+
+def needs_no_arguments(framework: Framework, target: Target) -> bool:
+    """Whether a callable's signature says that it can be called without arguments."""
+    try:
+        declared = inspect.signature(framework.function(target)).parameters.values()
+    except (TypeError, ValueError):
+        # A function written in C may have no signature.
+        return False
+    return all(
+        one.kind is one.VAR_KEYWORD
+        or (one.kind is not one.VAR_POSITIONAL and one.default is not one.empty)
+        for one in declared
+    )
 
 
 def _of_array_type(framework: Framework, target: Target, inputs: list[Inputs]) -> list[Inputs]:

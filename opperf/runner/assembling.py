@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,6 +25,7 @@ from opperf.sources.varying import (
     Unite,
     deduplicate,
     disambiguate,
+    dtype_options,
     group_by_process,
     shuffle,
     vary,
@@ -122,7 +125,7 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
         return
     worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
     usable = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)}).usable
-    settings = {name: values[0] for name, values in usable.items()}
+    settings = {name: values[0] for name, values in usable.items()} | {"input_function": ""}
     worker.plan(
         msgspec.structs.replace(
             selection,
@@ -142,6 +145,18 @@ def _framework_axes(axes: Axes) -> Axes:
     }
 
 
+UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and one.axis))
+"""Axes on which depends, beside the dtype, what a user's function of inputs makes."""
+
+
+def making_process(framework: str, process: Settings, settings: Settings) -> Settings:
+    """Returns the settings of the process in which a user's function makes the inputs of cases with
+    these settings: that which measures them. Under Valgrind the numbers are the same."""
+    own = {name: getattr(settings, name) for name in UNDER if DECLARED[name].process}
+    needed = {**dtype_options(framework, settings.dtype), **settings.options}
+    return msgspec.structs.replace(process, **{**own, "options": needed, "python": process.python})
+
+
 def _plan_registry(
     workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
 ) -> tuple[Plan, Axes]:
@@ -149,28 +164,30 @@ def _plan_registry(
     A dtype that the framework lacks gets the first one's cases, whose records say that it is
     lacking."""
     label = axes.get("python", ("",))[0]
-    imports = selection.settings.imports
-    worker = workers.of(framework, Settings(python=label, imports=imports))
+    process = Settings(python=label, imports=selection.settings.imports)
+    worker = workers.of(framework, process)
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)})
-    usable = {name: values[0] for name, values in resolved.usable.items()}
-    plans: dict[str, Plan] = {}
-    for dtype in resolved.usable["dtype"]:
-        settings = msgspec.structs.replace(selection.settings, **{**usable, "dtype": dtype})
-        one = msgspec.structs.replace(selection, settings=settings)
-        plans[dtype] = plan_cases(worker, framework, one, say)
-    first = next(iter(plans.values()))
     found = {**axes, **resolved.axes}
-    others = {name: values for name, values in found.items() if name != "dtype"}
-    cases = [
-        case
-        for dtype in found["dtype"]
-        for case in (
-            plans[dtype].cases
-            if dtype in plans
-            else (with_settings(case, {"dtype": dtype}) for case in first.cases)
-        )
-    ]
-    excluded = {name: why for plan in plans.values() for name, why in plan.excluded.items()}
+    usable = {name: values[0] for name, values in resolved.usable.items()}
+    decisive = ("dtype", *(UNDER if selection.settings.input_function else ()))
+    made = {name: values for name, values in found.items() if name in decisive}
+    plans: list[Plan] = []
+    lacking: list[dict[str, Any]] = []
+    for values in itertools.product(*made.values()):
+        own = dict(zip(made, values, strict=True))
+        if any(own[name] not in resolved.usable.get(name, (own[name],)) for name in own):
+            lacking.append(own)
+            continue
+        settings = msgspec.structs.replace(selection.settings, **{**usable, **own})
+        if selection.settings.input_function:
+            worker = workers.of(framework, making_process(framework, process, settings))
+        one = msgspec.structs.replace(selection, settings=settings)
+        plans.append(plan_cases(worker, framework, one, say))
+    first = plans[0]
+    others = {name: values for name, values in found.items() if name not in made}
+    cases = [case for plan in plans for case in plan.cases]
+    cases += (with_settings(case, own) for own in lacking for case in first.cases)
+    excluded = {name: why for plan in plans for name, why in plan.excluded.items()}
     plan = msgspec.structs.replace(first, cases=vary(cases, others), excluded=excluded)
     return plan, found
 

@@ -13,7 +13,7 @@ from opperf.rules.engine import SEARCH
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import missing_kernel
 
 BASELINE = "float32"
@@ -70,7 +70,7 @@ def script(framework: Framework, case: Case) -> str:
     """Returns a script that makes the case's call in the framework alone, with its backward pass if
     it has one; or a comment with the reason why the call cannot be made."""
     try:
-        with framework.scope(case):
+        with case_scope(case, framework):
             prepared = PreparedCase(case, framework)
             shown, note = case, ""
             if "backward" in case.passes:

@@ -20,7 +20,7 @@ from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
 from opperf.runner.measurement import Measurement
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -59,7 +59,7 @@ def measure(
         needed = guard(case, framework)
         if case.settings.memory and not counted and needed <= EARLY_BYTES:
             memory.begin(case, framework)
-        with framework.scope(case):
+        with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound)
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
                 record = (
@@ -118,7 +118,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
 def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     """Returns whether the framework accepts the case."""
     try:
-        with framework.scope(case):
+        with case_scope(case, framework):
             PreparedCase(case, framework, bound).call()
             framework.synchronize(case.settings.device)
     except Exception:

@@ -53,6 +53,11 @@ from opperf.runner.restoring import FreshInputs
 
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
 
+IS_CONSTANT = (
+    "the compiler computed the results, which depend on no input, and a call only returns them; "
+    "pass as an argument what they are computed from"
+)
+
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
 BATCHED = (
@@ -141,6 +146,8 @@ class Measurement:
             for name, count in self._framework.compilation(self._prepared.call).items():
                 unit = metrics_by_name()[name].unit
                 self._summaries[name] = summarise([float(count)], unit)
+            if self._framework.is_constant(self._case.target, self._prepared.call):
+                self._note("", NoteCode.CONSTANT, IS_CONSTANT)
         return Record(
             case=self._case,
             id=self._case.id,

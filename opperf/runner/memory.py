@@ -9,6 +9,7 @@ from contextlib import suppress
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
 from opperf.frameworks.base import ReservedMemory
+from opperf.frameworks.user_inputs import load_inputs
 from opperf.model import Case, Note, Struct
 from opperf.runner.prepared import PreparedCase, compiles
 from opperf.sources.bound import NOTHING_BOUND
@@ -115,6 +116,7 @@ def measure_case_peaks(case: Case, framework: Framework) -> Peaks:
     """Returns the peaks of a case whose tensors are made for this, and whether the framework has
     freed everything afterwards."""
     device = case.settings.device
+    load_inputs(framework, case)
     with framework.memory(device) as whole, framework.scope(case):
         prepared = PreparedCase(case, framework, NOTHING_BOUND)
         readings = _Readings(prepared)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.fill import seed_at, storage_spec
-from opperf.frameworks.user_inputs import FUNCTION, array_of
+from opperf.frameworks.user_inputs import FUNCTION, array_of, load_inputs
 from opperf.model import (
     Argument,
     Case,
@@ -32,6 +34,15 @@ BUILD = "build"
 def compiles(case: Case, framework: Framework) -> bool:
     """Returns whether the first call of a case compiles it."""
     return case.settings.mode in framework.compiled_modes
+
+
+@contextmanager
+def case_scope(case: Case, framework: Framework) -> Iterator[None]:
+    """Returns the scope of a case's calls. A user's function of inputs, which has a scope of its
+    own, is called before. Raises the errors of `load_inputs`."""
+    load_inputs(framework, case)
+    with framework.scope(case):
+        yield
 
 
 class PreparedCase:
@@ -104,7 +115,7 @@ class PreparedCase:
             tensor = self.framework.copy_to_device(held, argument, device)
         elif argument.fill.distribution == FUNCTION:
             settings = self.case.settings
-            held = array_of(settings.input_function, self.framework, settings.seed, argument)
+            held = array_of(self.framework, settings, argument)
             tensor = self.framework.copy_to_device(held, argument, device)
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)

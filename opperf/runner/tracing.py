@@ -9,7 +9,7 @@ from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
 from opperf.metrics import BACKWARD
 from opperf.model import Case
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, case_scope
 
 
 def trace(
@@ -25,7 +25,7 @@ def trace(
         for case in cases:
             name = f"[param|{case.source_id or case.id}]"
             try:
-                with framework.scope(case), label(name):
+                with case_scope(case, framework), label(name):
                     _call(framework, case)
             except Exception as error:
                 failed[case.id] = one_line(f"{type(error).__name__}: {error}")

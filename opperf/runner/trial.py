@@ -50,7 +50,7 @@ def try_call(case: Case, framework: Framework) -> Trial:
     """Makes the case's tensors and calls its target once, forward only, in the framework's default
     mode: another one may take seconds to compile. Any exception is a refusal."""
     # The manager reads a `Trial` and makes no tensors: it need not load NumPy.
-    from opperf.runner.prepared import PreparedCase
+    from opperf.runner.prepared import PreparedCase, case_scope
 
     try:
         case = with_settings(_complete(case, framework), {"mode": framework.modes[0]})
@@ -59,7 +59,7 @@ def try_call(case: Case, framework: Framework) -> Trial:
             return Trial(refusal=refused)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
             guard(case, framework)
-        with framework.scope(case):
+        with case_scope(case, framework):
             prepared = PreparedCase(case, framework)
             started = time.perf_counter()
             outputs = prepared.call()

@@ -28,8 +28,8 @@ def inputs_by_function(
     # The manager imports this module and needs no NumPy.
     from opperf.sources.call import UserCall, collect_lists
 
-    reference, seed = settings.input_function, settings.seed
-    made, again = (configurations(reference, framework, seed) for _ in range(2))
+    reference = settings.input_function
+    made, again = (configurations(framework, settings) for _ in range(2))
     _check_repeats(reference, framework, made, again)
     names = accepted(operator, NoInputs("")).all
     for one in made:

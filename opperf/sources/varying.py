@@ -75,20 +75,23 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
 def with_dtype_options(case: Case) -> Case:
     """Returns the case with the options that its framework needs for its dtype. Those that the user
     sets stay."""
-    return _with_options(case, {**_dtype_options(case), **case.settings.options})
+    return _with_options(
+        case, {**dtype_options(case.target.framework, case.settings.dtype), **case.settings.options}
+    )
 
 
 def _without_dtype_options(case: Case) -> Case:
     """Returns the case without the options that its framework needs for its dtype. The user may
     have set the same, for this dtype."""
-    needed, options = _dtype_options(case).items(), case.settings.options.items()
+    needed = dtype_options(case.target.framework, case.settings.dtype).items()
+    options = case.settings.options.items()
     return _with_options(case, {name: text for name, text in options if (name, text) not in needed})
 
 
-def _dtype_options(case: Case) -> Mapping[str, str]:
-    name = case.target.framework
-    package = package_of(name) if name in available() else None
-    return package.dtype_options.get(case.settings.dtype, {}) if package is not None else {}
+def dtype_options(framework: str, dtype: str) -> Mapping[str, str]:
+    """Returns the options that a framework needs for a dtype."""
+    package = package_of(framework) if framework in available() else None
+    return package.dtype_options.get(dtype, {}) if package is not None else {}
 
 
 def _with_options(case: Case, options: Mapping[str, str]) -> Case:

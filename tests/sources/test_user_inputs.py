@@ -4,13 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from opperf.errors import UnknownOperatorError, UsageError
-from opperf.frameworks import load
+from opperf.frameworks import is_available, load
 from opperf.model import Fill, Settings, TensorSpec
 from opperf.runner.listing import script
 from opperf.runner.measure import measure
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 
@@ -130,6 +131,73 @@ def test_what_is_refused(planned, function, words):
     with pytest.raises((UsageError, UnknownOperatorError), match=re.escape(words)) as refused:
         planned(function)
     assert "\n" not in str(refused.value)
+
+
+DRAWN = {
+    "numpy": "np.random.random(3).astype('float32')",
+    "torch": "__import__('torch').rand(3)",
+    "jax": "__import__('jax').random.uniform(__import__('jax').random.key(random.getrandbits(9)))",
+    "mxnet": "__import__('mxnet').nd.random.uniform(shape=(3,))",
+}
+"""An array that each framework's own random numbers, or Python's, are in."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize(("seed", "dtype"), [(2**32 + 1, "float32"), (0, "float64")])
+def test_a_script_seeds_what_a_run_seeds(name, seed, dtype, tmp_path):
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    framework = load(name)
+    path = tmp_path / "own.py"
+    # The file draws random numbers as well, when it is loaded.
+    path.write_text(
+        "import random\nimport numpy as np\n"
+        f"FIRST = np.random.random(), {DRAWN[name]}\n"
+        f"def make():\n    return {{'x': {DRAWN[name]} * np.float32(np.random.random())}}\n"
+        "def same(x):\n    return x\n"
+    )
+    settings = Settings(
+        profiler="python",
+        device=framework.devices()[0],
+        mode=framework.modes[0],
+        input_function=f"{path}:make",
+        seed=seed,
+        dtype=dtype,
+    )
+    selection = Selection(patterns=(f"{path}:same",), settings=settings, backward=False)
+    (case,) = plan(framework, selection).cases
+    with case_scope(case, framework):
+        (bound,) = PreparedCase(case, framework).arguments.values()
+        made = {}
+        exec(script(framework, case), made)
+        assert np.asarray(_numpy(made["out"])).tolist() == np.asarray(_numpy(bound)).tolist()
+
+
+def _numpy(value):
+    return value.asnumpy() if hasattr(value, "asnumpy") else value
+
+
+def test_a_function_may_need_no_inputs(numpy_framework, tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(
+        "import numpy as np\n"
+        "def nothing():\n    return {}\n"
+        "def plain():\n    return np.ones(9)\n"
+        "def optional(n=9, **options):\n    return np.ones(n)\n"
+        "def required(some_count):\n    return np.ones(some_count)\n"
+    )
+    settings = Settings(profiler="python", warmup=0, runs=1)
+
+    def cases(function, **changes):
+        chosen = structs.replace(settings, **changes)
+        selection = Selection(patterns=(f"{path}:{function}",), settings=chosen)
+        return plan(numpy_framework, selection).cases
+
+    found = [*cases("plain"), *cases("optional"), *cases("plain", input_function=f"{path}:nothing")]
+    assert [case.arguments for case in found] == [{}] * 3
+    assert found[0].id == found[2].id
+    assert {measure(case, numpy_framework).status.value for case in found} == {"ok"}
+    assert not cases("required")
 
 
 def test_a_function_needs_a_file_or_module(numpy_framework):

@@ -151,8 +151,7 @@ class JAX(Defaults):
     ) -> programs.Call:
         called = function or self.function(case.target)
         call = functions.bind(called, arguments, case.settings.seed)
-        is_own = isinstance(case.target, OperatorTarget) or bool(self.place(case.target))
-        return programs.MODES[case.settings.mode](call, not is_own)
+        return programs.MODES[case.settings.mode](call, not self._is_own(case.target))
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(self, case)
@@ -203,6 +202,15 @@ class JAX(Defaults):
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return programs.costs(call)
+
+    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
+        if not isinstance(call, programs.CompiledCall) or self._is_own(target):
+            return False
+        return call.program.is_constant()
+
+    def _is_own(self, target: Target) -> bool:
+        """Whether a target is an operator or a function of JAX's."""
+        return isinstance(target, OperatorTarget) or bool(self.place(target))
 
     def option(self, name: str, text: str) -> Callable[[], object]:
         return compiling.option(name, text)

@@ -6,6 +6,7 @@ values are constants of the program. A call is over when its own results are rea
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,6 +123,18 @@ class Program:
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
         self.cost.cache_misses += recompiling.from_cache() == hits
 
+    def is_constant(self) -> bool:
+        """Whether XLA has computed the results: the program only copies them."""
+        if self.analysis().get("flops"):
+            return False
+        entry = ENTRY.search(self._compiled.as_text() or "")
+        steps = [] if entry is None else list(STEP.finditer(entry["body"]))
+        return (
+            bool(steps)
+            and all(one["name"] in MOVES for one in steps)
+            and any(one["first"] and one["name"] == "copy" for one in steps)
+        )
+
     def analysis(self) -> Mapping[str, float]:
         """Returns what XLA says that a call costs; empty if it says nothing."""
         try:
@@ -132,6 +145,16 @@ class Program:
         # Older versions have a list, with an entry for each program.
         found = found[0] if isinstance(found, list) and found else found
         return dict(found or {})
+
+
+ENTRY = re.compile(r"^ENTRY [^\n]*\n(?P<body>.*?)^}", re.MULTILINE | re.DOTALL)
+"""The function of a program that a call runs, in XLA's text."""
+
+STEP = re.compile(r" = [^=]*? (?P<name>[\w-]+)\((?P<first>%constant)?")
+"""A step of it: its name, and whether its first operand is a constant."""
+
+MOVES = frozenset({"constant", "copy", "tuple", "bitcast", "broadcast", "parameter"})
+"""Steps that compute nothing."""
 
 
 def donated_places(flat: Flat) -> tuple[int, ...]:

@@ -39,6 +39,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = f"{own or functions.path_of(call.func)}({', '.join(words)})"
     modules = _modules_of(called)
     lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
+    if case.settings.dtype in WIDE:
+        lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
     lines += [*imported, *scripts.definitions(codes.values())]
     bodies = constants.bodies_in((call.args, call.keywords))
     # Their annotations need it.
@@ -46,8 +48,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     for body in bodies:
         lines += ["", "", *body.splitlines()]
     lines += [""]
-    if case.settings.dtype in WIDE:
-        lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
     wanted = [one.name for one in made if one.spec.gradient and one.tensor is not None]
     every = ", ".join(one.name for one in made if one.tensor is not None)
     lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", ""]

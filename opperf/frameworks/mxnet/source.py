@@ -50,7 +50,7 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """The imports, the tensors and the call, with its backward pass if the case has that."""
-    made = scripts.tensors(case, arguments)
+    made = scripts.tensors(case, arguments, seeding=f"mx.random.seed({case.settings.seed})")
     names: Names = {
         id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
         for one in made

@@ -20,7 +20,8 @@ from opperf.model import DEFAULTS, Case
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """Returns the imports, the tensors and the call, with its backward pass if the case has one."""
     assert isinstance(call, partial)
-    made = scripts.tensors(case, arguments)
+    seed = f"torch.manual_seed({case.settings.seed})"
+    made = scripts.tensors(case, arguments, seeding=seed)
     names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
     codes = {one.name: tensors.code(one.spec, one.seed) for one in made if not one.storage}
     filled = [line for one in made for line in _tensor(one, codes)]
@@ -38,7 +39,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
         called = [context, f"    {called[0]}"]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
-    seed = f"torch.manual_seed({case.settings.seed})"
     imported = [*imports_in_script(case.settings.imports), *imported]
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
     lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]

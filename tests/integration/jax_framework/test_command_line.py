@@ -17,6 +17,26 @@ COSTS = {
     "bytes_accessed",
 }
 
+RANDOM_INPUTS = """
+import os
+
+import jax
+import jax.numpy as jnp
+
+
+def inputs():
+    drawn = jax.random.uniform(jax.random.key(0), (8,))
+    return {"x": drawn * float(os.environ.get("FACTOR", "1"))}
+
+
+def scaled(x):
+    return x * 2
+
+
+def total():
+    return jnp.ones((100, 100)).sum()
+"""
+
 KERNELS = """
 import jax
 import jax.numpy as jnp
@@ -184,6 +204,24 @@ def test_a_users_functions(command):
     assert [one["status"] for one in found] == ["ok", "ok"]
     for one in found:
         assert COSTS | {"forward", "backward", "memory"} <= set(one["summaries"])
+
+
+def test_a_users_inputs_are_made_under_the_options_of_their_case(command):
+    """`jax.random` draws other numbers in 64 bits, which are an option of the process."""
+    (command.folder / "kernels.py").write_text(RANDOM_INPUTS)
+    few = [word for word in FEW if word not in ("--size", "small")]
+    axes = ("--inputs", "kernels.py:inputs", "--dtype", "float64", "--env", "FACTOR=3")
+    command("run", "kernels.py:scaled", *axes, *few, "-o", "out.jsonl")
+    assert [(one["status"], one.get("reason", "")) for one in read(command)] == [("ok", "")]
+
+
+def test_a_function_without_arguments_may_be_a_constant(command_here):
+    (command_here.folder / "kernels.py").write_text(RANDOM_INPUTS)
+    few = [word for word in FEW if word not in ("--size", "small")]
+    command_here("run", "kernels.py:total", *few, "-o", "constant.jsonl")
+    (found,) = read(command_here, file="constant.jsonl")
+    assert found["status"] == "ok"
+    assert "constant" in {note["code"] for note in found["notes"]}
 
 
 def test_coverage_of_a_run(command_here):
