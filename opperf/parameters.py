@@ -14,9 +14,11 @@ from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.parsing import (
     check_extension,
+    check_extensions,
     parse_assignments,
     parse_columns,
     parse_format,
+    parse_formats,
     parse_interpreters,
     parse_shapes,
     parse_share,
@@ -367,15 +369,34 @@ def output_format(
 
 REPORT_FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
 
-
-def report_format(by_extension: bool = False) -> Callable[[Command], Command]:
-    """Returns the option for the format of a report."""
-    return output_format(
+report_outputs = combine(
+    click.option(
+        "-f",
         "--format",
-        REPORT_FORMATS,
-        "Format of the report; md suits a comment on a pull request.",
-        by_extension,
-    )
+        "output_formats",
+        default=REPORT_FORMATS[0],
+        type=click.Choice(REPORT_FORMATS, case_sensitive=False),
+        callback=parse_formats,
+        help="Format of the report, where the output's extension does not say it; md suits a "
+        f"comment on a pull request.  [default: {REPORT_FORMATS[0]}]",
+    ),
+    click.option(
+        "-o",
+        "--output-file",
+        "output_files",
+        multiple=True,
+        default=("-",),
+        show_default="-",
+        type=click.Path(path_type=Path),
+        callback=check_extensions(REPORT_FORMATS),
+        # The extensions decide the formats.
+        is_eager=True,
+        metavar="FILE",
+        help="Write the report to this file, in the format of its extension; - prints it. Repeat "
+        "it for several: -o report.md -o report.xml.",
+    ),
+)
+"""The outputs of a comparison."""
 
 
 def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:

@@ -316,6 +316,38 @@ def check_extension(
     return check
 
 
+def check_extensions(
+    formats: Collection[str],
+) -> Callable[[click.Context, click.Parameter, tuple[Path, ...]], tuple[Path, ...]]:
+    """Returns a callback that checks several output files, as `check_extension` does one, and
+    refuses one that is named twice."""
+    check = check_extension(formats)
+
+    def check_all(
+        ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
+    ) -> tuple[Path, ...]:
+        for path in paths:
+            check(ctx, param, path)
+            if paths.count(path) > 1:
+                raise click.BadParameter(f"{str(path)!r} is named twice", ctx, param)
+        return paths
+
+    return check_all
+
+
+def parse_formats(ctx: click.Context, param: click.Parameter, value: str) -> Words:
+    """Returns the format of each output file: by its extension, or else the one that the user set,
+    or the default. The option of the files is eager, so that they are known here."""
+    paths: tuple[Path, ...] = ctx.params.get("output_files", ())
+    named = [path for path in paths if path.suffix]
+    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+    if is_set and named and len(named) == len(paths):
+        # No file needs the option.
+        for path in named:
+            _check_same_format(ctx, param, path, value)
+    return tuple(EXTENSIONS[path.suffix.lower()] if path.suffix else value for path in paths)
+
+
 def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Returns the format that the user set, or else that of the output file's extension, or else
     the default. The option of the output file is eager, so that it is known here."""
@@ -324,14 +356,20 @@ def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
     is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
     if path is not None and SHARING.get(value) == path.suffix.lower():
         return value
-    if is_set and by_extension != value:
+    if is_set and path is not None and path.suffix:
+        _check_same_format(ctx, param, path, value)
+    return by_extension
+
+
+def _check_same_format(ctx: click.Context, param: click.Parameter, path: Path, value: str) -> None:
+    """Raises `click.BadParameter` for a format that is not that of the file's extension."""
+    if EXTENSIONS[path.suffix.lower()] != value:
         raise click.BadParameter(
             f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
             "them, or omit this option",
             ctx,
             param,
         )
-    return by_extension
 
 
 def parse_share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -23,7 +23,7 @@ from opperf.parameters import (
     no_backward,
     operator_options,
     random_shape_options,
-    report_format,
+    report_outputs,
     size,
     sweep,
     weight,
@@ -153,9 +153,11 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     "again.",
 )
 @click.option("--resume", is_flag=True, help="Resume the session in the report file.")
-@click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
+@click.option(
+    "--overwrite", is_flag=True, help="Replace the report file and the output files if they exist."
+)
 @weight
-@report_format()
+@report_outputs
 @click.option(
     "--fail-on",
     multiple=True,

@@ -8,12 +8,10 @@ import click
 
 from opperf.commands.command import command, option_name
 from opperf.parameters import (
-    REPORT_FORMATS,
     debug,
     explicit_options,
     limits,
-    output_options,
-    report_format,
+    report_outputs,
     weight,
 )
 from opperf.parsing import RunFilePath, Words, split_commas, words_among
@@ -21,7 +19,7 @@ from opperf.parsing import RunFilePath, Words, split_commas, words_among
 FINDINGS = ("regressed", "improved", "suspect", "missing")
 
 OF_SESSIONS = frozenset(
-    {"session", "weight", "output_format", "output_file", "overwrite", "fail_on", "debug"}
+    {"session", "weight", "output_formats", "output_files", "overwrite", "fail_on", "debug"}
 )
 """Parameters that apply to a session of `opperf ab`."""
 
@@ -77,8 +75,8 @@ class MetricOption(click.Option):
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
 @weight
-@report_format(by_extension=True)
-@output_options("Write the report to this file; - prints it.", REPORT_FORMATS, default="-")
+@report_outputs
+@click.option("--overwrite", is_flag=True, help="Replace the output files if they exist.")
 @click.option(
     "--fail-on",
     multiple=True,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,18 @@ STDOUT = Path("-")
 def display_path(path: Path) -> str:
     """Returns the name of an output in messages."""
     return "standard output" if path == STDOUT else str(path)
+
+
+class Output(NamedTuple):
+    """A file to write, or standard output, and its format."""
+
+    path: Path
+    format: str
+
+
+def outputs_from(options: Mapping[str, Any]) -> tuple[Output, ...]:
+    """Returns the outputs of a command that takes several."""
+    return tuple(map(Output, options["output_files"], options["output_formats"]))
 
 
 @dataclass(frozen=True)

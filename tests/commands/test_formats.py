@@ -25,12 +25,22 @@ ARGUMENTS = {
 """What a command needs besides."""
 
 
+FORMAT = ("output_format", "output_formats")
+"""Of one output file, or of each of several."""
+
+
+def format_of(params):
+    """The format of the only output file."""
+    one = params.get("output_format")
+    return one or next(iter(params.get("output_formats", ())), None)
+
+
 def options(name, *words):
     return BY_NAME[name].make_context(name, [*ARGUMENTS.get(name, ()), *words]).params
 
 
 def formats_of(command):
-    found = [one.type.choices for one in command.params if one.name == "output_format"]
+    found = [one.type.choices for one in command.params if one.name in FORMAT]
     # The tool decides the format of an export.
     return tuple(found[0]) if found else ("json", "md")
 
@@ -45,8 +55,8 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = ["run", "list", "show", "coverage", "report", "compare", "explain", "export"]
-    assert [command.name for command in WRITING] == names
+    names = {"run", "list", "show", "coverage", "report", "compare", "explain", "export", "ab"}
+    assert {command.name for command in WRITING} == names
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
@@ -57,8 +67,8 @@ def test_an_extension_is_that_of_a_format_or_refused(command, extension):
     if name == "export":
         words = (*words, "--to", "md" if EXTENSIONS[extension] == "md" else "bencher")
     if EXTENSIONS[extension] in known:
-        made = options(name, *words)
-        assert made.get("output_format", EXTENSIONS[extension]) == EXTENSIONS[extension]
+        made = format_of(options(name, *words))
+        assert made in (None, EXTENSIONS[extension])
         return
     with pytest.raises(click.BadParameter) as refused:
         options(name, *words)
@@ -75,8 +85,23 @@ def test_a_format_contradicts_an_extension_in_any_order(words):
 
 @pytest.mark.parametrize("words", [(), ("-o", "-"), ("-o", "report")])
 def test_the_default_format_is_that_of_names_without_an_extension(words):
-    assert options("compare", *words)["output_format"] == "text"
-    assert options("compare", *words, "-f", "md")["output_format"] == "md"
+    assert format_of(options("compare", *words)) == "text"
+    assert format_of(options("compare", *words, "-f", "md")) == "md"
+
+
+def test_each_of_several_files_has_the_format_of_its_extension():
+    for name in ("compare", "ab"):
+        made = options(name, "-o", "a.md", "-o", "b.xml", "-o", "-")
+        assert made["output_formats"] == ("md", "junit", "text")
+        # The option is for those without an extension.
+        assert options(name, "-o", "a.md", "-o", "-", "-f", "csv")["output_formats"] == (
+            "md",
+            "csv",
+        )
+        with pytest.raises(click.BadParameter, match=r"csv contradicts .* file 'a\.md'"):
+            options(name, "-o", "a.md", "-o", "b.csv", "-f", "csv")
+        with pytest.raises(click.BadParameter, match="'a.md' is named twice"):
+            options(name, "-o", "a.md", "-o", "a.md")
 
 
 def test_the_report_of_a_session_is_a_run_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +28,7 @@ from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
-from opperf.results.output import STDOUT, check_output, write_report
+from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
@@ -86,7 +86,7 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
     say(f"all measurements are in {options.report}")
-    _show(session, analysis, options.output_format, options.fail_on, weight=options.weight)
+    _show(session, analysis, options.outputs, options.fail_on, options.weight)
     return exit_code(analysis, options.fail_on)
 
 
@@ -100,15 +100,17 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     for word in options["fail_on"]:
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
-    check_format(options["weight"], options["output_format"])
+    outputs = outputs_from(options)
+    for output in outputs:
+        check_format(options["weight"], output.format)
     fail_on = tuple(map(Verdict, options["fail_on"])) or (Verdict.REGRESSED,)
-    output: Path = options["output_file"]
-    check_output(output, options["overwrite"], [path])
+    for output in outputs:
+        check_output(output.path, options["overwrite"], [path])
     session, warnings = read_session(path)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, options["output_format"], fail_on, output, options["weight"])
+    _show(session, analysis, outputs, fail_on, options["weight"])
     return exit_code(analysis, fail_on)
 
 
@@ -136,18 +138,18 @@ def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
 def _show(
     session: Session,
     analysis: Analysis,
-    output_format: str,
+    outputs: Iterable[Output],
     fail_on: tuple[Verdict, ...],
-    output: Path = STDOUT,
     weight: str | None = None,
 ) -> None:
     """Prints the report, or writes it."""
     report = report_of(session, analysis, fail_on, weight)
-    if output == STDOUT and output_format == "text":
-        text = text_report(report, terminal_width())
-    else:
-        text = FORMATS[output_format](report)
-    write_report(output, text)
+    for path, output_format in outputs:
+        if path == STDOUT and output_format == "text":
+            text = text_report(report, terminal_width())
+        else:
+            text = FORMATS[output_format](report)
+        write_report(path, text)
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:

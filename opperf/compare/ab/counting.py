@@ -28,7 +28,7 @@ from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
 from opperf.model import DEFAULTS, Case, Interpreter, Run
-from opperf.results.output import STDOUT, check_output
+from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.text import pluralize
 from opperf.runner.cpus import cpus_arguments
@@ -144,7 +144,7 @@ def compare_counts(
         weight=options.weight,
     )
     comparison = compare(read(files.a), read(files.b), question)
-    code = report(comparison, options.output_format, STDOUT)
+    code = report(comparison, options.outputs)
     say(f"the runs are {files.a} and {files.b}; opperf compare --in-order reads them again")
     return code or _undecided(comparison, options)
 

@@ -18,7 +18,7 @@ from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
-from opperf.results.output import STDOUT
+from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.runner.assembling import check_rule_options
 from opperf.runner.cpus import Pinning
 from opperf.runner.options import (
@@ -50,7 +50,7 @@ class Options:
     overwrite: bool
     dry_run: bool
     quiet: bool
-    output_format: str
+    outputs: tuple[Output, ...]
     fail_on: tuple[Verdict, ...]
     budget_s: float | None
     command: str
@@ -76,7 +76,12 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
         )
-    check_format(given["weight"], given["output_format"])
+    outputs = outputs_from(given)
+    for output in outputs:
+        check_format(given["weight"], output.format)
+        if not given["dry_run"]:
+            # Before the session takes its time; one that is resumed makes its report again.
+            check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])
     files = files_from(given, changed)
     check_shape_options(changed)
     check_sweeps(selection_from(given))
@@ -87,7 +92,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         overwrite=given["overwrite"],
         dry_run=given["dry_run"],
         quiet=given["quiet"],
-        output_format=given["output_format"],
+        outputs=outputs,
         fail_on=tuple(map(Verdict, given["fail_on"])) or (Verdict.REGRESSED,),
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),

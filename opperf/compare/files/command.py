@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.project_file import limits_from
 from opperf.compare.weighted import check_format
-from opperf.results.output import STDOUT, check_output, write_report
+from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import terminal_width
 
 
@@ -26,9 +26,10 @@ def compare_command(options: Mapping[str, Any]) -> int:
     written.
     """
     paths: list[Path] = [options["base"], options["new"]]
-    output: Path = options["output_file"]
-    check_format(options["weight"], options["output_format"])
-    check_output(output, options["overwrite"], paths)
+    outputs = outputs_from(options)
+    for path, output_format in outputs:
+        check_format(options["weight"], output_format)
+        check_output(path, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
     limits = limits_from(options)
@@ -46,16 +47,17 @@ def compare_command(options: Mapping[str, Any]) -> int:
     made = ask(paths[0], paths[1], question)
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    return report(made.comparison, options["output_format"], output)
+    return report(made.comparison, outputs)
 
 
-def report(comparison: Comparison, output_format: str, output: Path) -> int:
+def report(comparison: Comparison, outputs: Iterable[Output]) -> int:
     """Prints the comparison, or writes it; the exit code."""
-    if output == STDOUT and output_format == "text":
-        text = text_report(comparison, terminal_width())
-    else:
-        text = FORMATS[output_format](comparison)
-    write_report(output, text)
+    for path, output_format in outputs:
+        if path == STDOUT and output_format == "text":
+            text = text_report(comparison, terminal_width())
+        else:
+            text = FORMATS[output_format](comparison)
+        write_report(path, text)
     code, why = outcome(comparison)
     if why:
         sys.stdout.flush()

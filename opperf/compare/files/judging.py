@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -214,7 +215,7 @@ def _row(base: Entry, new: Entry, metric: str, question: Question, averages: boo
         note=found.note,
         caveat="; ".join(filter(None, caveats)),
         settings=base.differing or new.differing,
-        changed_settings=changed_settings_text(base.settings or new.settings),
+        changed_settings=changed_settings_text(_shared_settings(base, new)),
         point=base.point or new.point,
         other_id=new.id if base.call != new.call else "",
         allowed=allowed_difference(described, left) if described.is_steady else None,
@@ -226,6 +227,13 @@ def _operators(base: Entry, new: Entry) -> str:
     """The operator of both cases, or both where they differ."""
     one, other = base.operator, new.operator
     return one if one == other else f"{one} | {other}"
+
+
+def _shared_settings(base: Entry, new: Entry) -> dict[str, Any]:
+    """The settings that both cases have; those of one where the other's file has none."""
+    if not (base.settings and new.settings):
+        return base.settings or new.settings
+    return {name: value for name, value in base.settings.items() if value == new.settings[name]}
 
 
 def _values(a: Figure, b: Figure, averages: bool) -> tuple[float, float]:

@@ -109,9 +109,9 @@ def session(start, command, tmp_path_factory):
 
 def again(folder, output_format, capsys, **options):
     """What `compare --from-ab` prints, and its exit code."""
-    usual = {"output_file": STDOUT, "overwrite": False, "fail_on": (), "weight": None}
+    usual = {"output_files": (STDOUT,), "overwrite": False, "fail_on": (), "weight": None}
     path = folder / "opperf_ab.jsonl"
-    code = from_ab(path, {**usual, "output_format": output_format, **options})
+    code = from_ab(path, {**usual, "output_formats": (output_format,), **options})
     return capsys.readouterr().out, code
 
 
@@ -268,10 +268,12 @@ def test_formats(session, tmp_path, capsys):
     page, _ = again(folder, "md", capsys)
     assert page.startswith("# fake 1.0: A against B\n")
     assert "## Regressed" in page and "| relu " in page
-    suite, _ = again(folder, "junit", capsys, output_file=tmp_path / "suite.xml")
-    assert suite == "" and b"<testsuite " in (tmp_path / "suite.xml").read_bytes()
+    both = (tmp_path / "suite.xml", tmp_path / "page.md")
+    printed, _ = again(folder, "", capsys, output_files=both, output_formats=("junit", "md"))
+    assert printed == "" and b"<testsuite " in both[0].read_bytes()
+    assert both[1].read_text() == page
     with pytest.raises(OutputError, match="is an input, and would be overwritten"):
-        again(folder, "csv", capsys, output_file=folder / "opperf_ab.jsonl", overwrite=True)
+        again(folder, "csv", capsys, output_files=(folder / "opperf_ab.jsonl",), overwrite=True)
 
 
 def test_totals_weighted_by_count_are_in_every_format_that_has_a_place_for_them(session, capsys):
