@@ -90,6 +90,8 @@ class NoteCode(str, enum.Enum):
     """Calls are timed several at a time, between two waits for the device."""
     RECORDING = "recording"
     """Recording the events inside a call took a large part of its time, and was subtracted."""
+    WALL = "wall"
+    """The profiler's times were longer than calls without it take: the figure is that of those."""
     UNSTEADY = "unsteady"
     """Counts of the same call differ, so that a difference between two runs means nothing."""
     ROUND_FAILED = "round_failed"

@@ -42,6 +42,8 @@ from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
+from opperf.profilers.wall_clock import LATEST, is_too_long, without_recording
+from opperf.results.units import time_text
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import may_lack_numbers
 from opperf.runner.cold import Flush, Ring, count_copies
@@ -306,12 +308,44 @@ class Measurement:
         walls = [phase.walls for phase in done.phases]
         self._waits[metric] = waits.waits_between(begin, end, walls, loops)
         done = done._replace(phases=[done.phases[place] for place in timed])
+        if timer.kind is MetricKind.KERNEL:
+            plain_ns = warm.times[-LATEST:] or [first_s * NS_PER_S]
+            if is_too_long(done.phases[-1], plain_ns, timer.resolution_ns):
+                done = self._compared(metric, timer, done, phases, timed, call_s)
         calls = done.phases[-1].calls
         own = middle_mean(calls) if work is not None and calls else 0.0
         # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
         if work is not None and own > 0:
             self._reference[metric] = {OWN: own, **work.means()}
         return done
+
+    def _compared(
+        self,
+        metric: Pass,
+        timer: Profiler,
+        done: Samples,
+        phases: Sequence[Callable[[], object]],
+        timed: Sequence[int],
+        call_s: float,
+    ) -> Samples:
+        """Returns the samples, or if they are longer than the same calls without recording, those
+        of the wall clock; a note says so. `timed` are the places of the sampled phases."""
+        device = self._case.settings.device
+        with self._busy():
+            walls = without_recording(profiler("python", self._framework, device), phases, call_s)
+        own = [walls[place] for place in timed]
+        if not is_too_long(done.phases[-1], own[-1].walls, timer.resolution_ns):
+            return done
+        before, after = (
+            time_text(statistics.median(one.times)) for one in (done.phases[-1], own[-1])
+        )
+        self._note(
+            metric,
+            NoteCode.WALL,
+            f"the profiler's time, {before}, is more than calls without it take, {after} by the "
+            "wall clock, which is shown",
+        )
+        return Samples(own, loops=1)
 
     def _note(self, metric: str, code: NoteCode, message: str) -> None:
         self._notes.append(Note(metric, code, message))

@@ -436,7 +436,8 @@ def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share,
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
-            times = [1000.0] * count
+            # A nanosecond, as a call without recording may not be shorter.
+            times = [1.0] * count
             timed = PhaseTimes(times, times, times, recording=Recording(753.0, share))
             return [timed for _ in phases]
 
@@ -444,6 +445,29 @@ def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share,
     record = measure(make_case("relu", passes=BOTH), fake)
     found = [record.note(metric, NoteCode.RECORDING) for metric in BOTH]
     assert [one and one.message for one in found] == [note, note]
+
+
+@pytest.mark.parametrize("too_long", ["forward", "backward"])
+def test_times_that_calls_without_recording_do_not_take_are_the_wall_clocks(
+    fake, make_case, monkeypatch, too_long
+):
+    class Slowed:
+        kind = MetricKind.KERNEL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            one = 14e9 if (len(phases) == 1) == (too_long == "forward") else 1.0
+            times = [one] * count
+            return [PhaseTimes(times, times, times, recording=Recording(400.0)) for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowed()})
+    record = measure(make_case("relu", passes=BOTH, runs=60), fake)
+    (note,) = (note for note in record.notes if note.code is NoteCode.WALL)
+    assert note.metric == too_long and note.message.startswith("the profiler's time, 14.00 s, is")
+    for metric in BOTH:
+        summary = record.summaries[metric]
+        assert summary.median < 14e9 and (summary.n < 60) == (metric == too_long)
+    assert record.summaries["total"].n == record.summaries["backward"].n
 
 
 def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(

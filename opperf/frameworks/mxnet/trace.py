@@ -19,7 +19,7 @@ import msgspec
 import mxnet as mx
 
 from opperf.frameworks.mxnet.device import context, counter_name
-from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import MetricKind
 
 OPERATOR_CATEGORIES = ("operator", "Custom Operator")
@@ -180,12 +180,14 @@ class NativeProfiler:
                     window.append((begin, now_us()))
                     # Freed after the clock was read, and before the next phase allocates.
                     del result
+        # Their cost is not subtracted.
+        recording = Recording(len(events) / (count * loops * len(phases)))
         return [
             PhaseTimes.of(
                 times_in_windows(events, window),
                 [float((end - begin) * NS_PER_US) for begin, end in window],
                 loops,
-            )
+            )._replace(recording=recording)
             for window in windows
         ]
 
