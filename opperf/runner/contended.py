@@ -76,7 +76,9 @@ def settle_contended(first: Record, alone: Record) -> Record:
     times of one thread where they are much shorter, which a note says."""
     if alone.status is not Status.OK:
         return first
-    waited = [metric for metric in PASSES if _is_longer(metric, first, alone)]
+    noted = [metric for metric in PASSES if first.note(metric, NoteCode.BUSY)]
+    # An absurd time may have waits that its samples do not show.
+    waited = [metric for metric in noted or PASSES if _is_longer(metric, first, alone)]
     if not waited:
         return first
     last = BACKWARD.name if BACKWARD.name in alone.summaries else FORWARD.name

@@ -78,6 +78,8 @@ def test_a_shorter_time_of_one_thread_takes_the_place_and_stays_marked(make_reco
         "is the time with one thread, 170.0 us"
     )
     assert figure_of(settled, "forward").is_uncertain
+    elsewhere = make_record(LONG, notes=[Note("backward", NoteCode.BUSY, "")])
+    assert settle_contended(elsewhere, alone) is elsewhere
     for other in (make_record(0.9 * LONG), make_record(2 * LONG)):
         assert settle_contended(first, other) is first
     failed = msgspec.structs.replace(alone, status=Status.FAILED)
