@@ -2,10 +2,10 @@
 
 Measures a recording, such as a log of operator inputs, twice on the machine as it is, of which the
 shorter time of each operator counts, and then several times beside busy processes. An operator is
-wrong in the ten with the most time if it takes over twice the time that it took without them, which
-would not be enough for the ten there. Prints for each run the wrong ones, those of them that no
-mark shows to be uncertain, the marked ones of the ten, and the longest factor of an operator whose
-time has no mark.
+wrong in the ten with the most time if it has a hundredth of the time of all calls or more, and
+takes over twice the time that it took without them, which would not be enough for the ten there.
+Prints for each run the wrong ones, those of them that no mark shows to be uncertain, the marked
+ones of the ten, and the longest factor of an operator whose time has no mark.
 
 Run: python -m benchmarks.busy_ranking FILE [--busy 2,4] [--runs 10] [--scale-batch 0.0625]
 """
@@ -32,6 +32,9 @@ TOP = 10
 LONGER = 2.0
 """Factor of its time from which an operator is out of place: a busy process on each core takes half
 of all operators' time alike, which changes no order."""
+
+NOTABLE = 0.01
+"""Least share of the time of all calls of an operator that somebody would improve."""
 
 QUIET_RUNS = 2
 """Runs without busy processes: one of them may have been disturbed by something else."""
@@ -79,7 +82,7 @@ def compare(times: dict[str, float], busy: tuple[Hotspot, ...]) -> Found:
     wrong, factor = [], 0.0
     for one in busy[:TOP]:
         before = times.get(one.name, 0.0)
-        if before < least and one.time.value > LONGER * before:
+        if one.share >= NOTABLE and before < least and one.time.value > LONGER * before:
             wrong.append(one)
         if before and not one.time.is_uncertain:
             factor = max(factor, one.time.value / before)
