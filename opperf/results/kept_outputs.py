@@ -11,7 +11,7 @@ import msgspec
 from opperf.errors import OutputError
 from opperf.folders import data_folder
 from opperf.results.kept import KeptRun, kept_runs
-from opperf.results.output import replace
+from opperf.results.output import replace, sidecar
 
 MOST_REMEMBERED = 1000
 """Most outputs that are remembered: more than the kept runs, as a default output may be replaced
@@ -44,7 +44,26 @@ def remember(path: Path, run: str, is_default: bool) -> None:
 def is_default_output(path: Path) -> bool:
     """Returns whether a file is as a run wrote it under the default name."""
     known = _known(path)
+    if known is None and not _folder().is_dir():
+        return _is_as_old_as_its_sidecar(path)
     return known is not None and known.is_default
+
+
+SIDECAR_S = 2.0
+"""Most seconds between the writing of a sidecar and of its output: both are on the disk already and
+are renamed one after the other, and some file systems count in steps of two seconds."""
+
+
+def _is_as_old_as_its_sidecar(path: Path) -> bool:
+    """Returns whether an output has not been changed since its sidecar was written: all that is
+    known where there is no folder of data, as in a container with a home that cannot be written."""
+    beside = sidecar(path)
+    try:
+        about = msgspec.json.decode(beside.read_bytes(), type=dict)
+        apart = abs(path.stat().st_mtime - beside.stat().st_mtime)
+    except (OSError, msgspec.DecodeError):
+        return False
+    return about.get("output") == path.name and apart <= SIDECAR_S
 
 
 def run_of(path: Path) -> KeptRun | None:
@@ -71,7 +90,12 @@ def _entry(path: Path) -> Path | None:
         return None
     if content is None:
         return None
-    return data_folder() / "outputs" / hashlib.sha256(content).hexdigest()
+    return _folder() / hashlib.sha256(content).hexdigest()
+
+
+def _folder() -> Path:
+    """Returns the folder of what is known of outputs."""
+    return data_folder() / "outputs"
 
 
 def _oldest_first(folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
+from opperf.results.axis_table import AxisTable, axis_tables, text_columns
 from opperf.results.columns import PERCENTILES, select_columns
 from opperf.results.figures import sort_by_operator
 from opperf.results.outliers import (
@@ -54,6 +55,8 @@ def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
     sections = ["# Operator benchmarks", "## Results", _results(measured, operator, names)]
     if is_swept(records):
         sections += ["## By size", _size_section(records)]
+    for table in axis_tables([record for record in records if not record.case.point], names):
+        sections += [f"## {table.title}", _axis_section(table)]
     if is_fuzzed(run):
         sections += ["## Outliers", _outlier_section(run)]
     if others:
@@ -104,6 +107,16 @@ def _size_section(records: Sequence[Record]) -> str:
         rows = zip(*(column.cells for column in columns), strict=True)
         parts += [f"{table.title}:", grid([column.title for column in columns], rows, 0)]
     return "\n\n".join(parts)
+
+
+def _axis_section(table: AxisTable) -> str:
+    """The table of one figure by the values of a setting."""
+    operator, *settings = text_columns(table)
+    inputs = [inputs_text(row.first.case) for row in table.rows]
+    texts = [operator.cells, inputs, *(column.cells for column in settings)]
+    titles = [operator.title, "Inputs", *(column.title for column in (*settings, *table.columns))]
+    rows = zip(*texts, *(column.cells for column in table.columns), strict=True)
+    return grid(titles, rows, len(texts))
 
 
 def _outlier_section(run: Run) -> str:

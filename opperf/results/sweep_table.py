@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Status
+from opperf.results.axis_table import render_by_axis
 from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.columns import bandwidth_figure
 from opperf.results.table import render_table
@@ -130,14 +131,15 @@ def render_by_size(
     records: Sequence[Record], width: int | None = None, names: Sequence[str] = ()
 ) -> str:
     """Returns the tables by size, none wider than `width`, and a table of the records that are not
-    points of a sweep, with the columns of these names, by default the usual ones."""
+    points of a sweep, with the columns of these names, by default the usual ones: by the values of
+    a setting where it has several."""
     sections = []
     for table in sweep_tables(records):
         title = wrap(table.title, width) if width else table.title
         sections.append("\n\n".join([title, *_parts(table, width)]))
     others = [record for record in records if not record.case.point]
     if others:
-        sections.append(render_table(others, width, names))
+        sections.append(render_by_axis(others, width, names) or render_table(others, width, names))
     return "\n\n".join(sections)
 
 

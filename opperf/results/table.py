@@ -44,7 +44,7 @@ def render_table(
     texts = [Column("Operator", [record.case.label for record in records])]
     settings, statuses = settings_columns(records), _status_columns(records)
     tables = []
-    for part in _split(figures, [*texts, INPUTS_AT_LEAST, *settings, *statuses], width):
+    for part in split_figures(figures, [*texts, INPUTS_AT_LEAST, *settings, *statuses], width):
         others = [*texts, *settings, *part, *statuses]
         inputs = inputs_column(records, records, others, width)
         tables.append(table_text([*texts, inputs, *settings, *part, *statuses], width))
@@ -55,7 +55,7 @@ INPUTS_AT_LEAST = Column("Inputs", [" " * INPUTS_WIDTH])
 """Stands for the inputs where their width is not known yet."""
 
 
-def _split(
+def split_figures(
     figures: Sequence[Column], texts: Sequence[Column], width: int | None
 ) -> list[list[Column]]:
     """Splits columns of figures into groups, each of which fits beside the texts."""

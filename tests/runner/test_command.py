@@ -1,6 +1,7 @@
 """What `opperf run` does with a framework in this process: what is told, written and left."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -475,6 +476,12 @@ def test_a_run_that_cannot_be_kept_ends_as_ever(opperf, monkeypatch):
     assert code == 0 and out.endswith("\nwritten to out.json\n")
     assert "warning: this run is not kept: " in err and "OPPERF_DATA names another" in err
     assert (opperf.folder / "out.json").is_file() and run_files(opperf) == []
+    # Its default output can be replaced all the same, unless it is older or newer than its sidecar.
+    default = opperf.folder / "fake_operator_benchmarks.json"
+    assert [opperf("relu", *COUNTS)[0] for _ in range(2)] == [0, 0]
+    os.utime(default, (0, 0))
+    with pytest.raises(OutputError, match="exists; add --overwrite"):
+        opperf("relu", *COUNTS)
 
 
 def test_a_run_file_that_is_there_is_not_begun_anew(opperf):
