@@ -198,6 +198,11 @@ class Gradients(Protocol):
         """
         ...
 
+    def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        """Has the case's calls, as far as its phase says so, record what gradients with respect to
+        the tensors `inputs` need. Default: only `gradient` does."""
+        ...
+
 
 class ShapeInference(Protocol):
     """Inference of shapes without a call. Default: none."""

@@ -182,6 +182,9 @@ class Defaults(Core):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Any:
         raise NoGradientError(f"{self.name} does not compute gradients")
 
+    def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        """Does nothing: the forward pass of a gradient is another computation."""
+
     def build(self, cases: Sequence[Case]) -> None:
         """Does nothing: no case needs it."""
 

@@ -59,6 +59,7 @@ class PreparedCase:
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
         self.call = framework.bind(case, self.arguments, bound.function or self._built())
+        framework.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
 

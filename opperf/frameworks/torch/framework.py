@@ -40,7 +40,7 @@ from opperf.frameworks.torch import (
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import synchronize
-from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient
+from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient, record_forward
 from opperf.frameworks.torch.kineto import NativeProfiler
 from opperf.model import (
     Argument,
@@ -317,6 +317,12 @@ class PyTorch(Defaults):
             return snippets.gradient(case, call)
         made = FusedGradient if embedding_tables.is_fused(case.target) else RecordedGradient
         return made(call, inputs)
+
+    def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        is_compiled = case.settings.mode in self.compiled_modes
+        if case.settings.phase == "train" and not isinstance(case.target, SnippetTarget):
+            is_operator = isinstance(case.target, OperatorTarget)
+            record_forward(call, inputs, tries=is_operator and not is_compiled)
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

@@ -83,13 +83,29 @@ def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
 @contextmanager
 def differentiating(inputs: Iterable[torch.Tensor]) -> Iterator[None]:
     """Has autograd record what is computed from the inputs."""
-    listed = list(inputs)
-    for one in listed:
+    before = [(one, one.requires_grad) for one in inputs]
+    for one, _ in before:
         one.requires_grad_(True)
     try:
         yield
     finally:
-        for one in listed:
+        for one, required in before:
+            one.requires_grad_(required)
+
+
+def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], tries: bool) -> None:
+    """Has autograd record each forward call, unless the call `tries` and is refused then, as that
+    of an operator which writes to its input."""
+    for one in inputs:
+        one.requires_grad_(True)
+    if not tries:
+        return
+    try:
+        call()
+    except Exception as error:
+        if refusal(error) is None:
+            raise
+        for one in inputs:
             one.requires_grad_(False)
 
 

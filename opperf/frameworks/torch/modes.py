@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from opperf.errors import UnsupportedError
 from opperf.frameworks.torch import compiler, devices
 from opperf.frameworks.torch.messages import refusal
-from opperf.model import Case
+from opperf.model import Case, OperatorTarget, SnippetTarget
 
 AUTOCAST_DTYPES = ("bfloat16", "float16")
 """Dtypes of automatic mixed precision, on CPUs and on GPUs."""
@@ -139,14 +139,23 @@ NO_BACKWARD = {"graph": "a CUDA graph is captured of the forward pass alone"}
 
 @contextmanager
 def scope(case: Case) -> Iterator[None]:
-    """Returns a context of a case's mode and mixed precision. Raises `UnsupportedError` in place of
-    what the compiler raises."""
+    """Returns a context of a case's mode, mixed precision and phase. Raises `UnsupportedError` in
+    place of what the compiler raises."""
     compiling = case.settings.mode in COMPILED
     with (
         compiler.scope(case.settings.compile_cache == "cold") if compiling else nullcontext(),
         _autocast(case),
+        torch.no_grad() if predicts(case) else nullcontext(),
     ):
         yield
+
+
+def predicts(case: Case) -> bool:
+    """Whether a case is run without gradients, as programs run inference: a module or function of
+    which the forward pass alone is measured, in the phase that predicts. An operator has no
+    parameters whose gradients would be recorded, and a snippet decides by its own code."""
+    is_other = isinstance(case.target, (OperatorTarget, SnippetTarget))
+    return case.settings.phase == "predict" and "backward" not in case.passes and not is_other
 
 
 def _autocast(case: Case) -> Any:

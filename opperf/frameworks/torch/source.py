@@ -13,6 +13,7 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.frameworks.torch import devices, functions, gradient, tensors
+from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.user_code import call_in_script, imports_in_script
 from opperf.model import DEFAULTS, Case
 
@@ -34,10 +35,12 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     if case.settings.mode == "compile":
         function = f"torch.compile({function}, dynamic=False)"
     called = [f"out = {function}({', '.join(words)})"]
+    if execution.predicts(case):
+        called = ["with torch.no_grad():", f"    {called[0]}"]
     if case.settings.autocast != DEFAULTS["autocast"]:
         kind, dtype = devices.type_of(case.settings.device), case.settings.autocast
         context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
-        called = [context, f"    {called[0]}"]
+        called = [context, *(f"    {line}" for line in called)]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
     imported = [*imports_in_script(case.settings.imports), *imported]
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
@@ -47,6 +50,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         inputs = [one.tensor for one in wanted]
         lines += [*called, *_backward(call, inputs, [one.name for one in wanted])]
     else:
+        if case.settings.phase == "train":
+            lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
         lines += called
     if not case.settings.device.startswith("cpu"):
         lines += [f"torch.{devices.type_of(case.settings.device)}.synchronize()"]
