@@ -11,7 +11,7 @@ import click
 from opperf import defaults
 from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE, default_framework
-from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
     check_extension,
     check_extensions,
@@ -240,6 +240,16 @@ common_settings = combine(
     *(setting_option(name) for name, setting in DECLARED.items() if setting.common)
 )
 """The settings of a command in which all cases share one value of each."""
+
+
+session_settings = combine(
+    *(
+        axis_option(name) if name in SESSION_AXES else setting_option(name)
+        for name, setting in DECLARED.items()
+        if setting.common or name in SESSION_AXES
+    )
+)
+"""The settings that both arms of `ab` have; each value of an axis makes a case of its own."""
 
 
 random_shape_options = combine(

@@ -12,7 +12,6 @@ from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
     argument_options,
     case_ids,
-    common_settings,
     cpus,
     debug,
     explicit_options,
@@ -24,13 +23,14 @@ from opperf.parameters import (
     operator_options,
     random_shape_options,
     report_outputs,
+    session_settings,
     size,
     sweep,
     weight,
 )
 from opperf.parsing import check_extension, parse_share, words_among
 
-FINDINGS = ("regressed", "improved", "ambiguous")
+FINDINGS = ("regressed", "improved", "ambiguous", "different")
 
 BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
@@ -74,7 +74,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 @sweep
 @int64_tensor
 @random_shape_options
-@common_settings
+@session_settings
 @cpus
 @click.option(
     "--threads",
@@ -137,6 +137,26 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     "speed.",
 )
 @click.option(
+    "--no-check",
+    is_flag=True,
+    help="Do not compare the results of A and B, which are otherwise called once with the same "
+    "inputs, untimed.",
+)
+@click.option(
+    "--rtol",
+    type=click.FloatRange(min=0),
+    metavar="SHARE",
+    help="Largest error of an element of B's outputs and gradients, as a share of A's element.  "
+    "[default: by dtype, 1e-4 of float32]",
+)
+@click.option(
+    "--atol",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    help="Absolute error that such an element may have beside that.  [default: by dtype, a share "
+    "of the largest element]",
+)
+@click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -163,8 +183,8 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     multiple=True,
     metavar="VERDICTS",
     callback=words_among(lambda: FINDINGS),
-    help="Verdicts that make the command fail: regressed and improved with exit code 1, ambiguous "
-    "with 3.  [default: regressed]",
+    help="What makes the command fail: regressed, improved, and different (results) with exit code "
+    "1, ambiguous with 3.  [default: regressed]",
 )
 @click.option(
     "--dry-run",

@@ -23,6 +23,9 @@ OF_SESSIONS = frozenset(
 )
 """Parameters that apply to a session of `opperf ab`."""
 
+SESSION_FINDINGS = ("ambiguous", "different")
+"""Findings of a session beside the first two."""
+
 
 def metric_names() -> Words:
     """Returns the names of all metrics that can be compared."""
@@ -81,10 +84,10 @@ class MetricOption(click.Option):
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(lambda: FINDINGS),
+    callback=words_among(lambda: (*FINDINGS, *SESSION_FINDINGS)),
     help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
-    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has). Exit "
-    "with 3 if the files cannot decide.",
+    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), and of "
+    "--from-ab different (results) and ambiguous. Exit with 3 if the files cannot decide.",
 )
 @click.option(
     "--base-is",
@@ -129,6 +132,9 @@ def compare(ctx: click.Context, /, **options: object) -> None:
         from opperf.compare.ab.command import from_ab
 
         ctx.exit(from_ab(session, options))
+    for word in SESSION_FINDINGS:
+        if word in options["fail_on"]:  # type: ignore[operator]
+            raise click.UsageError(f"--fail-on {word} is for sessions of opperf ab: --from-ab FILE")
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

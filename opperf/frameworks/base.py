@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from opperf.model import (
@@ -46,6 +46,16 @@ class Watched(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadableGradient(Gradient, Protocol):
+    """A gradient whose results can be read."""
+
+    def results(self) -> Sequence[Any]:
+        """Does what `backward` does, and returns the gradients: those of the differentiated inputs
+        first, in their order, then any others; None for one that there is not."""
+        ...
+
+
 class MemoryReading(Protocol):
     """The result of a memory measurement; valid after its context and those around it have
     ended."""
@@ -84,6 +94,19 @@ class Extent(NamedTuple):
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether the two have an address in common."""
         return self.begin < other.end and other.begin < self.end
+
+
+class Contents(NamedTuple):
+    """What a tensor holds, to be compared with another's."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+    bytes: int
+    """Size of its elements as `numbers` returns them."""
+    numbers: Callable[[int], Any]
+    """Returns every n-th element, in the order of the last axis first, as a NumPy array of one axis
+    in a dtype of NumPy's own that has the same numbers."""
 
 
 class Core(Protocol):

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import Argument, Case, Note, ObjectTarget, Operator, Target, TensorSpec
 
@@ -163,6 +163,11 @@ class Arrays(Protocol):
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         """Returns a copy, on the device, of an array that a user passed; `spec` describes it."""
+        ...
+
+    def contents(self, value: Any) -> Contents | None:
+        """Returns what a tensor holds; None for any other value. Default: None, as nothing can be
+        read."""
         ...
 
     def has_nan(self, outputs: Any) -> bool:

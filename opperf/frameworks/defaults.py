@@ -20,7 +20,7 @@ from opperf.errors import (
     suggest,
 )
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Core, Extent, Watched
+from opperf.frameworks.base import Constant, Contents, Core, Extent, Watched
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     Argument,
@@ -169,6 +169,9 @@ class Defaults(Core):
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
+
+    def contents(self, value: Any) -> Contents | None:
+        return None
 
     def has_nan(self, outputs: Any) -> bool:
         return False

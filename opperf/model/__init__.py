@@ -31,7 +31,14 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, Settings
+from opperf.model.settings import (
+    DECLARED,
+    DEFAULTS,
+    INSTRUCTIONS,
+    MAPPINGS,
+    SESSION_AXES,
+    Settings,
+)
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -76,6 +83,7 @@ __all__ = [
     "UNKNOWN",
     "DEFAULTS",
     "MAPPINGS",
+    "SESSION_AXES",
     "Argument",
     "CallableTarget",
     "Case",

@@ -374,3 +374,6 @@ DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED
 
 MAPPINGS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, dict))
 """Settings of which each use of the option sets one entry, NAME=VALUE."""
+
+SESSION_AXES = ("dtype", "mode", "phase", "autocast", "memory_format", "cache")
+"""Settings of a call of which a session of `ab` may have several values, as a run may of all."""

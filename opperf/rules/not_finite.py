@@ -17,10 +17,24 @@ class NotFinite(NamedTuple):
     """Arguments with which they may; empty for any."""
 
 
+UNWRITTEN = NotFinite("returns memory that is not written")
+"""Of operators whose results are whatever was in memory before."""
+
+
 def may_lack_numbers(case: Case, framework: Framework, listed: Mapping[str, NotFinite]) -> bool:
     """Returns whether the results of a case may have NaN or infinity, by a framework's list, which
     has the operators that functions call too."""
+    found = _entry(case, framework, listed)
+    return found is not None and found.arguments.items() <= case.arguments.items()
+
+
+def is_unwritten(case: Case, framework: Framework, listed: Mapping[str, NotFinite]) -> bool:
+    """Returns whether the results of a case are memory that it does not write, by the same list."""
+    return _entry(case, framework, listed) == UNWRITTEN
+
+
+def _entry(case: Case, framework: Framework, listed: Mapping[str, NotFinite]) -> NotFinite | None:
+    """Returns the entry of a case's operator in a framework's list."""
     operator = framework.wrapped_operator(case.target, framework.signature(case.target))
     names = () if operator is None else operator.names
-    found = next((listed[name] for name in names if name in listed), None)
-    return found is not None and found.arguments.items() <= case.arguments.items()
+    return next((listed[name] for name in names if name in listed), None)

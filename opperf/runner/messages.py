@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Union
 
 from opperf.model import Case, Environment, Listing, Record, Struct
+from opperf.runner.observed import Observed
 from opperf.runner.trial import Trial
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
@@ -74,6 +75,16 @@ class TryRequest(Struct, frozen=True, tag="try"):
     """Asks for one call of a case, to see whether the framework accepts it."""
 
     case: Case
+
+
+class ObserveRequest(Struct, frozen=True, tag="observe"):
+    """Asks for the results of one untimed call of a case, in files."""
+
+    case: Case
+    folder: str
+    """Absolute path of an empty folder."""
+    draw: int = 0
+    """Number of the random numbers that the call draws: the same for the same number."""
 
 
 class TraceRequest(Struct, frozen=True, tag="trace"):
@@ -157,6 +168,12 @@ class TryResponse(Struct, frozen=True, tag="tried"):
     trial: Trial
 
 
+class ObserveResponse(Struct, frozen=True, tag="observed"):
+    """Answers an `ObserveRequest`."""
+
+    observed: Observed
+
+
 class TraceResponse(Struct, frozen=True, tag="traced"):
     """Answers a `TraceRequest` once the files are written."""
 
@@ -194,6 +211,7 @@ Request = Union[
     ScriptRequest,
     MeasureRequest,
     TryRequest,
+    ObserveRequest,
     TraceRequest,
     ForkRequest,
     EndRequest,
@@ -209,6 +227,7 @@ Response = Union[
     ScriptResponse,
     MeasureResponse,
     TryResponse,
+    ObserveResponse,
     TraceResponse,
     ForkResponse,
     EndResponse,

@@ -37,6 +37,8 @@ from opperf.runner.messages import (
     ListResponse,
     MeasureRequest,
     MeasureResponse,
+    ObserveRequest,
+    ObserveResponse,
     PlanRequest,
     PlanResponse,
     ReadyResponse,
@@ -51,6 +53,7 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
+from opperf.runner.observed import Observed
 from opperf.runner.program import WorkerProgram
 from opperf.runner.trial import Trial
 from opperf.sources.completing import Completed
@@ -159,6 +162,17 @@ class Worker(AbstractContextManager["Worker"]):
         """Begins a fresh process, which has run no operator, for the next requests, and returns
         whether it is a fork. Where the framework supports no fork on the devices, it is a new
         process. A fork before it ends first."""
+        self.end_process()
+        request = ForkRequest(devices=tuple(devices))
+        forked = self._ask_or_fail(request, ForkResponse, START_TIMEOUT_S, "forking").forked
+        if forked:
+            self._use = "forked"
+            self.launches += 1
+        return forked
+
+    def end_process(self) -> None:
+        """Ends the process that has run operators, with all that it holds: a fork, or else the
+        worker's own."""
         if self._use == "used":
             self.end()
         elif self._use == "forked" and self._is_running():
@@ -167,12 +181,6 @@ class Worker(AbstractContextManager["Worker"]):
                 self._use = "fresh"
             except (WorkerDied, WorkerTimeout):
                 self.end()
-        request = ForkRequest(devices=tuple(devices))
-        forked = self._ask_or_fail(request, ForkResponse, START_TIMEOUT_S, "forking").forked
-        if forked:
-            self._use = "forked"
-            self.launches += 1
-        return forked
 
     def resolve(self, axes: Axes) -> Resolution:
         """Returns the axes with the framework's default device and profiler filled in, and with
@@ -260,6 +268,21 @@ class Worker(AbstractContextManager["Worker"]):
         except WorkerTimeout:
             self.end()
             return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
+
+    def observe(self, case: Case, folder: Path, draw: int = 0) -> Observed:
+        """Returns the results of one untimed call of a case, whose elements are in files of an
+        empty folder; a crash or a hang of the worker is a refusal. Random numbers that the call
+        draws are the same for the same `draw`."""
+        try:
+            self._start()
+            self._note_use()
+            request = ObserveRequest(case=case, folder=str(folder.resolve()), draw=draw)
+            return self._ask(request, ObserveResponse, case.settings.timeout_s).observed
+        except WorkerDied as died:
+            return Observed(refusal=describe_end(died))
+        except WorkerTimeout:
+            self.end()
+            return Observed(refusal=f"not finished after {case.settings.timeout_s:g} s")
 
     def end(self) -> None:
         """Kills the process and its forks, if there is one."""

@@ -52,6 +52,8 @@ class PreparedCase:
         self.case, self.framework, self._bound = case, framework, bound
         self.differentiated: list[Any] = []
         """The tensors that need a gradient."""
+        self.differentiated_places: list[str] = []
+        """Their places in the arguments: `name` or `name.index`."""
         self._made: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
@@ -123,6 +125,7 @@ class PreparedCase:
             tensor = self._filled(argument, device, seed)
         if argument.gradient:
             self.differentiated.append(tensor)
+            self.differentiated_places.append(place)
         self._made[place] = tensor
         return tensor
 

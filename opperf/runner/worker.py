@@ -60,6 +60,8 @@ from opperf.runner.messages import (
     ListResponse,
     MeasureRequest,
     MeasureResponse,
+    ObserveRequest,
+    ObserveResponse,
     PlanRequest,
     PlanResponse,
     ReadyResponse,
@@ -74,6 +76,7 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
+from opperf.runner.observing import observe
 from opperf.runner.pristine import start_pristine_server
 from opperf.runner.process import begin_child, end_like, fork
 from opperf.runner.tracing import trace
@@ -189,6 +192,9 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
             Path(request.chrome) if request.chrome else None,
             Path(request.execution) if request.execution else None,
         )
+    ),
+    ObserveRequest: lambda framework, request: ObserveResponse(
+        observed=observe(request.case, framework, Path(request.folder), request.draw)
     ),
     TryRequest: lambda framework, request: TryResponse(trial=try_call(request.case, framework)),
 }

@@ -7,6 +7,7 @@ from opperf.model import ListedOperator, Listing, Operator, Record, Status, Stru
 from opperf.runner import messages
 from opperf.runner.environment import environment
 from opperf.runner.memory import Peaks
+from opperf.runner.observed import Observed, Value
 from opperf.runner.searching import Entry
 from opperf.runner.trial import Trial
 from opperf.sources.completing import Completed
@@ -33,6 +34,7 @@ def said(make_case, fake):
         messages.TraceRequest((case,), "/x/trace.json", ""),
         messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
+        messages.ObserveRequest(case, "/x", draw=1),
         messages.ForkRequest(("cpu(0)", "gpu(0)")),
         messages.EndRequest(),
         messages.ReadyResponse(environment(fake)),
@@ -46,6 +48,7 @@ def said(make_case, fake):
         messages.TraceResponse({case.id: "no such operator"}),
         messages.MeasureResponse(record),
         messages.TryResponse(Trial(refusal="no", ended=True)),
+        messages.ObserveResponse(Observed((Value("output", (2,), "float32", "dense", "0.npy"),))),
         messages.ForkResponse(forked=True),
         messages.EndResponse(),
         messages.ErrorResponse("UsageError", "no", "trace"),

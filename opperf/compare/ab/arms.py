@@ -156,7 +156,9 @@ def two_arms(
 def selection_of(arm: ArmSpec, common: Selection) -> Selection:
     """The selection of an arm, without its own operators, from the one that both have in common."""
     return msgspec.structs.replace(
-        common, phase=arm.settings.get("phase"), settings=settings_of(arm, common.settings)
+        common,
+        phase=arm.settings.get("phase", common.phase),
+        settings=settings_of(arm, common.settings),
     )
 
 

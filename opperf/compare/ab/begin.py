@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
+from opperf.compare.ab.checking import Check, check_results
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.forecast import (
     Forecast,
@@ -23,6 +24,7 @@ from opperf.compare.ab.options import (
     block_cap,
     selection_from,
     thresholds_from,
+    tolerance_from,
 )
 from opperf.compare.ab.pairs import Pairing, pair_cases
 from opperf.compare.ab.planning import (
@@ -49,7 +51,7 @@ from opperf.results import output
 from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_environment, check_same, check_selection
+from opperf.runner.resuming import check_axes, check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
 
 MakeProgress = Callable[[int], Progress]
@@ -172,6 +174,12 @@ def _begin(
     if not rehearsal.pairs:
         first, reason = next(iter(rehearsal.excluded.items()))
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
+    tolerance = tolerance_from(given)
+    checks: dict[str, Check] = {}
+    if tolerance is not None:
+        say("comparing the results of A and B")
+        shown = make_progress(len(rehearsal.pairs))
+        checks = check_results(rehearsal.pairs, workers, tolerance, shown)
     header = SessionHeader(
         schema=SCHEMA,
         started=utc_now(),
@@ -190,6 +198,9 @@ def _begin(
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
         later_start_s=later_start_s + rehearsal.first_s,
+        axes=options.axes,
+        tolerance=tolerance,
+        checks=checks,
     )
     forecast = forecast_of(header)
     say(f"{_runnable(header, pairing)}: {forecast_text(forecast, thresholds)}")
@@ -282,6 +293,7 @@ def _check_same(
     if "framework" in changed:
         check_same("--framework", header.framework, given["framework"])
     check_selection(header.selection, selection_from(given), changed, SETTINGS)
+    check_axes(header.axes, {name: tuple(given[name]) for name in header.axes}, changed)
     for option in THRESHOLDS:
         if option in changed:
             shown = f"--{option.replace('_', '-')}"
@@ -291,5 +303,10 @@ def _check_same(
             # Either sets the cap, which is fixed before the first look.
             check_same(shown, header.thresholds.block_cap, block_cap(given))
             break
+    for option, shown in (("rtol", "--rtol"), ("atol", "--atol")):
+        if option in changed:
+            check_same(shown, getattr(header.tolerance, option, None), given[option])
+    if "no_check" in changed:
+        check_same("--no-check", header.tolerance is None, given["no_check"])
     if "no_pace" in changed:
         check_same("--no-pace", not header.reference_work, given["no_pace"])

@@ -13,6 +13,7 @@ from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
+from opperf.compare.ab.checking import DIFFERENT
 from opperf.compare.ab.counting import compare_counts, counts_instructions
 from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import cases_at, measure
@@ -87,7 +88,7 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         session = writer.session
     say(f"all measurements are in {options.report}")
     _show(session, analysis, options.outputs, options.fail_on, options.weight)
-    return exit_code(analysis, options.fail_on)
+    return exit_code(analysis, options.fail_on, session.has_different_results)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
@@ -103,7 +104,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     outputs = outputs_from(options)
     for output in outputs:
         check_format(options["weight"], output.format)
-    fail_on = tuple(map(Verdict, options["fail_on"])) or (Verdict.REGRESSED,)
+    fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
     for output in outputs:
         check_output(output.path, options["overwrite"], [path])
     session, warnings = read_session(path)
@@ -111,27 +112,31 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
     _show(session, analysis, outputs, fail_on, options["weight"])
-    return exit_code(analysis, fail_on)
+    return exit_code(analysis, fail_on, session.has_different_results)
 
 
 EXIT_CODES = {
     Verdict.REGRESSED.value: FOUND,
     Verdict.IMPROVED.value: FOUND,
     Verdict.AMBIGUOUS.value: UNDECIDED,
+    DIFFERENT: FOUND,
 }
-"""Verdicts that a session can fail on, each with its exit code."""
+"""What a session can fail on, each with its exit code."""
 
 
-def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
-    """The exit code for the verdicts among `fail_on`, the shift of all operators together included:
-    found before undecided, else 0. Undecided where no case has a verdict."""
+def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_results: bool) -> int:
+    """The exit code for the findings among `fail_on`, the shift of all operators together included:
+    found before undecided, else 0. Undecided where no case has a verdict, unless results differ,
+    which no noise hides."""
+    if has_different_results and DIFFERENT in fail_on:
+        return EXIT_CODES[DIFFERENT]
     decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
     if not analysis.valid or not decided:
         return UNDECIDED
-    verdicts = {one.verdict for one in analysis.verdicts}
+    verdicts = {one.verdict.value for one in analysis.verdicts}
     if analysis.shift is not None:
-        verdicts.add(analysis.shift.verdict)
-    codes = [EXIT_CODES[one.value] for one in fail_on if one in verdicts]
+        verdicts.add(analysis.shift.verdict.value)
+    codes = [EXIT_CODES[one] for one in fail_on if one in verdicts]
     return min(codes, default=0)
 
 
@@ -139,7 +144,7 @@ def _show(
     session: Session,
     analysis: Analysis,
     outputs: Iterable[Output],
-    fail_on: tuple[Verdict, ...],
+    fail_on: tuple[str, ...],
     weight: str | None = None,
 ) -> None:
     """Prints the report, or writes it."""

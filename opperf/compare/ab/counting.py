@@ -134,7 +134,7 @@ def compare_counts(
         return INTERRUPTED
     except OpperfError as error:
         raise type(error)(f"{error}; {_resume_advice(options)}") from error
-    words = tuple(one.value for one in options.fail_on if one.value in LOOKED_FOR)
+    words = tuple(one for one in options.fail_on if one in LOOKED_FOR)
     limits = limits_from(given)
     question = Question(
         fail_on=words,
@@ -152,7 +152,7 @@ def compare_counts(
 def _undecided(comparison: Comparison, options: Options) -> int:
     """Returns the exit code of counts without a verdict, if that is asked for or all are."""
     decided = [row.verdict in SOUND for row in comparison.rows]
-    is_open = not all(decided) if Verdict.AMBIGUOUS in options.fail_on else not any(decided)
+    is_open = not all(decided) if Verdict.AMBIGUOUS.value in options.fail_on else not any(decided)
     return UNDECIDED if is_open else 0
 
 

@@ -57,23 +57,24 @@ def rehearse(
     pairs: Sequence[Pair], workers: Mapping[Arm, Worker], case_time_s: float, progress: Progress
 ) -> Rehearsal:
     """Calls every pair once in each arm, to find whether it runs, its passes, and how long it takes
-    in addition to the measured time. Ends the workers, one before the other begins."""
+    in addition to the measured time. Ends their processes, one before the other begins."""
     records: dict[Arm, dict[str, Record]] = {"A": {}, "B": {}}
     first_s = 0.0
     with progress:
         for arm, found in records.items():
-            with workers[arm] as worker:
-                compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
-                if compiled:
-                    worker.build(compiled)
-                # Called twice: imports are not part of the first case's own time.
-                first = worker.measure(_once(pairs[0].of(arm)))
-                for pair in pairs:
-                    case = _once(pair.of(arm))
-                    progress.begin(case)
-                    found[pair.id] = worker.measure(case)
-                    progress.end(found[pair.id])
-                first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
+            worker = workers[arm]
+            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
+            if compiled:
+                worker.build(compiled)
+            # Called twice: imports are not part of the first case's own time.
+            first = worker.measure(_once(pairs[0].of(arm)))
+            for pair in pairs:
+                case = _once(pair.of(arm))
+                progress.begin(case)
+                found[pair.id] = worker.measure(case)
+                progress.end(found[pair.id])
+            first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
+            worker.end_process()
     kept: list[Pair] = []
     excluded: dict[str, str] = {}
     for pair in pairs:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
+from opperf.compare.ab.checking import DIFFERENT
+from opperf.compare.ab.tolerances import Tolerance
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
+from opperf.model import DECLARED, SESSION_AXES
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.runner.assembling import check_rule_options
 from opperf.runner.cpus import Pinning
@@ -30,6 +33,7 @@ from opperf.runner.options import (
 from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
+from opperf.sources.varying import Axes
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of
@@ -51,7 +55,8 @@ class Options:
     dry_run: bool
     quiet: bool
     outputs: tuple[Output, ...]
-    fail_on: tuple[Verdict, ...]
+    fail_on: tuple[str, ...]
+    """Findings that the command fails on: verdicts, and `DIFFERENT`."""
     budget_s: float | None
     command: str
     environment: Mapping[str, str]
@@ -62,6 +67,8 @@ class Options:
     """What totals are weighted by; None for no totals."""
     files: tuple[Path, ...] = ()
     """Files whose cases are compared, in place of the registry's."""
+    axes: Axes = field(default_factory=dict)
+    """Settings that have several values in both arms."""
 
 
 def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
@@ -76,6 +83,11 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
         )
+    for option in ("rtol", "atol"):
+        if given["no_check"] and option in changed:
+            raise UsageError(f"--{option} is for results, and --no-check omits them; give only one")
+    if given["no_check"] and DIFFERENT in given["fail_on"]:
+        raise UsageError(f"--fail-on {DIFFERENT} needs the results, which --no-check omits")
     outputs = outputs_from(given)
     for output in outputs:
         check_format(given["weight"], output.format)
@@ -85,6 +97,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
     files = files_from(given, changed)
     check_shape_options(changed)
     check_sweeps(selection_from(given))
+    axes = {} if given["resume"] else axes_from(given)
     return Options(
         framework=given["framework"],
         report=given["report"],
@@ -93,13 +106,14 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         dry_run=given["dry_run"],
         quiet=given["quiet"],
         outputs=outputs,
-        fail_on=tuple(map(Verdict, given["fail_on"])) or (Verdict.REGRESSED,),
+        fail_on=given["fail_on"] or (Verdict.REGRESSED.value,),
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         environment=dict(os.environ),
         pinning=Pinning(given["cpus"]),
         files=files,
         weight=given["weight"],
+        axes=axes,
     )
 
 
@@ -143,6 +157,11 @@ def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresho
     return found
 
 
+def tolerance_from(given: Mapping[str, Any]) -> Tolerance | None:
+    """What results may differ by; None if they are not to be compared."""
+    return None if given["no_check"] else Tolerance(given["rtol"], given["atol"])
+
+
 def block_cap(given: Mapping[str, Any]) -> int:
     """Most blocks of A and B."""
     settled: int | None = given["until_settled"]
@@ -150,13 +169,37 @@ def block_cap(given: Mapping[str, Any]) -> int:
     return CAP_FACTOR * blocks if settled == 0 else settled or blocks
 
 
+def axes_from(given: Mapping[str, Any]) -> Axes:
+    """The settings that have several values, each of which makes a case of its own. Raises
+    `UsageError` for one that an arm sets."""
+    found: Axes = {
+        name: values
+        for name in SESSION_AXES
+        if len(values := tuple(dict.fromkeys(given[name]))) > 1
+    }
+    for option, arm in zip(("--a", "--b"), arms_from(given), strict=True):
+        for name in found:
+            if name in arm.settings:
+                raise UsageError(
+                    f"{DECLARED[name].option} {','.join(map(str, found[name]))} has several values "
+                    f"for both arms, and {option} sets {name}; give one value, or leave it to the "
+                    "arms"
+                )
+    return found
+
+
 def selection_from(given: Mapping[str, Any]) -> Selection:
-    """The selection that the arms have in common."""
+    """The selection that the arms have in common, with the first value of each axis."""
     names, _ = split_sources(given["names"])
+    first = {name: given[name][0] for name in SESSION_AXES if given[name]}
+    single = {**given, **dict.fromkeys(SESSION_AXES), **first}
+    others = {name: value for name, value in first.items() if not DECLARED[name].common}
     return msgspec.structs.replace(
         build_choice({**given, "names": names}),
+        phase=first.get("phase"),
         settings=msgspec.structs.replace(
-            build_common_settings(given),
+            build_common_settings(single),
+            **others,
             precision=PRECISION,
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,

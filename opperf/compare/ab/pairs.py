@@ -45,6 +45,8 @@ class Pair(Struct, frozen=True):
 
     a: Case
     b: Case
+    names: dict[str, str] = {}
+    """Arguments of B's case that have another name in A's, each with that."""
 
     @property
     def id(self) -> str:
@@ -81,16 +83,18 @@ class Pair(Struct, frozen=True):
 
     def seen_with(self, other: Pair) -> Pair:
         """The pair with the counts of an equal one added."""
-        return Pair(
-            msgspec.structs.replace(self.a, count=self.a.count + other.a.count),
-            msgspec.structs.replace(self.b, count=self.b.count + other.b.count),
+        return msgspec.structs.replace(
+            self,
+            a=msgspec.structs.replace(self.a, count=self.a.count + other.a.count),
+            b=msgspec.structs.replace(self.b, count=self.b.count + other.b.count),
         )
 
     def with_passes(self, passes: tuple[Pass, ...]) -> Pair:
         """The pair with these passes only."""
-        return Pair(
-            msgspec.structs.replace(self.a, passes=passes),
-            msgspec.structs.replace(self.b, passes=passes),
+        return msgspec.structs.replace(
+            self,
+            a=msgspec.structs.replace(self.a, passes=passes),
+            b=msgspec.structs.replace(self.b, passes=passes),
         )
 
 
@@ -144,7 +148,7 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
         for case in ours.cases:
             # Cases that differ in their contents only are paired in their order.
             partners = free[key(case)]
-            pairs += [Pair(case, partners.pop(0))] if partners else []
+            pairs += [_pair(case, partners.pop(0), positional)] if partners else []
             left += [] if pairs and pairs[-1].a is case else [case]
         for case in left:
             add_distinct(alone, _shown(case, "A"), case.id, _why_alone(case, "B", theirs))
@@ -157,6 +161,35 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
         earlier = None if positional else distinct.get(both)
         distinct[both] = pair if earlier is None else earlier.seen_with(pair)
     return Pairing(tuple(distinct.values()), alone, len(pairs) - len(distinct))
+
+
+def _pair(a: Case, b: Case, positional: bool) -> Pair:
+    names = dict(zip(b.arguments, a.arguments, strict=True)) if positional else {}
+    return Pair(a, b, {name: other for name, other in names.items() if name != other})
+
+
+def with_contents_of_a(pair: Pair) -> Case:
+    """Returns B's case with tensors of the contents that those of A's case have: by rule, they are
+    drawn by the argument's name, and as the operator's rule says."""
+    arguments = {
+        name: _filled_as(value, pair.a.arguments[other], other)
+        for name, value in pair.b.arguments.items()
+        if (other := pair.names.get(name, name)) in pair.a.arguments
+    }
+    return msgspec.structs.replace(pair.b, arguments={**pair.b.arguments, **arguments})
+
+
+def _filled_as(value: Argument, other: Argument, place: str) -> Argument:
+    """Returns an argument of B with the contents of that of A at a place."""
+    if isinstance(value, TensorSpec) and isinstance(other, TensorSpec):
+        if value.fill.distribution == "same":
+            return value
+        fill = msgspec.structs.replace(other.fill, of=other.fill.of or place)
+        return msgspec.structs.replace(value, fill=fill)
+    if isinstance(value, tuple) and isinstance(other, tuple) and len(value) == len(other):
+        both = enumerate(zip(value, other, strict=True))
+        return tuple(_filled_as(one, two, f"{place}.{i}") for i, (one, two) in both)  # type: ignore[misc]
+    return value
 
 
 def add_distinct(reasons: dict[str, str], name: str, id: str, reason: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
+
+import msgspec
 
 from opperf.compare.ab.arms import ArmSpec, selection_of
 from opperf.compare.ab.choosing import plans_of_files
@@ -19,6 +22,7 @@ from opperf.results.text import pluralize, terminal_width
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 Say = Callable[[str], None]
 
@@ -60,23 +64,52 @@ def plan_arm(
     # An arm without assignments is not at fault: both arms have the same error.
     own = arm.settings or arm.operators or arm.python
     with name_arm_in_errors(name, arm) if own else nullcontext():
-        selection = worker.resolve_selection(selection_of(arm, common))
+        selections = [
+            worker.resolve_selection(selection_of(arm, one))
+            for one in _along_axes(common, options.axes)
+        ]
         begun = time.monotonic()
-        is_fork = worker.begin_process([selection.settings.device])
+        is_fork = worker.begin_process([selections[0].settings.device])
         fork_s = time.monotonic() - begun
-        if options.files:
-            assigned = {*changed, *arm.settings}
-            plans = plans_of_files(
-                worker,
-                options.files,
-                options.framework,
-                selection,
-                "no_backward" in changed,
-                assigned,
-            )
-        else:
-            plans = plans_of(worker, options.framework, selection, arm.operators, say)
+        plans = [
+            plan
+            for selection in selections
+            for plan in _plans(worker, arm, selection, options, changed, say)
+        ]
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+
+
+def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
+    """Yields the selection with every combination of the axes' values."""
+    for values in itertools.product(*axes.values()):
+        combination = dict(zip(axes, values, strict=True))
+        yield msgspec.structs.replace(
+            common,
+            phase=combination.get("phase", common.phase),
+            settings=msgspec.structs.replace(common.settings, **combination),
+        )
+
+
+def _plans(
+    worker: Worker,
+    arm: ArmSpec,
+    selection: Selection,
+    options: Options,
+    changed: Mapping[str, Any],
+    say: Say,
+) -> list[Plan]:
+    """Returns the plans of an arm: of each file, of each of its own operators, or of the
+    selection."""
+    if not options.files:
+        return plans_of(worker, options.framework, selection, arm.operators, say)
+    return plans_of_files(
+        worker,
+        options.files,
+        options.framework,
+        selection,
+        "no_backward" in changed,
+        {*changed, *arm.settings},
+    )
 
 
 def announce(pairing: Pairing, rest: str) -> str:
@@ -109,6 +142,9 @@ def case_table(pairing: Pairing) -> str:
         Column("Id", [pair.id for pair in pairs], is_text=False),
         Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
     ]
+    settings = [pair.settings or "default" for pair in pairs]
+    if len(set(settings)) > 1:
+        columns.append(Column("Settings", settings))
     lines = table_text(columns, terminal_width()).splitlines()
     lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from opperf.compare.ab.checking import Check, Outcome
+from opperf.compare.ab.differences import Difference
 from opperf.compare.ab.pairs import Pair, add_distinct
 from opperf.compare.ab.session import Session, metric_of, pair_of
 from opperf.compare.ab.weighing import weigh_session
@@ -44,6 +46,24 @@ class Row(Struct, frozen=True, omit_defaults=False):
     note: str = ""
     settings: str = ""
     """Those of both arms that are not at their defaults, as text."""
+    results: str = ""
+    """How the results of A and B compare, an `Outcome`; empty if they were not compared at all."""
+    difference: str = ""
+    """The first difference of the results, as one line, or why there is none to tell."""
+
+
+class ResultsRow(Struct, frozen=True, omit_defaults=False):
+    """How the results of a case compare."""
+
+    id: str
+    operator: str
+    inputs: str
+    outcome: Outcome
+    note: str
+    differences: tuple[Difference, ...]
+    """The first ones."""
+    count: int
+    """Number of places that differ."""
 
 
 class CoarseRow(Struct, frozen=True, omit_defaults=False):
@@ -74,7 +94,7 @@ class CoarseReport(Struct, frozen=True, omit_defaults=False):
     """One for every figure, the largest ratio first."""
 
 
-class Difference(Struct, frozen=True):
+class EnvironmentDifference(Struct, frozen=True):
     """A field of the environment that differs between the arms."""
 
     field: str
@@ -120,27 +140,29 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """None with too few figures."""
     rows: tuple[Row, ...]
     """One for every figure, the largest ratio first."""
-    differences: tuple[Difference, ...]
+    differences: tuple[EnvironmentDifference, ...]
     alone: dict[str, str]
     excluded: dict[str, str]
     lost: dict[str, str]
     """Cases without a figure in some process, each with the last reason."""
-    fail_on: tuple[Verdict, ...] = ()
-    """Verdicts that are findings."""
+    fail_on: tuple[str, ...] = ()
+    """Findings, of verdicts and of results."""
     weighted: Weighted | None = None
     """The totals weighted by count; None unless asked for, and of an invalid session."""
     coarse: CoarseReport | None = None
     """The coarse look with all threads; None without one, or before it is complete."""
+    results: tuple[ResultsRow, ...] = ()
+    """How the results of each case compare; empty if they were not compared."""
 
 
 def report_of(
     session: Session,
     analysis: Analysis,
-    fail_on: tuple[Verdict, ...] = (),
+    fail_on: tuple[str, ...] = (),
     weight: str | None = None,
 ) -> Report:
-    """The report of a session and its analysis. `fail_on` are the verdicts that are findings;
-    `weight` asks for totals."""
+    """The report of a session and its analysis. `fail_on` are findings; `weight` asks for
+    totals."""
     header = session.header
     pairs = {pair.id: pair for pair in header.pairs}
 
@@ -151,6 +173,7 @@ def report_of(
             detectable=_change(one.detectable),
             note=one.note,
             settings=pairs[pair_of(one.case)].settings,
+            **_results(header.checks.get(pair_of(one.case))),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
@@ -180,7 +203,7 @@ def report_of(
         shift=analysis.shift,
         rows=tuple(rows),
         differences=tuple(
-            Difference(name, str(before), str(after))
+            EnvironmentDifference(name, str(before), str(after))
             for name, before, after in find_lasting_differences(
                 environments["A"], environments["B"]
             )
@@ -191,6 +214,19 @@ def report_of(
         fail_on=fail_on,
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
         coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
+        results=tuple(
+            ResultsRow(
+                pair.id,
+                pair.label,
+                pair.inputs,
+                check.outcome,
+                check.note,
+                check.differences,
+                check.count,
+            )
+            for pair in header.pairs
+            if (check := header.checks.get(pair.id)) is not None
+        ),
     )
 
 
@@ -208,6 +244,15 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
         "p": one.p,
         "blocks": one.n_blocks,
     }
+
+
+def _results(check: Check | None) -> dict[str, Any]:
+    """What a row says of the results of its case."""
+    if check is None:
+        return {}
+    first = next(map(str, check.differences), "")
+    more = f"; {check.count - 1} more" if check.count > 1 else ""
+    return {"results": check.outcome, "difference": f"{first}{more}" if first else check.note}
 
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:

@@ -14,14 +14,17 @@ from typing import Union
 import msgspec
 
 from opperf.compare.ab.arms import ArmSpec
+from opperf.compare.ab.checking import DIFFERENT, Check
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.threads import Threads
+from opperf.compare.ab.tolerances import Tolerance
 from opperf.compare.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.compare.statistics.verdicts import PHASES
 from opperf.decoding import decode
 from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 SCHEMA = 3
 """Version of the file's lines, raised when a reader of the old lines would misread the new ones; a
@@ -58,6 +61,12 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     the framework supports that."""
     reference_work: bool = False
     """Whether reference work was timed between the calls, to gauge the core's speed."""
+    axes: Axes = {}
+    """Settings that have several values in both arms, each of which makes a case of its own."""
+    tolerance: Tolerance | None = None
+    """What the results of A and B may differ by; None if they were not compared."""
+    checks: dict[str, Check] = {}
+    """How the results of A and B compare, by pair."""
 
     @property
     def threads(self) -> Threads:
@@ -127,6 +136,11 @@ class Session(Struct, frozen=True):
                 if name not in found or not found[name].ended:
                     found[name] = lost
         return found
+
+    @property
+    def has_different_results(self) -> bool:
+        """Whether the results of A and B differ in some case."""
+        return any(one.outcome == DIFFERENT for one in self.header.checks.values())
 
     @property
     def ended(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ import jaxlib.version
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.jax import (
     PACKAGE,
@@ -225,6 +225,9 @@ class JAX(Defaults):
     def has_nan(self, outputs: Any) -> bool:
         with recompiling.expected():
             return tensors.has_nan(outputs)
+
+    def contents(self, value: Any) -> Contents | None:
+        return tensors.contents(value) if isinstance(value, jax.Array) else None
 
     def extents(self, values: Any) -> list[Extent]:
         return [tensors.extent(one) for one in tensors.arrays(values)]

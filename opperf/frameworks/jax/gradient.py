@@ -45,6 +45,8 @@ class VectorJacobianProduct:
         if not places:
             raise NoGradientError("none of its inputs takes a gradient")
         self._arrays = list(call.flat.arrays)
+        differentiated = {id(self._arrays[place]): i for i, place in enumerate(places)}
+        self._order = [differentiated.get(id(wanted)) for wanted in inputs]
         self._forward: Callable[..., Any]
         self._backward: Callable[..., Any]
         if isinstance(call, CompiledCall):
@@ -90,6 +92,11 @@ class VectorJacobianProduct:
     def backward(self) -> None:
         """Computes the gradients of the last recorded call."""
         self.gradients()
+
+    def results(self) -> list[Any]:
+        """Returns the gradients of the last recorded call, in the order of the inputs."""
+        found = self.gradients()
+        return [None if place is None else found[place] for place in self._order]
 
     def gradients(self) -> tuple[Any, ...]:
         """Returns the gradients of the last recorded call."""

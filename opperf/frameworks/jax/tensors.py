@@ -14,7 +14,7 @@ import numpy as np
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
-from opperf.frameworks.base import Extent
+from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.jax import devices
 from opperf.frameworks.jax.dtypes import dtype_of
 from opperf.model import Fill, TensorSpec
@@ -112,6 +112,26 @@ def has_nan(outputs: Any) -> bool:
         for one in arrays(outputs)
         if jnp.issubdtype(one.dtype, jnp.inexact)
     )
+
+
+def contents(value: jax.Array) -> Contents | None:
+    """Returns what an array holds; None for one whose memory a call was given."""
+    if value.is_deleted():
+        return None
+    data = jax.random.key_data(value) if is_key(value) else value
+
+    def numbers(step: int) -> Any:
+        flat = np.asarray(data).reshape(-1)[::step]
+        if str(flat.dtype) in IN_NUMPY or kind_of(str(flat.dtype)) == "complex":
+            return flat
+        return flat.astype("float32" if jnp.issubdtype(flat.dtype, jnp.floating) else "int32")
+
+    size = max(LEAST_BYTES, data.dtype.itemsize) * data.size
+    return Contents(tuple(data.shape), str(value.dtype), "dense", size, numbers)
+
+
+LEAST_BYTES = 4
+"""Of an element whose numbers NumPy has: smaller ones that it lacks become float32 or int32."""
 
 
 def extent(value: jax.Array) -> Extent:

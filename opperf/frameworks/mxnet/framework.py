@@ -15,7 +15,7 @@ import numpy as np
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
@@ -254,6 +254,9 @@ class MXNet(Defaults):
 
     def has_nan(self, outputs: Any) -> bool:
         return any(tensors.has_nan(array) for array in flatten(outputs))
+
+    def contents(self, value: Any) -> Contents | None:
+        return tensors.contents(value) if isinstance(value, mx.nd.NDArray) else None
 
     def extents(self, values: Any) -> list[Extent]:
         return tensors.extents(values)

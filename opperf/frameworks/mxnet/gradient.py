@@ -110,7 +110,7 @@ class RecordedGradient:
         """`layouts` are those of the inputs' gradients, where they are not the inputs' own."""
         if not inputs:
             raise NoGradientError("none of its inputs takes a gradient")
-        self._call, self._train = call, train
+        self._call, self._train, self._inputs = call, train, inputs
         self._outputs: list[Any] = []
         self._heads: list[Any] = []
         try:
@@ -141,6 +141,11 @@ class RecordedGradient:
     def backward(self) -> None:
         """Compute the gradients of the last recorded call."""
         mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
+
+    def results(self) -> list[Any]:
+        """The gradients of the last recorded call."""
+        self.backward()
+        return [array.grad for array in self._inputs]
 
 
 def _stored(array: Any) -> Any:

@@ -17,7 +17,7 @@ from mxnet.base import _LIB, check_call
 from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
-from opperf.frameworks.base import Extent
+from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet.device import context
@@ -53,6 +53,30 @@ def stored_parts(array: Any) -> list[Any]:
     """What an array stores, as dense arrays: values, and where they are."""
     places = {"csr": ("indices", "indptr"), "row_sparse": ("indices",)}.get(array.stype)
     return [array] if places is None else [array.data, *(getattr(array, name) for name in places)]
+
+
+def contents(value: Any) -> Contents:
+    """What an array holds, of a sparse one the zeros included."""
+    dtype = dtype_name(value.dtype)
+
+    def numbers(step: int) -> Any:
+        if dtype != "bfloat16":
+            return value.asnumpy().reshape(-1)[::step]
+        # By the function of the older interface, which takes arrays of either.
+        single = mx.nd.amp_cast(value.as_nd_ndarray(), dtype="float32")
+        return single.asnumpy().reshape(-1)[::step]
+
+    size = int(np.prod(value.shape)) * max(LEAST_BYTES, element_bytes(dtype))
+    return Contents(tuple(value.shape), dtype, storage_layout(value), size, numbers)
+
+
+LEAST_BYTES = 4
+"""Of an element whose numbers NumPy has: bfloat16 becomes float32."""
+
+
+def storage_layout(value: Any) -> str:
+    """opperf's name of an array's layout."""
+    return "dense" if value.stype == "default" else str(value.stype)
 
 
 def extents(values: Any) -> list[Extent]:
@@ -196,7 +220,7 @@ def describe(value: Any) -> TensorSpec | None:
             shape=tuple(value.shape),
             dtype=dtype_name(value.dtype),
             fill=Fill("given", digest=_digest(data)),
-            layout="dense" if value.stype == "default" else value.stype,
+            layout=storage_layout(value),
             gradient=is_floating(dtype_name(value.dtype)),
             array_type="np" if isinstance(value, mx.np.ndarray) else "",
             density=density_of(value),

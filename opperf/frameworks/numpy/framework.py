@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.base import Constant, Extent, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Contents, Extent, MemoryReading, Watched
+from opperf.frameworks.contents import array_contents
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
     PACKAGE,
@@ -140,6 +141,9 @@ class NumPy(Defaults):
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
+
+    def contents(self, value: Any) -> Contents | None:
+        return array_contents(value)
 
     def extents(self, values: Any) -> list[Extent]:
         return [tensors.extent(one) for one in tensors.arrays(values)]

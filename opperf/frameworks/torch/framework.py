@@ -14,7 +14,7 @@ import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
@@ -306,6 +306,9 @@ class PyTorch(Defaults):
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
+
+    def contents(self, value: Any) -> Contents | None:
+        return tensors.contents(value) if isinstance(value, torch.Tensor) else None
 
     def extents(self, values: Any) -> list[Extent]:
         return [tensors.extent(one) for one in tensors.tensors(values)]

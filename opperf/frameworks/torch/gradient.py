@@ -166,6 +166,10 @@ class RecordedGradient:
         """Computes the gradients of the last recorded call."""
         self.gradients()
 
+    def results(self) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients of the last recorded call, of a module's parameters too."""
+        return self.gradients()
+
     def gradients(self) -> tuple[torch.Tensor | None, ...]:
         """Returns the gradients of the last recorded call; None for an input without one."""
         return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)

@@ -14,7 +14,7 @@ import torch
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
-from opperf.frameworks.base import Extent
+from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.torch import devices
 from opperf.frameworks.torch.dtypes import dtype_of, name_of
 from opperf.model import Fill, TensorSpec
@@ -319,6 +319,48 @@ def _has_nan(value: torch.Tensor) -> bool:
         for part in stored_parts(value)
         if part.is_floating_point() or part.is_complex()
     )
+
+
+NESTED = ("nested", "jagged")
+"""Layouts of tensors that are several sequences."""
+
+LEAST_BYTES = 4
+"""Of an element whose numbers NumPy has: smaller floating-point numbers become float32."""
+
+
+def contents(value: torch.Tensor) -> Contents:
+    """Returns what a tensor holds: of a sparse one, zeros included; of a nested one, its sequences
+    one after the other; of a quantised one, the numbers that it stands for."""
+    plain = value.detach()
+    layout = layout_of(plain)
+    count = sum(one.numel() for one in plain.unbind()) if layout in NESTED else plain.numel()
+
+    def numbers(step: int) -> Any:
+        flat = _flat(plain, layout)[::step]
+        if kind_of(name_of(flat.dtype)) in ("float", "complex") and name_of(flat.dtype) not in (
+            *NUMPY_DTYPES,
+            *("complex64", "complex128"),
+        ):
+            flat = flat.to(torch.complex64 if flat.is_complex() else torch.float32)
+        return flat.contiguous().cpu().numpy()
+
+    return Contents(
+        (count,) if layout in NESTED else tuple(plain.shape),
+        name_of(value.dtype),
+        layout,
+        count * max(LEAST_BYTES, plain.element_size()),
+        numbers,
+    )
+
+
+def _flat(value: torch.Tensor, layout: str) -> torch.Tensor:
+    """Returns the elements of a tensor, zeros included, as a vector."""
+    value = value.resolve_conj().resolve_neg()
+    if layout in NESTED:
+        return torch.cat([part.reshape(-1) for part in value.unbind()])
+    if value.is_quantized:
+        return value.dequantize().reshape(-1)
+    return (value if layout == "dense" else value.to_dense()).reshape(-1)
 
 
 def extent(value: torch.Tensor) -> Extent:

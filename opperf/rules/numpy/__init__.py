@@ -5,7 +5,7 @@ from __future__ import annotations
 from opperf.frameworks.numpy import excluded
 from opperf.rules import families as shared
 from opperf.rules.contents import unchanged
-from opperf.rules.not_finite import NotFinite
+from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.numpy import (
     elementwise,
     indexing,
@@ -53,7 +53,5 @@ NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
 """Functions that cannot be called with arrays and plain values, each with the reason."""
 
 CONTENTS = unchanged
-NOT_FINITE: dict[str, NotFinite] = dict.fromkeys(
-    ("empty", "empty_like"), NotFinite("returns memory that is not written")
-)
+NOT_FINITE: dict[str, NotFinite] = dict.fromkeys(("empty", "empty_like"), UNWRITTEN)
 """Functions whose results may have NaN or infinity, each with the reason."""

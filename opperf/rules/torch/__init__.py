@@ -5,7 +5,7 @@ from __future__ import annotations
 from opperf.model import Kind
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.not_finite import NotFinite
+from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.registering import Families, Family
 from opperf.rules.torch import (
     activations,
@@ -134,7 +134,7 @@ NOT_FINITE: dict[str, NotFinite] = {
             "new_empty",
             "new_empty_strided",
         ),
-        NotFinite("returns memory that is not written"),
+        UNWRITTEN,
     ),
     **dict.fromkeys(("masked_fill", "masked_fill_"), NotFinite("models mask with infinity")),
     "_ctc_loss": NotFinite(

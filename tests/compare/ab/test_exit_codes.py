@@ -40,4 +40,11 @@ REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
     ],
 )
 def test_exit_codes(analysis, fail_on, code):
-    assert exit_code(analysis, fail_on) == code
+    assert exit_code(analysis, tuple(one.value for one in fail_on), True) == code
+
+
+def test_results_that_differ_are_a_finding_whatever_the_times():
+    undecided = analysed(AMBIGUOUS)
+    assert exit_code(undecided, ("different", "ambiguous"), True) == 1
+    assert exit_code(undecided, ("different",), False) == 3
+    assert exit_code(analysed(SAME), ("different",), False) == 0

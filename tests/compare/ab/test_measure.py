@@ -45,6 +45,9 @@ class Stub:
     def begin_process(self, devices):
         self.launches += 1
 
+    def end_process(self):
+        """Its next process begins anew."""
+
     def measure(self, case):
         return self._does(self, self._arm, case)
 

@@ -1,6 +1,7 @@
 """The report of a session on a terminal, in a file and on a page."""
 
 import csv
+import html
 import io
 import json
 import xml.etree.ElementTree as ET
@@ -9,7 +10,8 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.compare.ab.differences import Difference
+from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, ResultsRow, Row
 from opperf.compare.ab.reports import FORMATS
 from opperf.compare.ab.reports.data import json_report
 from opperf.compare.ab.reports.tables import INTERVAL, MAX_ROWS, MAX_SAME
@@ -256,3 +258,66 @@ def test_inputs_use_the_width_that_there_is(report, width, is_whole):
     lines = text_report(alone, width).splitlines()
     assert max(map(len, lines)) <= width
     assert any(inputs in line for line in lines) == is_whole
+
+
+WRONG = "output: largest error 0.5 (0.2 of A's): 2.5 in A and 2 in B at [3]"
+
+
+@pytest.fixture
+def with_results(report):
+    """A report of which a case became faster and wrong, one is the same, and one is random."""
+    outcomes = {"0": ("different", WRONG), "1": ("same", ""), "2": ("not compared", "random")}
+    rows = tuple(
+        msgspec.structs.replace(
+            row,
+            verdict=Verdict.IMPROVED if row.id == "0" else row.verdict,
+            results=outcomes[row.id][0],
+            difference=outcomes[row.id][1],
+        )
+        for row in report.rows
+    )
+    place, _, words = WRONG.partition(": ")
+    found = Difference(place, words, (3,), 0.5, 0.2, 0.25)
+    results = tuple(
+        ResultsRow(
+            row.id,
+            row.operator,
+            row.inputs,
+            row.results,
+            row.difference if row.results == "not compared" else "",
+            (found,) if row.results == "different" else (),
+            int(row.results == "different"),
+        )
+        for row in rows
+    )
+    return msgspec.structs.replace(report, rows=rows, results=results)
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_a_faster_wrong_answer_is_not_improved_without_a_word(with_results, output_format):
+    text = FORMATS[output_format](with_results)
+    found = html.unescape(text) if output_format in ("junit", "html-fragment") else text
+    lines = [line for line in found.splitlines() if "error 0.5 (0.2 of A's)" in line]
+    if output_format in ("text", "md", "html-fragment"):
+        # In a table of its own, and in the row of the verdict.
+        assert len(lines) == 2 and any("1.000 to 1.500" in line for line in lines)
+        assert "different in 1 case, the same within rounding in 1 case, not compared in" in found
+        assert "Results that are not compared" in found
+    elif output_format == "json":
+        assert json.loads(text)["results"][0]["differences"][0]["index"] == [3]
+    else:
+        (line,) = lines
+        assert "improved" in line and WRONG in line.replace('""', '"')
+
+
+def test_junit_fails_on_results_that_differ(with_results):
+    suite = suite_of(msgspec.structs.replace(with_results, fail_on=("different",)))
+    (failure,) = suite.findall("testcase/failure")
+    assert failure.get("type") == "different" and WRONG in failure.get("message")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_differences_are_whole_and_fit_a_terminal(with_results, width):
+    lines = text_report(with_results, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert set(WRONG.split()) <= set(" ".join(lines).split())

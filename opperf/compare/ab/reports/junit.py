@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opperf.compare.ab.checking import DIFFERENT
 from opperf.compare.ab.report import Report, Row
-from opperf.compare.ab.reports.tables import LISTS, interval_text, ratio_text
+from opperf.compare.ab.reports.tables import LISTS, RESULTS, interval_text, ratio_text
 from opperf.compare.junit import Test, junit_text
 from opperf.compare.statistics.data import Verdict
 
@@ -31,13 +32,16 @@ def _tests(report: Report) -> Iterator[Test]:
 
 
 def _row_test(report: Report, row: Row) -> Test:
-    failed = row.verdict in report.fail_on
+    different = row.results == DIFFERENT
+    found = [row.verdict.value, *([DIFFERENT] if different else [])]
+    failed = [one for one in found if one in report.fail_on]
     open_ = row.verdict is Verdict.AMBIGUOUS
     parts = [
         row.verdict.value,
         *([f"B/A {ratio_text(row)}"] if row.ratio is not None else []),
         *([f"interval {interval_text(row)}"] if row.low is not None else []),
         *([row.note] if row.note else []),
+        *([f"{RESULTS}: {row.difference}"] if different else []),
     ]
     return Test(
         operator=row.operator,
@@ -45,5 +49,5 @@ def _row_test(report: Report, row: Row) -> Test:
         id=row.id,
         result="failure" if failed else "skipped" if open_ else "system-out",
         message=", ".join(parts),
-        kind=row.verdict.value if failed else "",
+        kind=failed[0] if failed else "",
     )

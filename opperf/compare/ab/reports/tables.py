@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from opperf.compare.ab.checking import DIFFERENT, Outcome
 from opperf.compare.ab.forecast import processes
+from opperf.compare.ab.pairs import add_distinct
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
@@ -53,13 +56,44 @@ class Table(NamedTuple):
         return f"and {self.more} more; --format json has all" if self.more else ""
 
 
+RESULTS = "Results differ"
+"""Title of the table of results that differ, and header of the column in other tables."""
+
+
+def _results_table(report: Report) -> Table:
+    """The cases of which A and B do not compute the same."""
+    found = [one for one in report.results if one.outcome == DIFFERENT]
+    rows = [
+        (one.operator, one.inputs, str(difference))
+        for one in found[:MAX_ROWS]
+        for difference in one.differences
+    ]
+    return Table(RESULTS, ("Operator", INPUTS, WHERE), rows, max(0, len(found) - MAX_ROWS))
+
+
+def _difference(row: Row) -> str:
+    return row.difference if row.results == DIFFERENT else ""
+
+
+def _columns(report: Report, rows: Iterable[Row]) -> Mapping[str, Callable[[Row], str]]:
+    """The columns of a table of verdicts: with settings, where those of the session's cases differ,
+    and with results, where some of the rows' differ."""
+    differ = any(row.results == DIFFERENT for row in rows)
+    vary = len({row.settings for row in report.rows}) > 1
+    return {
+        **{title: read for title, read in COLUMNS.items() if title != SETTINGS or vary},
+        **({RESULTS: _difference} if differ else {}),
+    }
+
+
 def _verdict_tables(report: Report, width: int | None) -> Iterable[Table]:
     for verdict in SHOWN:
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
         most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
-        rows = _cells(report.rows, found[:most], COLUMNS, width)
-        yield Table(verdict.value.capitalize(), list(COLUMNS), rows, len(found) - len(rows))
+        columns = _columns(report, found[:most])
+        rows = _cells(report.rows, found[:most], columns, width)
+        yield Table(verdict.value.capitalize(), list(columns), rows, len(found) - len(rows))
 
 
 def _coarse_table(coarse: CoarseReport, width: int | None) -> Table:
@@ -89,7 +123,7 @@ def _cells(
     """The cells of some of a session's rows. The inputs use what other columns leave of the width,
     and are at least as long as distinguishes the session's cases."""
     taken = 0
-    for title in columns.keys() - {INPUTS}:
+    for title in columns.keys() - {INPUTS, RESULTS}:
         texts: list[str] = [columns[title](row) for row in shown]
         taken += max(map(len, (title, *texts))) + GAP
     room = max(INPUTS_WIDTH, (width or 0) - taken)
@@ -134,7 +168,12 @@ COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
     INTERVAL: interval_text,
 }
 
+SETTINGS = "Settings"
+"""Header of the column of the settings of both arms."""
+
 COLUMNS: dict[str, Callable[[Row], str]] = {
+    **{title: COMMON[title] for title in ("Operator", INPUTS)},
+    SETTINGS: lambda row: row.settings or "default",
     **COMMON,
     "Detectable": _detectable,
     "Blocks": lambda row: str(row.blocks),
@@ -147,6 +186,26 @@ COARSE_COLUMNS: dict[str, Callable[[CoarseRow], str]] = {
 }
 """Columns of a figure's row in the coarse look."""
 
+WHERE = "Where"
+"""Header of the column of differences."""
+
+RESULTS_WORDS: Mapping[Outcome, str] = {
+    "different": "different",
+    "same": "the same within rounding",
+    "not compared": "not compared",
+}
+"""How the summary names the outcomes, in this order."""
+
+
+def _not_compared(report: Report) -> dict[str, str]:
+    """The cases whose results are not compared, or in part only, each with the reason."""
+    found: dict[str, str] = {}
+    for one in report.results:
+        if one.note:
+            add_distinct(found, f"{one.operator} ({one.inputs})", one.id, one.note)
+    return found
+
+
 SHOWN = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.AMBIGUOUS, Verdict.SAME)
 """Verdicts that have a table, in this order."""
 
@@ -157,10 +216,14 @@ LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
 )
 """Tables of cases without a comparison: title, headers, and content."""
 
+UNCOMPARED = "Results that are not compared"
+"""Title of the table of results that were not, or in part only."""
+
 
 def tables(report: Report, width: int | None = None) -> list[Table]:
     """The tables of the report that have rows, for a terminal of some width."""
-    found = [*_verdict_tables(report, width)] if report.valid else []
+    found = [_results_table(report)]
+    found += _verdict_tables(report, width) if report.valid else []
     found += [_weighted_table(report.weighted)] if report.weighted else []
     found += [_coarse_table(report.coarse, width)] if report.coarse else []
     found.append(
@@ -170,7 +233,7 @@ def tables(report: Report, width: int | None = None) -> list[Table]:
             [(one.field, one.a, one.b) for one in report.differences],
         )
     )
-    for title, name, why, read in LISTS:
+    for title, name, why, read in (*LISTS, (UNCOMPARED, "Case", "Reason", _not_compared)):
         rows = list(read(report).items())
         found.append(Table(title, (name, why), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS)))
     return [table for table in found if table.rows]
@@ -188,6 +251,7 @@ def summary(report: Report) -> list[str]:
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *([_unfinished(report)] if report.valid and not report.complete else []),
         f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        *([_results(report)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
         f"Measured by {processes(report.processes)}.",
         *_power(report),
@@ -196,6 +260,17 @@ def summary(report: Report) -> list[str]:
         *(sentences(report.weighted, ARMS) if report.weighted else []),
         *([_coarse(report.coarse)] if report.coarse else []),
     ]
+
+
+def _results(report: Report) -> str:
+    """The sentence on the results of A and B."""
+    found = Counter(one.outcome for one in report.results)
+    parts = [
+        f"{words} in {pluralize(found[outcome], 'case')}"
+        for outcome, words in RESULTS_WORDS.items()
+        if found[outcome]
+    ]
+    return f"Results of A and B: {', '.join(parts)}."
 
 
 def _unfinished(report: Report) -> str:

@@ -34,7 +34,11 @@ class PythonGradient:
         self._outputs = [one for one in tensors(self._call()) if one.requires_grad]
 
     def backward(self) -> None:
-        torch.autograd.grad(self._outputs, self._leaves, self._heads, allow_unused=True)
+        self.results()
+
+    def results(self) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients of the last recorded call."""
+        return torch.autograd.grad(self._outputs, self._leaves, self._heads, allow_unused=True)
 
 
 class CompiledGradient:

@@ -1,0 +1,88 @@
+"""Settings of both arms that have several values, each of which makes a case of its own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from opperf.commands.ab import ab
+from opperf.errors import UsageError
+
+NUMPY = ("--framework", "numpy", "--size", "small", "--max-configs", "1", "--threads", "1")
+
+
+def planned(*words):
+    done = CliRunner().invoke(ab, [*NUMPY, *words, "--dry-run"])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def test_each_value_makes_a_case_of_both_arms():
+    out = planned("exp", "--dtype", "float32,float64", "--b", "env:X=1")
+    assert "2 cases: " in out and out.count("float64, profiler python") == 1
+    rows = [line.split()[1] for line in out.splitlines() if line.startswith("exp ")]
+    assert len(set(rows)) == 2
+    assert planned("exp", "--b", "env:X=1").count("\nexp ") == 1
+
+
+def test_operators_of_the_arms_are_compared_at_each_value():
+    words = ("--a", "ops:sin,sin", "--b", "ops:cos,tan", "--dtype", "float32,float64")
+    assert "4 cases: " in planned(*words)
+
+
+def test_what_makes_no_difference_is_compared_once():
+    out = planned("exp", "--b", "env:X=1", "--cache", "hot,cold", "--dtype", "float64,f64")
+    assert "2 cases: " in out
+
+
+def test_an_axis_is_not_one_that_an_arm_sets():
+    with pytest.raises(UsageError) as caught:
+        planned("exp", "--dtype", "float32,float64", "--b", "dtype:float16")
+    assert str(caught.value).startswith("--dtype float32,float64 has several values for both arms")
+
+
+def test_every_case_that_is_announced_has_a_row_in_every_output(tmp_path):
+    """Two candidates against one baseline in two dtypes, one of them given twice and one wrong."""
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def base(x): return np.exp(x) + 1\n"
+        "def fused(x):\n    y = np.exp(x); y += 1; return y\n"
+        "def wrong(x): return np.ones_like(x)\n"
+    )
+
+    def opperf(*words):
+        command = [sys.executable, "-m", "opperf", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    done = opperf(
+        *("ab", *NUMPY[:2], "--shape", "x=64x8", "--dtype", "float32,float64"),
+        *("--a", "ops:mine.py:base,mine.py:base,mine.py:base", "--case-time", "0.001"),
+        *("--b", "ops:mine.py:fused,mine.py:wrong,mine.py:fused", "--blocks", "2"),
+        *("--threads", "1", "--format", "json", "--fail-on", "different"),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "4 cases, 2 cases given twice and compared once: " in done.stderr
+    report = json.loads(done.stdout)
+    rows = report["rows"]
+    assert len(rows) == len({row["id"] for row in rows}) == report["cases"] == 4
+    assert {(row["operator"], row["results"]) for row in rows} == {
+        ("base | fused", "same"),
+        ("base | wrong", "different"),
+    }
+    assert {row["settings"] for row in rows} == {"profiler python", "float64, profiler python"}
+    for output_format, count in (("csv", 5), ("junit", 4), ("md", 4)):
+        again = opperf("compare", "--from-ab", "opperf_ab.jsonl", "--format", output_format)
+        lines = again.stdout.splitlines()
+        found = {
+            "csv": len(lines),
+            "junit": again.stdout.count("<testcase "),
+            "md": sum("base \\| " in line and " forward " in line for line in lines),
+        }
+        assert found[output_format] == count, again.stdout
+    resumed = opperf("ab", "--resume", "--fail-on", "different", "--dtype", "float32,float64")
+    assert resumed.returncode == 1 and "Results differ" in resumed.stdout, resumed.stderr
+    other = opperf("ab", "--resume", "--dtype", "float32")
+    assert other.returncode == 2 and "--dtype" in other.stderr
