@@ -3,14 +3,23 @@ which `defaults.Defaults` implements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
 from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.timing import Event, ProfilerFactory
-from opperf.model import Argument, Case, Note, ObjectTarget, Operator, Target, TensorSpec
+from opperf.model import (
+    Argument,
+    Case,
+    Note,
+    ObjectTarget,
+    Operator,
+    Settings,
+    Target,
+    TensorSpec,
+)
 
 
 class Naming(Protocol):
@@ -138,7 +147,7 @@ class Devices(Protocol):
 
 class Arrays(Protocol):
     """Operations on arrays. Default: one array type, no memory formats, and none for arrays that a
-    user passes."""
+    user passes, which share no memory."""
 
     memory_formats: tuple[str, ...]
     """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
@@ -158,11 +167,31 @@ class Arrays(Protocol):
         ...
 
     def describe(self, value: Any) -> TensorSpec | None:
-        """Returns the spec of a tensor that a user passed; None for any other value."""
+        """Returns the spec of a tensor that a user passed, with its dtype and layout as they are;
+        None for any other value. Raises `UsageError` for a tensor that no case can have."""
         ...
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        """Returns a copy, on the device, of an array that a user passed; `spec` describes it."""
+        """Returns a copy, on the device, of an array that a user passed, as `spec` describes it:
+        in another dtype, if `spec.fill.dtype` is the array's own."""
+        ...
+
+    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
+        """Returns a `view` with the contents of an array that a user passed."""
+        ...
+
+    def memory_of(self, value: Any) -> int | None:
+        """Returns what the arrays that a user passed have in common if they are views of one
+        memory; None for an array that shares none."""
+        ...
+
+    def requires_gradient(self, value: Any) -> bool:
+        """Whether the user has requested a gradient with respect to an array."""
+        ...
+
+    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
+        """Returns the dtype in which the framework has an array of NumPy, under these settings and
+        `beside` arrays of those dtypes."""
         ...
 
     def contents(self, value: Any) -> Contents | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from opperf.model import (
     Operator,
     OperatorTarget,
     Parameter,
+    Settings,
     Target,
     TensorSpec,
 )
@@ -172,6 +173,18 @@ class Defaults(Core):
 
     def contents(self, value: Any) -> Contents | None:
         return None
+
+    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
+        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
+
+    def memory_of(self, value: Any) -> int | None:
+        return None
+
+    def requires_gradient(self, value: Any) -> bool:
+        return False
+
+    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
+        return dtype
 
     def has_nan(self, outputs: Any) -> bool:
         return False

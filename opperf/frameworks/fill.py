@@ -33,7 +33,7 @@ from opperf.frameworks.drawings import (
 )
 from opperf.frameworks.literals import data_literal, literal
 from opperf.frameworks.user_inputs import FUNCTION, VARIABLE, script_code
-from opperf.model import Case, TensorSpec
+from opperf.model import Case, Fill, TensorSpec
 
 RESULT = "made"
 """The variable to which executed code assigns its result."""
@@ -119,17 +119,26 @@ def entropy(spec: TensorSpec, seed: int) -> list[int]:
 def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
     """Returns the one-dimensional tensor of which a case's tensor is a view; None if it is no view.
 
-    Raises `UnsupportedError` if the fill is not elementwise.
+    Raises `UnsupportedError` if the fill is not elementwise. What a user's arrays do not cover is
+    zero.
     """
-    if not (spec.storage or spec.strides or spec.offset):
+    if not spec.is_view:
         return None
-    if spec.fill.distribution not in ELEMENTWISE:
+    if spec.fill.distribution not in (*ELEMENTWISE, *USERS):
         raise UnsupportedError(
             f"a tensor filled as {spec.fill.distribution} cannot have strides or shared storage"
         )
     sharing = [one for _, one in case.tensors() if one.storage == spec.storage]
     elements = max(one.reach for one in (sharing if spec.storage else [spec]))
-    return TensorSpec((elements,), spec.dtype, spec.fill, array_type=spec.array_type)
+    fill = NOTHING if spec.fill.distribution in USERS else spec.fill
+    return TensorSpec((elements,), spec.dtype, fill, array_type=spec.array_type)
+
+
+USERS = (FUNCTION, "given")
+"""Distributions of the arrays that a user passes."""
+
+NOTHING = Fill("constant")
+"""Zeros, which a user's array replaces."""
 
 
 GENERATOR = "rng = np.random.default_rng({entropy})"
@@ -159,11 +168,8 @@ def _with_missing(spec: TensorSpec, seed: int) -> Code:
     )
 
 
-def _of_function(spec: TensorSpec) -> Code:
-    """Returns the code of a script for an array that a user's function returns. Raises
-    `UnsupportedError` for a sparse one."""
-    if spec.layout != "dense":
-        raise UnsupportedError("a script cannot have sparse arrays that a function returns")
+def returned(spec: TensorSpec) -> Code:
+    """Returns the code of a script for an array that a user's function returns, as it is."""
     definition, expression = script_code(spec)
     return Code((), expression, {"dtype": spec.dtype}, definition)
 
@@ -171,11 +177,8 @@ def _of_function(spec: TensorSpec) -> Code:
 def code(spec: TensorSpec, seed: int) -> Code:
     """Returns the code of a tensor's contents, in its dtype if NumPy has that, else in float32.
 
-    Raises `ValueError` if the shape does not fit the fill, and `KeyError` for the fill `given`, a
-    user's own array.
+    Raises `ValueError` if the shape does not fit the fill, and `KeyError` for a user's own array.
     """
-    if spec.fill.distribution == FUNCTION:
-        return _of_function(spec)
     if spec.fill.missing:
         return _with_missing(spec, seed)
     drawing = _drawing(spec)

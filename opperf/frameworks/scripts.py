@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from opperf.frameworks.fill import TEMPORARIES, Code, seed_at, storage_spec
 from opperf.frameworks.literals import literal
-from opperf.frameworks.user_inputs import in_script
+from opperf.frameworks.user_inputs import FUNCTION, in_script
 from opperf.model import Argument, Case, TensorSpec
 from opperf.model import Mapping as Entries
 
@@ -28,6 +28,11 @@ class ScriptTensor(NamedTuple):
     """The tensor that the call is bound to; None for a storage, of which tensors are views."""
     storage: str = ""
     """Variable of the storage of which it is a view; empty if it is no view."""
+
+    @property
+    def has_contents(self) -> bool:
+        """Whether it has contents of its own, and not those of its storage."""
+        return not self.storage or self.spec.fill.distribution == FUNCTION
 
 
 def definitions(codes: Iterable[Code]) -> list[str]:
@@ -55,7 +60,9 @@ def tensors(case: Case, arguments: Mapping[str, Any], seeding: str = "") -> list
             one = ScriptTensor(
                 variable(place), spec, seed, spec.device or case.settings.device, tensor
             )
-            stored = storage_spec(case, spec)
+            # The function returns views already, unless they are in another dtype.
+            is_made = spec.fill.distribution != FUNCTION or bool(spec.fill.dtype)
+            stored = storage_spec(case, spec) if is_made else None
             if stored is not None:
                 storage = variable(f"storage.{spec.storage or one.name}")
                 made.setdefault(storage, one._replace(name=storage, spec=stored, tensor=None))

@@ -12,10 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.frameworks.protocol import Framework
 from opperf.frameworks.user_code import call_in_script, function_of, target_at
-from opperf.model import Case, Fill, Settings, TensorSpec
+from opperf.model import Case, Settings, TensorSpec
 
 OPTION = "--inputs"
 
@@ -100,7 +102,8 @@ def load_inputs(framework: Framework, case: Case) -> None:
 
 
 def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
-    """Returns the array of a case's tensor, in the tensor's dtype, once `load_inputs` was called.
+    """Returns the array of a case's tensor, in its own dtype and layout, once `load_inputs` was
+    called.
 
     Raises the errors of `configurations`, and `UsageError` if the function now returns another
     array there.
@@ -120,8 +123,7 @@ def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
             f"{OPTION} {reference}: {spec.fill.data} has changed since the run was planned; "
             "seed its random numbers, and run again"
         )
-    dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
-    return value if described.dtype == dtype else value.astype(dtype)
+    return value
 
 
 def _loaded(framework: Framework, settings: Settings) -> list[Mapping[str, Any]]:
@@ -144,7 +146,7 @@ def in_script(spec: TensorSpec, settings: Settings, seeding: str) -> TensorSpec:
     if spec.fill.distribution != FUNCTION:
         return spec
     data = (settings.input_function, settings.seed, spec.fill.data, seeding)
-    return TensorSpec(spec.shape, spec.dtype, Fill(FUNCTION, data=data), spec.layout, spec.gradient)
+    return msgspec.structs.replace(spec, fill=msgspec.structs.replace(spec.fill, data=data))
 
 
 def script_code(spec: TensorSpec) -> tuple[str, str]:

@@ -28,7 +28,8 @@ class Fill(Struct, frozen=True):
     settings returns, at the place `data`. `given`: an object of the caller's, of which only the
     `digest` is known.
     `same`: the tensor of the argument named by `data` itself, for operators that write to an
-    input; `data` is a name, or `name.index` for an element of a list.
+    input, and for an array that a user passes twice, of which it has the `digest`; `data` is a
+    name, or `name.index` for an element of a list.
     """
 
     distribution: Literal[
@@ -61,6 +62,8 @@ class Fill(Struct, frozen=True):
     are real, and have the same shape and the same fill. Empty: contents of its own."""
     missing: float = 0.0
     """Share of the elements that are NaN instead, in a floating dtype."""
+    dtype: str = ""
+    """Dtype of the user's array, if it is converted to the tensor's; empty if it has that one."""
 
 
 UNKNOWN = (-1,)
@@ -81,7 +84,8 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     array_type: str = ""
     """Array type, if the framework has several, such as `"np"`; empty for its default."""
     strides: tuple[int, ...] = ()
-    """Elements from one index to the next along each axis; empty for a contiguous tensor."""
+    """Elements from one index to the next along each axis, which may be negative or zero; empty for
+    a contiguous tensor."""
     offset: int = 0
     """Elements of the storage before the tensor's first."""
     memory_format: str = ""
@@ -98,6 +102,10 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     whole."""
     gradient_layout: str = ""
     """Layout of the tensor's gradient; empty for the tensor's own."""
+    read_only: bool = False
+    """Whether the framework refuses to write to it."""
+    weak_type: bool = False
+    """Whether its dtype yields to those of other tensors, as that of a Python number does."""
 
     @property
     def size(self) -> int:
@@ -120,18 +128,38 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
         """Elements from one index to the next along each axis."""
         if self.strides:
             return self.strides
-        steps = [1]
-        for extent in reversed(self.shape[1:]):
-            steps.append(steps[-1] * extent)
-        return tuple(reversed(steps[: len(self.shape)]))
+        if self.memory_format in CHANNELS_LAST and len(self.shape) > 2:
+            first, channels, *others = self.shape
+            outer, *inner, last = _dense_steps((first, *others, channels))
+            return (outer, last, *inner)
+        return _dense_steps(self.shape)
 
     @property
     def reach(self) -> int:
-        """Number of elements of the storage up to the tensor's last one."""
+        """Number of elements of the storage up to the one of the tensor that is last in it."""
         if not self.size:
             return self.offset
-        last = sum((extent - 1) * step for extent, step in zip(self.shape, self.steps, strict=True))
+        last = sum(
+            max(0, (extent - 1) * step) for extent, step in zip(self.shape, self.steps, strict=True)
+        )
         return self.offset + last + 1
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is made as a view of a storage."""
+        return bool(self.storage or self.strides or self.offset)
+
+
+CHANNELS_LAST = ("channels_last", "channels_last_3d")
+"""Memory formats in which the second axis is the innermost."""
+
+
+def _dense_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the elements from one index to the next of a contiguous tensor."""
+    steps = [1]
+    for extent in reversed(shape[1:]):
+        steps.append(steps[-1] * extent)
+    return tuple(reversed(steps[: len(shape)]))
 
 
 class Number(Struct, frozen=True, tag="number"):

@@ -18,6 +18,7 @@ from opperf.runner.calls import (
     call_settings,
     check_type,
     display_result,
+    dtype_name,
     framework_of_call,
     measure_calls,
     measure_here,
@@ -37,7 +38,7 @@ def run_performance_test(
     ops: Callable[..., Any] | Sequence[Callable[..., Any]],
     inputs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
     run_backward: bool = True,
-    dtype: Any = "float32",
+    dtype: Any = None,
     ctx: Any = None,
     profiler: Literal["native", "python"] | None = None,
     warmup: int = WARMUP,
@@ -55,11 +56,13 @@ def run_performance_test(
     inputs : list of dict
         Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
         list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
-        they are; other values are passed to the call.
+        they are, with their dtype, strides and the memory that they share; other values are passed
+        to the call.
     run_backward : bool
         Measure the backward pass too, if there is a gradient.
-    dtype : str
-        Data type of the tensors made from shapes.
+    dtype : str, optional
+        Data type of the tensors made from shapes; by default that of the arrays beside them, or
+        float32. If it is given, arrays of its kind (floating, integer) are converted to it too.
     ctx : str, mx.Context, torch.device or jax.Device
         Device; by default a GPU if there is one.
     profiler : {'native', 'python'}
@@ -99,7 +102,7 @@ def run_performance_test(
     loaded = load_for_measuring(framework)
     settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     path = None if save is None else Path(save)
-    return measure_calls(loaded, ops, inputs, settings, run_backward, path)
+    return measure_calls(loaded, ops, inputs, settings, run_backward, path, dtype_name(dtype))
 
 
 def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
@@ -133,7 +136,7 @@ def run_benchmark_operator(
     name: str,
     size: tuple[int, ...] = (128, 128),
     additional_inputs: Mapping[str, Any] | None = None,
-    dtype: Any = "float32",
+    dtype: Any = None,
     run_backward: bool = False,
     ctx: Any = None,
     profiler: Literal["native", "python"] = "native",
@@ -180,7 +183,9 @@ def run_benchmark_operator(
         if isinstance(target, OperatorTarget):
             # The namespace's own function may lack some of the operator's tensors.
             function = framework.function(target)
-        call = UserCall(framework, function, [inputs], settings, run_backward, target)
+        call = UserCall(
+            framework, function, [inputs], settings, run_backward, target, dtype_name(dtype)
+        )
         cases = list(call.cases())
         for reason in call.excluded.values():
             raise UsageError(f"{target.label}: {reason}")

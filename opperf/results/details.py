@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.dtypes import is_floating
 from opperf.model import Argument, Case, Fill, Mapping, TensorSpec
 
 LONGEST_DATA = 40
@@ -25,8 +26,12 @@ def display_details(case: Case) -> dict[str, str]:
     """Returns the details of the case's tensors, each by its place: `name`, or `name.index` in a
     list. A list whose tensors have the same details has one entry."""
     found: dict[str, str] = {}
+    chosen = any(spec.gradient for _, spec in case.tensors())
     for name, argument in case.arguments.items():
-        places = dict(_places(name, argument, case.settings.dtype))
+        places = {
+            place: " ".join(filter(None, (details, _gradient_word(spec) if chosen else "")))
+            for place, spec, details in _places(name, argument, case.settings.dtype)
+        }
         shared = set(places.values())
         if len(shared) == 1:
             places = {name: shared.pop()}
@@ -34,10 +39,20 @@ def display_details(case: Case) -> dict[str, str]:
     return found
 
 
-def _places(place: str, argument: Argument, dtype: str) -> Iterator[tuple[str, str]]:
-    """Yields each tensor's place and details."""
+def _gradient_word(spec: TensorSpec) -> str:
+    """Returns what tells a user's array without a gradient from those with one; empty for any other
+    tensor, of which the operator decides it."""
+    is_users = spec.fill.distribution in ("function", "given")
+    return NO_GRADIENT if is_users and is_floating(spec.dtype) and not spec.gradient else ""
+
+
+NO_GRADIENT = "without gradient"
+
+
+def _places(place: str, argument: Argument, dtype: str) -> Iterator[tuple[str, TensorSpec, str]]:
+    """Yields each tensor with its place and details."""
     if isinstance(argument, TensorSpec):
-        yield place, tensor_details(argument, dtype)
+        yield place, argument, tensor_details(argument, dtype)
     elif isinstance(argument, tuple):
         for index, element in enumerate(argument):
             yield from _places(f"{place}.{index}", element, dtype)
@@ -60,7 +75,13 @@ def tensor_details(spec: TensorSpec, dtype: str) -> str:
 NOT_DETAILS = frozenset({"shape", "dtype", "fill", "gradient", "array_type"})
 """Fields of a tensor that are shown in other ways, and those that follow from the operator."""
 
-FIELDS = {"layout": "{value}", "memory_format": "{value}", "device": "on {value}"}
+FIELDS = {
+    "layout": "{value}",
+    "memory_format": "{value}",
+    "device": "on {value}",
+    "read_only": "read-only",
+    "weak_type": "of weak type",
+}
 """Texts of fields that need no name before their value."""
 
 
@@ -78,6 +99,8 @@ def _fill_words(fill: Fill) -> Iterator[str]:
         yield f"{fill.distribution}({_number(fill.low)}, {_number(fill.high)})"
     else:
         yield fill.distribution
+    if fill.dtype:
+        yield f"from {fill.dtype}"
     for name, value in _non_defaults(fill, exclude=FILL_FIELDS):
         yield f"{name} {value}"
 
@@ -97,7 +120,7 @@ DATA: dict[str, Callable[[Any], str]] = {
 }
 """Texts of the distributions that are defined by their data."""
 
-FILL_FIELDS = frozenset({"distribution", "low", "high", "data"})
+FILL_FIELDS = frozenset({"distribution", "low", "high", "data", "dtype"})
 """Fields of a fill that are in the text of its distribution."""
 
 

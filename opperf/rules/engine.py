@@ -59,6 +59,8 @@ class Inputs:
     phase: Phase = "predict"
     why: str = ""
     """In one line, which model, paper or kernel the configuration stands for."""
+    dtype: str = ""
+    """The dtype that they compute in, of a user's arrays; empty for the requested one."""
 
     @property
     def is_dense(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.frameworks import Framework, available, is_available, package_of
-from opperf.model import Case, Environment, Record, Settings, Status
+from opperf.model import DEFAULTS, Case, Environment, Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
@@ -31,6 +32,8 @@ from opperf.sources.choices import parse_device
 from opperf.sources.registry import Plan, check_settings
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, disambiguate
+
+LOG = logging.getLogger("opperf")
 
 Results = dict[str, list[dict[str, Any]]]
 
@@ -47,7 +50,8 @@ def device_name(device: Any, framework: Framework) -> str:
 def call_settings(
     framework: Framework, device: Any, dtype: Any, profiler: str | None, warmup: int, runs: int
 ) -> Settings:
-    """Returns the settings of a call; without a profiler, with the framework's preferred one.
+    """Returns the settings of a call; without a profiler, with the framework's preferred one, and
+    without a dtype with the usual one.
 
     Raises `UsageError` for values that cannot be used.
     """
@@ -59,7 +63,7 @@ def call_settings(
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
         device=device_name(device, framework),
-        dtype=canonical(getattr(dtype, "__name__", str(dtype))),
+        dtype=DEFAULTS["dtype"] if dtype is None else dtype_name(dtype),
         profiler=next(iter(find_profilers(framework))) if profiler is None else profiler.lower(),
         mode=framework.modes[0],
         warmup=warmup,
@@ -67,6 +71,14 @@ def call_settings(
     )
     check_settings(framework, Selection(settings=settings))
     return settings
+
+
+def dtype_name(dtype: Any) -> str:
+    """Returns the canonical name of a dtype, which may be a name or a framework's own object; empty
+    for None."""
+    # PyTorch's has its module in its text.
+    text = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
+    return "" if dtype is None else canonical(text)
 
 
 def framework_of_call(
@@ -148,10 +160,12 @@ def measure_calls(
     settings: Settings,
     backward: bool,
     save: Path | None = None,
+    dtype: str = "",
 ) -> list[Results]:
     """Measures one or several callables on each of the inputs; returns for each callable
     `{name: [result, ...]}`, with a result for each of the inputs. With `save`, writes the records
-    to this run file, each as it is made.
+    to this run file, each as it is made. `dtype` is that to which arrays are converted; empty to
+    measure them as they are.
 
     Raises `UsageError`, before anything is measured, for an object that is not callable and for
     inputs that make no case, and `OutputError` for a file that cannot be written.
@@ -159,13 +173,16 @@ def measure_calls(
     check_type("inputs", inputs, Iterable, "a list of dicts")
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
     calls = [
-        _call(framework, function, listed, settings, backward)
+        _call(framework, function, listed, settings, backward, dtype)
         for function in (functions if isinstance(functions, (list, tuple)) else [functions])
     ]
     planned = [(call, list(call.cases())) for call in calls]
     for call in calls:
         for excluded, reason in call.excluded.items():
             raise UsageError(f"{excluded}: {reason}")
+        if call.left:
+            arrays = ", ".join(f"{place} ({own})" for place, own in call.left.items())
+            LOG.warning("dtype %s leaves as they are: %s, which are of another kind", dtype, arrays)
     saved = {} if save is None else _measure_to(save, framework, planned, settings)
 
     def record_of(call: UserCall, case: Case) -> Record:
@@ -248,11 +265,16 @@ def measure_to_file(
 
 
 def _call(
-    framework: Framework, function: Any, inputs: list[Inputs], settings: Settings, backward: bool
+    framework: Framework,
+    function: Any,
+    inputs: list[Inputs],
+    settings: Settings,
+    backward: bool,
+    dtype: str,
 ) -> UserCall:
     if not callable(function):
         raise UsageError(f"{function!r} is not callable; pass the function itself")
-    return UserCall(framework, function, inputs, settings, backward)
+    return UserCall(framework, function, inputs, settings, backward, dtype=dtype)
 
 
 def display_result(record: Record, inputs: Inputs | None = None) -> dict[str, Any]:

@@ -22,13 +22,14 @@ INDEX_BYTES = 8
 
 
 def tensor_bytes(spec: TensorSpec) -> int:
-    """Returns the bytes of a tensor: its elements, and the indices of a sparse layout."""
+    """Returns the bytes of a tensor: its elements, or its storage's as far as the last of them, and
+    the indices of a sparse layout."""
     element = element_bytes(spec.dtype)
     if spec.layout == "csr":
         return spec.stored * (element + INDEX_BYTES) + (spec.shape[0] + 1) * INDEX_BYTES
     if spec.layout == "row_sparse":
         return spec.stored * (math.prod(spec.shape[1:]) * element + INDEX_BYTES)
-    return spec.size * element
+    return (spec.reach if spec.is_view else spec.size) * element
 
 
 def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:

@@ -11,9 +11,10 @@ from opperf.rules.engine import OUTPUT
 
 def writes_in_place(case: Case) -> bool:
     """Whether the call writes its output to one of its arguments. Only then is an output that
-    shares memory with an input written; otherwise it is a view."""
+    shares memory with an input written; otherwise it is a view. An array that a user passes twice
+    says nothing about that."""
     return OUTPUT in case.arguments or any(
-        spec.fill.distribution == "same" for _, spec in case.tensors()
+        spec.fill.distribution == "same" and not spec.fill.digest for _, spec in case.tensors()
     )
 
 

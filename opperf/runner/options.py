@@ -93,6 +93,7 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         swept_shapes=swept,
         sweeps=options["sweeps"],
         values=options["values"],
+        dtype_given=bool(options["dtype"]),
     )
 
 

@@ -18,6 +18,7 @@ from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import at_point, configuration_tag, join_points, points_of
+from opperf.sources.varying import unconverted
 
 SMALL = "small"
 """Size of the inputs whose extents are replaced by random ones: the quickest to try."""
@@ -42,6 +43,10 @@ def plan_cases(
         plan = join_points(plans, selection)
     else:
         plan = _plan_shapes(worker, framework, selection, say)
+    dtype = selection.settings.dtype
+    left = unconverted(plan.cases, dtype) if selection.dtype_given else ()
+    if left:
+        say(f"--dtype {dtype} leaves as they are: {', '.join(left)}, which are of another kind")
     return filter_by_id(plan, selection.ids)
 
 

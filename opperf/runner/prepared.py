@@ -9,7 +9,7 @@ from typing import Any
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.fill import seed_at, storage_spec
+from opperf.frameworks.fill import USERS, seed_at, storage_spec
 from opperf.frameworks.user_inputs import FUNCTION, array_of, load_inputs
 from opperf.model import (
     Argument,
@@ -25,7 +25,7 @@ from opperf.model import (
     TensorSpec,
     split_positional,
 )
-from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.bound import NOTHING_BOUND, Bound, key_of
 
 BUILD = "build"
 """Beginning of the places of the arguments that an object is built with."""
@@ -108,18 +108,8 @@ class PreparedCase:
         if argument.fill.distribution == "same":
             # The tensor of another place, which is made already.
             return self._made[argument.fill.data]
-        if argument.fill.distribution == "given":
-            held = self._bound.arrays.get(argument.fill.digest)
-            if held is None:
-                raise UsageError(
-                    f"{place} is an array of the program that measured it, which only that has; "
-                    "measure it there again, or with --inputs"
-                )
-            tensor = self.framework.copy_to_device(held, argument, device)
-        elif argument.fill.distribution == FUNCTION:
-            settings = self.case.settings
-            held = array_of(self.framework, settings, argument)
-            tensor = self.framework.copy_to_device(held, argument, device)
+        if argument.fill.distribution in USERS:
+            tensor = self._users(place, argument, device)
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)
             tensor = self._filled(argument, device, seed)
@@ -128,6 +118,21 @@ class PreparedCase:
             self.differentiated_places.append(place)
         self._made[place] = tensor
         return tensor
+
+    def _users(self, place: str, spec: TensorSpec, device: str) -> Any:
+        """Returns a copy of an array of the user's, laid out and shared as it is."""
+        if spec.fill.distribution == FUNCTION:
+            held = array_of(self.framework, self.case.settings, spec)
+        else:
+            held = self._bound.arrays.get(key_of(spec))
+        if held is None:
+            raise UsageError(
+                f"{place} is an array of the program that measured it, which only that has; "
+                "measure it there again, or with --inputs"
+            )
+        if not spec.is_view:
+            return self.framework.copy_to_device(held, spec, device)
+        return self.framework.write(self._filled(spec, device, 0), held, spec)
 
     def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
         """Returns a filled tensor, or a view of one if it shares its storage."""

@@ -202,6 +202,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,
+        dtype_given=options["dtype"] is not None,
     )
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()

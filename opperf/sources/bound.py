@@ -6,16 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opperf.model import TensorSpec
+
+Key = tuple[str, tuple[int, ...], str]
+"""What tells the contents of a user's arrays apart."""
+
+
+def key_of(spec: TensorSpec) -> Key:
+    """Returns the key of the array that a tensor has its contents of: its digest, which frameworks
+    may take of the elements alone, its shape and its own dtype."""
+    return spec.fill.digest, spec.shape, spec.fill.dtype or spec.dtype
+
 
 @dataclass(frozen=True)
 class Bound:
     """A user's objects that cannot be made from the case alone.
 
-    `arrays` are by the digest of the tensor with the fill `given`; `function` is the callable, if
+    `arrays` are by the key of the tensor with the fill `given`; `function` is the callable, if
     the target's path may not lead to it (a lambda, a local function).
     """
 
-    arrays: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[Key, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
 
 

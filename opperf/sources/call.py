@@ -3,6 +3,7 @@ arrays."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
@@ -23,7 +24,8 @@ from opperf.rules.engine import (
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.sources.array_types import with_array_type
-from opperf.sources.bound import Bound
+from opperf.sources.bound import Bound, Key
+from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.known import known_specs
 
 ORIGIN = "call:run_performance_test"
@@ -36,17 +38,20 @@ LISTED = ("arg", "args")
 with their positions: `args0`, `args1`."""
 
 
-def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy or of a framework; NumPy's scalars and types are not."""
-    described = hasattr(value, "shape") and hasattr(value, "dtype")
-    return described and not isinstance(value, (np.generic, type))
-
-
 def to_plain(value: Any) -> Any:
     """Returns a value in the form that cases have: numbers, strings, tuples of them.
 
-    Raises `UsageError` for a function, which a run file cannot hold.
+    Raises `UsageError` for what a run file cannot hold: a function, bytes, and an array anywhere
+    but in an argument or a list.
     """
+    held = value.values() if isinstance(value, Mapping) else ()
+    if any(map(is_array, (value, *held))):
+        raise UsageError(
+            "a case cannot hold an array inside a dict or a list of lists; pass it as an argument, "
+            "and put it together in the measured function"
+        )
+    if isinstance(value, (bytes, bytearray)):
+        raise UsageError("a case cannot hold bytes; pass np.frombuffer(them, np.uint8)")
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -69,7 +74,9 @@ def to_plain(value: Any) -> Any:
 class UserCall:
     """The cases of one callable, one for each dict of inputs, in their order.
 
-    `target` replaces the target that the framework finds for the callable.
+    `target` replaces the target that the framework finds for the callable. `dtype` is that which
+    the user asks for, to which arrays are converted; empty to measure them as they are. `locate`
+    returns the place of the array of inputs of that number.
     """
 
     def __init__(
@@ -80,20 +87,27 @@ class UserCall:
         settings: Settings,
         backward: bool = True,
         target: Target | None = None,
+        dtype: str = "",
+        locate: Callable[[int, Any, TensorSpec], Fill] | None = None,
     ) -> None:
         self.excluded: dict[str, str] = {}
         """Inputs without a case, as `relu, inputs 0`, each with the reason."""
         self.target = target or framework.target_of(function)
         self._framework, self._function, self._inputs = framework, function, inputs
         self._settings, self._backward = settings, backward and framework.gradients
-        self._arrays: dict[str, Any] = {}
+        self._dtype, self._locate = dtype, locate
+        self.left: dict[str, str] = {}
+        """Dtypes of the arrays that the user's could not be applied to, by place."""
+        self._arrays: dict[Key, Any] = {}
         self._rules = rules_module(framework.rules)
         self._operator = framework.signature(self.target, function)
         self._array_type = framework.array_type(self.target)
         self._resolves_back = resolves_to(framework, self.target, function)
         wrapped = framework.wrapped_operator(self.target, self._operator)
         self._names = {*self._operator.names, *(wrapped.names if wrapped else ())}
-        self._known = known_specs(framework, self._operator, wrapped, settings.dtype)
+        self._known_in = functools.cache(
+            lambda dtype: known_specs(framework, self._operator, wrapped, dtype)
+        )
 
     @property
     def bound(self) -> Bound:
@@ -104,24 +118,30 @@ class UserCall:
         """Yields the cases; inputs without one are added to `excluded`."""
         for position, inputs in enumerate(self._inputs):
             try:
-                yield self._case(inputs)
+                yield self._case(position, inputs)
             except UsageError as error:
                 self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
 
-    def _case(self, inputs: Mapping[str, Any]) -> Case:
+    def _case(self, position: int, inputs: Mapping[str, Any]) -> Case:
         """Returns the case of one dict of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
         inputs = collect_lists(inputs, self._operator)
+        locate = self._locate and functools.partial(self._locate, position)
+        given = GivenArrays(self._framework, inputs, self._settings, self._dtype, locate)
+        self._arrays |= given.held
+        self.left |= given.left
         shapes = shapes_by_place(inputs)
         arguments = {
-            name: with_array_type(self._argument(name, value, shapes), self._array_type)
+            name: with_array_type(self._argument(name, value, shapes, given), self._array_type)
             for name, value in inputs.items()
         }
+        arguments = with_output(self._operator, arguments, self._rules)
+        dtype = given.label(arguments.values())
         return Case(
             target=self.target,
-            arguments=with_output(self._operator, arguments, self._rules),
-            settings=msgspec.structs.replace(self._settings, phase=self._phase()),
+            arguments=arguments,
+            settings=msgspec.structs.replace(self._settings, phase=self._phase(), dtype=dtype),
             passes=("forward", "backward") if self._backward else ("forward",),
             origin=ORIGIN,
             category=self._operator.category,
@@ -130,75 +150,61 @@ class UserCall:
     def _phase(self) -> Any:
         return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
-    def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
+    def _argument(
+        self, name: str, value: Any, shapes: Mapping[str, Shape], given: GivenArrays
+    ) -> Argument:
         parameter = self._operator.parameter(name)
         kind = parameter.kind if parameter is not None else Kind.OTHER
         if holds_tensors(value):
             return value  # type: ignore[no-any-return]
         if is_array(value):
-            return self._array_spec(value)
+            return given.specs[name]
         if kind not in TENSOR_KINDS:
             made: Argument = to_plain(value)
             return made
+        dtype = given.made_dtype
         if is_shape(value) and (value or kind is Kind.TENSOR):
-            return self._shape_spec(name, value, limit_at(name, shapes))
+            return self._shape_spec(name, value, limit_at(name, shapes), dtype)
         if isinstance(value, (list, tuple)) and any(
             is_shape(element) or is_array(element) for element in value
         ):
             return tuple(
-                self._array_spec(element)
+                given.specs[f"{name}.{i}"]
                 if is_array(element)
-                else self._shape_spec(place, element, limit_at(f"{name}.{i}", shapes))
+                else self._shape_spec(place, element, limit_at(f"{name}.{i}", shapes), dtype)
                 if is_shape(element)
                 else to_plain(element)
                 for i, (place, element) in enumerate(
-                    zip(self._places(name, len(value)), value, strict=True)
+                    zip(self._places(name, len(value), dtype), value, strict=True)
                 )
             )
         if isinstance(value, list) and kind is Kind.TENSOR:
             data = np.asarray(value)
             return TensorSpec(
                 tuple(data.shape),
-                self._settings.dtype,
+                dtype,
                 Fill("literal", data=data.tolist()),
-                gradient=self._takes_gradient(),
+                gradient=self._takes_gradient(dtype),
             )
         return to_plain(value)  # type: ignore[no-any-return]
 
-    def _places(self, name: str, count: int) -> list[str]:
-        """Returns the keys in `_known` of the tensors of a list with `count` elements: `data.0`,
+    def _places(self, name: str, count: int, dtype: str) -> list[str]:
+        """Returns the keys in `_known_in` of the tensors of a list with `count` elements: `data.0`,
         `data.1` ... if the rule's list is as long and has different tensors, else `data`."""
+        known = self._known_in(dtype)
         places = [f"{name}.{i}" for i in range(count)]
-        own = places[-1] in self._known and f"{name}.{count}" not in self._known
+        own = places[-1] in known and f"{name}.{count}" not in known
         return places if own else [name] * count
 
-    def _takes_gradient(self) -> bool:
-        """Whether a tensor of the call's dtype can have a gradient."""
-        return self._framework.gradients and is_floating(self._settings.dtype)
+    def _takes_gradient(self, dtype: str) -> bool:
+        """Whether a tensor of a dtype can have a gradient."""
+        return self._framework.gradients and is_floating(dtype)
 
-    def _array_spec(self, value: Any) -> TensorSpec:
-        if (
-            isinstance(value, np.ndarray)
-            and value.dtype.kind == "f"
-            and is_floating(self._settings.dtype)
-        ):
-            # NumPy's default is float64; the call's dtype applies to arrays as to other tensors.
-            value = value.astype(
-                "float32" if self._settings.dtype == "bfloat16" else self._settings.dtype
-            )
-        spec = self._framework.describe(value)
-        if spec is None:
-            raise UsageError(
-                f"{self._framework.name} does not take arrays of type {type(value).__name__}"
-            )
-        self._arrays[spec.fill.digest] = value
-        return spec
-
-    def _shape_spec(self, name: str, shape: Shape, limit: int | None) -> TensorSpec:
+    def _shape_spec(self, name: str, shape: Shape, limit: int | None, dtype: str) -> TensorSpec:
         """Returns a tensor of this shape, filled as by the operator's rule for that argument."""
-        known = self._known.get(name)
+        known = self._known_in(dtype).get(name)
         if known is None:
-            return TensorSpec(shape, self._settings.dtype, gradient=self._takes_gradient())
+            return TensorSpec(shape, dtype, gradient=self._takes_gradient(dtype))
         return in_range(known, shape, limit)
 
 

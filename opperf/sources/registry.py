@@ -120,7 +120,8 @@ class Registry:
             return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
         if selection.settings.input_function:
-            made = inputs_by_function(framework, target, operator, selection.settings)
+            asked = dtype if selection.dtype_given else ""
+            made = inputs_by_function(framework, target, operator, selection.settings, asked)
         else:
             found = self._found.get(target.label)
             made = inputs_for_target(framework, target, operator, preset, dtype, found)
@@ -285,6 +286,7 @@ def _case(
         settings=msgspec.structs.replace(
             selection.settings,
             phase=selection.phase or inputs.phase,
+            dtype=inputs.dtype or selection.settings.dtype,
             # Applied once the shapes are final.
             memory_format=DEFAULTS["memory_format"],
         ),

@@ -54,6 +54,9 @@ class Selection(Struct, frozen=True):
     phase: Literal["train", "predict"] | None = None
     """Phase of all cases; None for that of each operator's rule."""
     settings: Settings = Settings()
+    dtype_given: bool = False
+    """Whether the user chose the dtype of the settings, to which a user's arrays are then
+    converted."""
 
 
 def select(

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Mapping
 from typing import Any
-
-import msgspec
 
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.user_inputs import FUNCTION, OPTION, configurations, place_of
-from opperf.model import Argument, Fill, Operator, Settings, Target, TensorSpec, map_tensors
+from opperf.model import Case, Fill, Operator, OperatorTarget, Settings, Target, TensorSpec
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
 from opperf.sources.overrides import LACKS, accepted
 
 
 def inputs_by_function(
-    framework: Framework, target: Target, operator: Operator, settings: Settings
+    framework: Framework,
+    target: Target,
+    operator: Operator,
+    settings: Settings,
+    dtype: str = "",
 ) -> list[Inputs] | NoInputs:
     """Returns the inputs of a target that the function of the settings returns, or that the target
-    has no such argument.
+    has no such argument. Arrays are in `dtype`, if that is asked for.
 
     Raises `UsageError` for a function that cannot be called, or that returns what no case can have
     or other arrays in each call.
@@ -30,73 +33,68 @@ def inputs_by_function(
 
     reference = settings.input_function
     made, again = (configurations(framework, settings) for _ in range(2))
-    _check_repeats(reference, framework, made, again)
-    names = accepted(operator, NoInputs("")).all
+    function = framework.function(target)
+    names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
     for one in made:
         lacking = [name for name in collect_lists(one, operator) if names and name not in names]
         if lacking:
             return NoInputs(
                 f"{LACKS} {lacking[0]!r}, which {reference} returns; it has {', '.join(names)}"
             )
-    call = UserCall(framework, framework.function(target), made, settings, target=target)
-    cases = list(call.cases())
-    for position, reason in call.excluded.items():
-        raise UsageError(f"{OPTION} {reference}: {position}: {reason}")
-    return [
-        Inputs(
-            _with_places(framework, reference, index, own, case.arguments),
-            f"function:{reference}",
-            case.settings.phase,
-            f"configuration {index} of {reference}",
+
+    def specs(returned: list[Mapping[str, Any]]) -> list[Case]:
+        """Returns the cases of what the function returned."""
+        places = [_places(reference, index, own) for index, own in enumerate(returned)]
+
+        def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
+            return Fill(FUNCTION, data=places[position][id(value)], digest=spec.fill.digest)
+
+        call = UserCall(
+            framework, function, returned, settings, target=target, dtype=dtype, locate=locate
         )
-        for index, (case, own) in enumerate(zip(cases, made, strict=True))
-    ]
+        cases = list(call.cases())
+        for position, reason in call.excluded.items():
+            raise UsageError(f"{OPTION} {reference}: {position}: {reason}")
+        return cases
 
-
-def _arrays(
-    framework: Framework, own: Mapping[str, Any]
-) -> Iterator[tuple[str, int | None, TensorSpec]]:
-    """Yields the arrays of a configuration: name, position in a list, and spec."""
-    for name, value in own.items():
-        listed = isinstance(value, (list, tuple))
-        for at, element in enumerate(value) if listed else ((None, value),):
-            spec = framework.describe(element)
-            if spec is not None:
-                yield name, at, spec
-
-
-def _check_repeats(
-    reference: str,
-    framework: Framework,
-    made: list[Mapping[str, Any]],
-    again: list[Mapping[str, Any]],
-) -> None:
-    """Raises `UsageError` if a second call returned other arrays: workers call it again."""
-    first, second = ([list(_arrays(framework, own)) for own in all_] for all_ in (made, again))
-    if first != second:
+    cases = specs(made)
+    # Workers call it again.
+    if [case.arguments for case in specs(again)] != [case.arguments for case in cases]:
         raise UsageError(
             f"{OPTION} {reference}: the function returns other arrays in each call; seed its "
             "random numbers, as with np.random.default_rng(0)"
         )
+    return [
+        Inputs(
+            case.arguments,
+            f"function:{reference}",
+            case.settings.phase,
+            f"configuration {index} of {reference}",
+            case.settings.dtype,
+        )
+        for index, case in enumerate(cases)
+    ]
 
 
-def _with_places(
-    framework: Framework,
-    reference: str,
-    index: int,
-    own: Mapping[str, Any],
-    arguments: Mapping[str, Argument],
-) -> dict[str, Argument]:
-    """Returns the arguments of a call with the place of each array in place of the array. They are
-    in the order of the function's, in which those of a list may have names of their own."""
-    places = iter(
-        Fill(FUNCTION, data=place_of(reference, index, name, at), digest=spec.fill.digest)
-        for name, at, spec in _arrays(framework, own)
-    )
+def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
+    """Whether a function takes arguments of any name, as `**kwargs`, beside those of its signature
+    `operator`; one that calls a registered operator takes that one's."""
+    if isinstance(target, OperatorTarget) or framework.wrapped_operator(target, operator):
+        return False
+    try:
+        declared = inspect.signature(framework.function(target)).parameters.values()
+    except (TypeError, ValueError):
+        # A function in C may have no signature.
+        return False
+    return any(one.kind is one.VAR_KEYWORD for one in declared)
 
-    def placed(spec: TensorSpec) -> TensorSpec:
-        if spec.fill.distribution != "given":
-            return spec
-        return msgspec.structs.replace(spec, fill=next(places))
 
-    return {name: map_tensors(value, placed) for name, value in arguments.items()}
+def _places(reference: str, index: int, own: Mapping[str, Any]) -> dict[int, str]:
+    """Returns the places of a configuration's arrays, by identity; the first of one that occurs
+    again."""
+    found: dict[int, str] = {}
+    for name, value in own.items():
+        listed = isinstance(value, (list, tuple))
+        for at, element in enumerate(value) if listed else ((None, value),):
+            found.setdefault(id(element), place_of(reference, index, name, at))
+    return found

@@ -11,6 +11,7 @@ import msgspec
 
 from opperf.dtypes import HALF_PRECISION
 from opperf.frameworks import available, package_of
+from opperf.frameworks.fill import USERS
 from opperf.model import (
     DEFAULTS,
     Argument,
@@ -67,9 +68,13 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
         case = with_dtype(_without_dtype_options(case), settings["dtype"])
     if "memory_format" in settings:
         case = with_memory_format(case, settings["memory_format"])
-    others = {name: value for name, value in settings.items() if name != "memory_format"}
+    others = {name: value for name, value in settings.items() if name not in OF_INPUTS}
     case = msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
     return with_dtype_options(case)
+
+
+OF_INPUTS = ("dtype", "memory_format")
+"""Settings that are those of a case's inputs."""
 
 
 def with_dtype_options(case: Case) -> Case:
@@ -103,7 +108,8 @@ def _with_options(case: Case, options: Mapping[str, str]) -> Case:
 
 def with_dtype(case: Case, dtype: str) -> Case:
     """Returns the case with another dtype in place of its own, in all tensors and arguments. What
-    is in single precision beside half precision has at least the new one."""
+    is in single precision beside half precision has at least the new one. A case of a user's arrays
+    of which none has its dtype stays as it is."""
     old = case.settings.dtype
     replaced = {old, SINGLE} if old in HALF_PRECISION and dtype == DOUBLE else {old}
 
@@ -113,7 +119,7 @@ def with_dtype(case: Case, dtype: str) -> Case:
         if isinstance(value, MappingValue):
             return MappingValue({name: convert(one) for name, one in value.entries.items()})
         if isinstance(value, TensorSpec):
-            return msgspec.structs.replace(value, dtype=dtype) if value.dtype in replaced else value
+            return in_dtype(value, dtype) if value.dtype in replaced else value
         if isinstance(value, DType):
             return DType(dtype) if value.name in replaced else value
         return value
@@ -121,8 +127,36 @@ def with_dtype(case: Case, dtype: str) -> Case:
     arguments = {name: convert(value) for name, value in case.arguments.items()}
     if arguments.get("dtype") == old:
         arguments["dtype"] = dtype
+    if arguments == case.arguments and any(is_users(spec) for _, spec in case.tensors()):
+        return case
     settings = msgspec.structs.replace(case.settings, dtype=dtype)
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
+
+
+def is_users(spec: TensorSpec) -> bool:
+    """Whether a tensor is an array that a user passed."""
+    return spec.fill.distribution in USERS
+
+
+def unconverted(cases: Iterable[Case], dtype: str) -> tuple[str, ...]:
+    """Returns the arguments of the cases that are a user's arrays of another dtype, each with its
+    own: `indices (int64)`."""
+    found = (
+        f"{name} ({spec.dtype})"
+        for case in cases
+        for name, spec in case.tensors()
+        if is_users(spec) and spec.dtype != dtype
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def in_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
+    """Returns a tensor in another dtype; of a user's array, with the dtype that it is given in."""
+    if not is_users(spec):
+        return msgspec.structs.replace(spec, dtype=dtype)
+    own = spec.fill.dtype or spec.dtype
+    fill = msgspec.structs.replace(spec.fill, dtype="" if own == dtype else own)
+    return msgspec.structs.replace(spec, dtype=dtype, fill=fill)
 
 
 OF_TENSORS = {

@@ -30,7 +30,7 @@ from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.prepared import PreparedCase
-from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.bound import NOTHING_BOUND, Bound, key_of
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -303,7 +303,7 @@ def test_what_a_caller_holds_is_adopted(fake, make_case):
     held = object()
     given = TensorSpec((4,), fill=Fill("given", digest="abc"), gradient=True)
     case = make_case("relu", arguments={"data": given}, passes=BOTH)
-    record = measure(case, fake, Bound(arrays={"abc": held}))
+    record = measure(case, fake, Bound(arrays={key_of(given): held}))
     assert record.status is Status.OK
     assert ("adopt", held) in fake.calls
 
@@ -572,7 +572,7 @@ def test_reserved_memory_is_a_metric_of_its_own(fake, make_case, reserved, found
 def prepared(fake, make_case):
     def made(**arguments):
         case = make_case("relu", arguments=arguments or None)
-        return PreparedCase(case, fake, Bound(arrays={"x": object()}))
+        return PreparedCase(case, fake, Bound(arrays={("x", (4, 4), "float32"): object()}))
 
     return made
 

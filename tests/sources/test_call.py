@@ -73,15 +73,16 @@ def test_an_array_that_the_framework_does_not_take_is_excluded(numpy):
     assert made.excluded == {"exp, inputs 0": "numpy does not take arrays of type Foreign"}
 
 
-def test_a_callers_array_is_held_beside_the_case_in_the_calls_dtype(numpy):
+@pytest.mark.parametrize("dtype", ["", "float32"])
+def test_a_callers_array_is_held_beside_the_case_in_its_own_dtype_or_the_calls(numpy, dtype):
     held = np.arange(4.0)
-    made = call(numpy, np.exp, {"x": held})
+    settings = msgspec.structs.replace(SETTINGS, dtype=dtype or "float32")
+    made = UserCall(numpy, np.exp, [{"x": held}], settings, dtype=dtype)
     (case,) = made.cases()
-    (kept,) = made.bound.arrays.values()
-    assert case.arguments["x"].dtype == "float32" == kept.dtype
-    assert (
-        PreparedCase(case, numpy, made.bound).call().tolist() == np.exp(held, dtype="f4").tolist()
-    )
+    wanted = dtype or "float64"
+    assert (case.arguments["x"].dtype, case.settings.dtype) == (wanted, wanted)
+    computed = PreparedCase(case, numpy, made.bound).call()
+    assert computed.tolist() == np.exp(held, dtype=wanted).tolist()
     whole = case_of(numpy, np.exp, {"x": np.arange(4)})
     assert whole.arguments["x"].dtype == "int64"
 

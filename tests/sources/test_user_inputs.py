@@ -14,6 +14,7 @@ from opperf.runner.measure import measure
 from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import unconverted, with_settings
 
 SOURCE = """
 import random
@@ -49,6 +50,21 @@ def fails():
 
 def function():
     return {"a": (3, 3), "b": len}
+
+def in_dict():
+    return {"a": {"one": np.ones(3)}, "b": (3, 3)}
+
+def some_bytes():
+    return {"a": b"PNG", "b": (3, 3)}
+
+def scaled(x, **options):
+    return x * options["scale"] + options["offset"].sum()
+
+def with_options():
+    return {"x": np.ones((3, 3)), "scale": 2.5, "offset": np.arange(3)}
+
+def whole():
+    return {"a": np.arange(9).reshape(3, 3), "b": np.arange(9).reshape(3, 3)[::-1, ::2]}
 """
 
 
@@ -62,12 +78,13 @@ def planned(numpy_framework, tmp_path):
     path = tmp_path / "own.py"
     path.write_text(SOURCE)
 
-    def made(function, name="dot", values=None, **settings):
+    def made(function, name="dot", values=None, given=False, **settings):
         chosen = Settings(
             profiler="python", warmup=0, runs=1, input_function=f"{path}:{function}", **settings
         )
         return plan(
-            numpy_framework, Selection(patterns=(name,), settings=chosen, values=values or {})
+            numpy_framework,
+            Selection(patterns=(name,), settings=chosen, values=values or {}, dtype_given=given),
         )
 
     made.path = path
@@ -85,7 +102,9 @@ def test_arrays_are_kept_by_their_place(planned, numpy_framework):
     assert [spec.shape for _, spec in first.tensors()] == [(30, 40), (40, 5)]
     rng = np.random.default_rng(0)
     made = arguments_of(first, numpy_framework)
-    np.testing.assert_array_equal(made["a"], rng.random((30, 40)).astype("float32"))
+    np.testing.assert_array_equal(made["a"], rng.random((30, 40)))
+    # The dtype of both is the one that they compute in, which the smaller one has.
+    assert (made["a"].dtype, first.settings.dtype) == ("float64", "float32")
     np.testing.assert_array_equal(made["b"], rng.random((40, 5)).astype("float32"))
     assert second.arguments["a"] == TensorSpec((6, 7))
     assert second.arguments["b"].dtype == "int64"
@@ -125,6 +144,8 @@ def test_a_value_replaces_that_of_the_function(planned):
         ("changing", "changing: the function returns other arrays in each call; seed its random"),
         ("function", "a case cannot hold the function 'len'"),
         ("missing", "has no 'missing'"),
+        ("in_dict", "a case cannot hold an array inside a dict or a list of lists"),
+        ("some_bytes", "a case cannot hold bytes; pass np.frombuffer"),
     ],
 )
 def test_what_is_refused(planned, function, words):
@@ -204,6 +225,29 @@ def test_a_function_needs_a_file_or_module(numpy_framework):
     settings = Settings(profiler="python", input_function="make")
     with pytest.raises(UsageError, match="write a function with its file or module"):
         plan(numpy_framework, Selection(patterns=("dot",), settings=settings))
+
+
+def test_a_function_with_keywords_takes_arguments_of_any_name(planned, numpy_framework):
+    (case,) = planned("with_options", f"{planned.path}:scaled").cases
+    assert list(case.arguments) == ["x", "scale", "offset"]
+    with numpy_framework.scope(case):
+        computed = PreparedCase(case, numpy_framework).call()
+    np.testing.assert_array_equal(computed, np.full((3, 3), 5.5))
+
+
+def test_arrays_that_a_dtype_does_not_convert_make_no_case_of_its_label(planned):
+    plain, single, asked = (
+        planned("whole", dtype=dtype, given=given).cases
+        for dtype, given in (("float32", False), ("float32", True), ("float16", True))
+    )
+    assert plain == single == asked
+    assert asked[0].settings.dtype == "float32"
+    assert unconverted(asked, "float16") == ("a (int64)", "b (int64)")
+    assert unconverted(planned("make", dtype="float16", given=True).cases, "float16") == (
+        "b (int64)",
+    )
+    (with_int,) = (with_settings(case, {"dtype": "float16"}) for case in asked)
+    assert with_int == asked[0]
 
 
 def test_operators_without_its_arguments_are_excluded(planned):

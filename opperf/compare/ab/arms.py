@@ -159,6 +159,7 @@ def selection_of(arm: ArmSpec, common: Selection) -> Selection:
         common,
         phase=arm.settings.get("phase", common.phase),
         settings=settings_of(arm, common.settings),
+        dtype_given=common.dtype_given or "dtype" in arm.settings,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -43,6 +43,7 @@ from opperf.model import (
     Case,
     Operator,
     OperatorTarget,
+    Settings,
     Target,
     TensorSpec,
 )
@@ -141,7 +142,10 @@ class JAX(Defaults):
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         with recompiling.expected():
-            return tensors.copy_to_device(value, device)
+            return tensors.copy_to_device(value, spec, device)
+
+    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
+        return tensors.narrowed(dtype, settings)
 
     def bind(
         self,

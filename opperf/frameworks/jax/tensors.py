@@ -12,12 +12,14 @@ import msgspec
 import numpy as np
 
 from opperf.dtypes import kind_of
-from opperf.errors import UnsupportedError
-from opperf.frameworks import fill
+from opperf.errors import UnsupportedError, UsageError
+from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Contents, Extent
-from opperf.frameworks.jax import devices
-from opperf.frameworks.jax.dtypes import dtype_of
-from opperf.model import Fill, TensorSpec
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, devices
+from opperf.frameworks.jax.compiling import FLAGS
+from opperf.frameworks.jax.dtypes import NARROWED, dtype_of, has_wide
+from opperf.frameworks.user_inputs import FUNCTION
+from opperf.model import Fill, Settings, TensorSpec
 
 IN_NUMPY = (
     *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
@@ -38,6 +40,11 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.layout != "dense":
         raise UnsupportedError(f"JAX has no {spec.layout} arrays")
     dtype = str(dtype_of(spec.dtype))
+    if spec.fill.distribution == FUNCTION:
+        made = fill.returned(spec)
+        # Without a dtype it keeps a type that is weak.
+        converted = f", dtype={dtype!r}" if spec.fill.dtype else ""
+        return made.within(f"jnp.array({{made}}{converted})")
     made = _contents(spec, seed)
     # A copy: JAX may share the memory of NumPy's array, and opperf frees that.
     return made.within(f"jnp.array({{made}}, dtype={dtype!r})")
@@ -77,9 +84,17 @@ def is_key(value: Any) -> bool:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of an array that a user passed; None for any other value."""
-    if not isinstance(value, (jax.Array, np.ndarray)):
+    """Returns the spec of an array that a user passed; None for any other value. Raises
+    `UsageError` for an array that no case can have."""
+    if isinstance(value, np.ndarray):
+        numpy_layout.check(value)
+    elif not isinstance(value, jax.Array):
         return None
+    elif len(value.devices()) > 1:
+        raise UsageError(
+            f"an array is on {len(value.devices())} devices, and a case on one; shard it in the "
+            "measured function"
+        )
     data = jax.random.key_data(value) if isinstance(value, jax.Array) and is_key(value) else value
     held = np.ascontiguousarray(np.asarray(data))
     key = repr((value.shape, str(value.dtype))).encode() + held.tobytes()
@@ -88,13 +103,28 @@ def describe(value: Any) -> TensorSpec | None:
         dtype=str(value.dtype),
         fill=Fill("given", digest=hashlib.sha256(key).hexdigest()[:16]),
         gradient=kind_of(str(value.dtype)) in ("float", "complex"),
+        weak_type=isinstance(value, jax.Array) and bool(value.weak_type),
     )
 
 
-def copy_to_device(value: Any, device: str) -> Any:
-    """Returns a copy, on the device, of an array that a user passed."""
-    copied = value.copy() if isinstance(value, jax.Array) else jnp.array(value)
+def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
+    """Returns a copy, on the device, of an array that a user passed, in its dtype."""
+    if spec.fill.dtype:
+        copied = jnp.array(value, dtype=dtype_of(spec.dtype))
+    else:
+        copied = value.copy() if isinstance(value, jax.Array) else jnp.array(value)
     return _placed(copied, device)
+
+
+def narrowed(dtype: str, settings: Settings) -> str:
+    """Returns the dtype that JAX makes of an array of NumPy under these settings."""
+    set_here = [
+        FLAGS.get(text.lower())
+        for name, text in settings.options.items()
+        if WIDE_OPTION.endswith(name.rpartition(".")[2])
+    ]
+    is_wide = settings.dtype in WIDE or (set_here[-1] if set_here else has_wide())
+    return dtype if is_wide else NARROWED.get(dtype, dtype)
 
 
 def arrays(values: Any) -> Iterator[jax.Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -44,6 +44,7 @@ from opperf.model import (
     ObjectTarget,
     Operator,
     OperatorTarget,
+    Settings,
     Target,
     TensorSpec,
 )
@@ -68,17 +69,7 @@ class MXNet(Defaults):
     name = registry.FRAMEWORK
     has_own_threads: bool = os.environ.get("MXNET_ENGINE_TYPE") != "NaiveEngine"
     rules = "opperf.rules.mxnet"
-    dtypes: tuple[str, ...] = (
-        "float16",
-        "float32",
-        "float64",
-        "bfloat16",
-        "int8",
-        "uint8",
-        "int32",
-        "int64",
-        "bool",
-    )
+    dtypes: tuple[str, ...] = tensors.DTYPES
 
     variables: tuple[str, ...] = PACKAGE.variables
     gradients: bool = True
@@ -194,6 +185,12 @@ class MXNet(Defaults):
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         return tensors.copy_to_device(value, spec, device)
+
+    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
+        return tensors.narrowed(dtype, beside)
+
+    def requires_gradient(self, value: Any) -> bool:
+        return isinstance(value, mx.nd.NDArray) and value.grad is not None
 
     def bind(
         self,

@@ -7,6 +7,7 @@ import hashlib
 import math
 import os
 import weakref
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -15,13 +16,20 @@ import numpy as np
 from mxnet.base import _LIB, check_call
 
 from opperf.dtypes import element_bytes, is_floating
-from opperf.errors import UnsupportedError
-from opperf.frameworks import fill
+from opperf.errors import UnsupportedError, UsageError
+from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet.device import context
+from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, TensorSpec
+
+DTYPES = (
+    *("float16", "float32", "float64", "bfloat16"),
+    *("int8", "uint8", "int32", "int64", "bool"),
+)
+"""Dtypes that MXNet has."""
 
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 """MXNet's dtype of bfloat16, which NumPy does not have."""
@@ -109,9 +117,12 @@ def _bytes_of(array: Any) -> int:
 
 def code(spec: TensorSpec, device: str, seed: int) -> Code:
     """The code that makes an array, or the bytes of a file."""
+    is_returned = spec.fill.distribution == FUNCTION
     if spec.layout in SPARSE:
+        if is_returned:
+            return fill.returned(spec).within(f"{{made}}.copyto({context_expression(device)})")
         return sparse_code(spec, device, seed)
-    contents = fill.code(spec, seed)
+    contents = fill.returned(spec) if is_returned else fill.code(spec, seed)
     if spec.layout == "file":
         return contents.within("{made}.tobytes()")
     ctx = f"ctx={context_expression(device)}"
@@ -205,15 +216,20 @@ def file_of(data: bytes) -> Path:
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
     """A copy, on the device, of an array that a user passed, so that the user's own gets no
-    gradient and is not written to."""
+    gradient and is not written to; in the dtype of the spec."""
     if isinstance(value, mx.nd.NDArray):
-        return value.copyto(context(device))
+        copied = value.copyto(context(device))
+        return copied.astype(dtype_of(spec.dtype)) if spec.fill.dtype else copied
+    if spec.dtype == "bfloat16":
+        made = mx.nd.amp_cast(mx.nd.array(value, ctx=context(device)), dtype=BFLOAT16)
+        return made.as_np_ndarray() if spec.array_type == "np" else made
     make = mx.np.array if spec.array_type == "np" else mx.nd.array
-    return make(value, dtype=value.dtype, ctx=context(device))
+    return make(value, dtype=spec.dtype, ctx=context(device))
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array that a user passed; None for any other value."""
+    """The spec of an array that a user passed; None for any other value. Raises `UsageError` for an
+    array that no case can have."""
     if isinstance(value, mx.nd.NDArray):
         data = np.ascontiguousarray(value.asnumpy())
         return TensorSpec(
@@ -226,13 +242,27 @@ def describe(value: Any) -> TensorSpec | None:
             density=density_of(value),
         )
     if isinstance(value, np.ndarray):
+        numpy_layout.check(value)
+        if value.dtype.name not in DTYPES:
+            raise UsageError(f"MXNet has no dtype {value.dtype.name}; return an array of another")
         return TensorSpec(
             shape=tuple(value.shape),
             dtype=value.dtype.name,
             fill=Fill("given", digest=_digest(np.ascontiguousarray(value))),
-            gradient=is_floating(dtype_name(value.dtype)),
+            gradient=is_floating(value.dtype.name),
         )
     return None
+
+
+def narrowed(dtype: str, beside: Collection[str]) -> str:
+    """The dtype that MXNet makes of an array of NumPy beside those of others. Its operators take
+    one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
+    others = {one for one in beside if is_floating(one)} - {NUMPY_DEFAULT}
+    return min(others) if dtype == NUMPY_DEFAULT and others else dtype
+
+
+NUMPY_DEFAULT = "float64"
+"""NumPy's floating dtype, unless another is requested."""
 
 
 def density_of(array: Any) -> float:

@@ -109,7 +109,13 @@ class NumPy(Defaults):
         return tensors.describe(value)
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return np.array(value)
+        return tensors.copy_of(value, spec)
+
+    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
+        return tensors.write(view, value, spec)
+
+    def memory_of(self, value: Any) -> int | None:
+        return tensors.memory_of(value)
 
     def bind(
         self,

@@ -22,7 +22,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
     names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if not one.storage}
+    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if one.has_contents}
     lines = [line for one in made for line in _array(one, codes)]
     words = [render(value, names) for value in call.args]
     words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
@@ -36,7 +36,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
     """The lines that make an array."""
     if made.storage:
-        return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
+        viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
+        return [viewed, *(codes[made.name].lines(f"{made.name}[...]") if made.has_contents else ())]
     return codes[made.name].lines(made.name)
 
 

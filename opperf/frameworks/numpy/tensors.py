@@ -10,8 +10,9 @@ import numpy as np
 
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
-from opperf.frameworks import fill
+from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Extent
+from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, TensorSpec
 
 TWO_DIMENSIONAL = "normal"
@@ -40,6 +41,9 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
         raise UnsupportedError(f"NumPy has no dtype {spec.dtype}") from error
     if not is_own:
         raise UnsupportedError(f"NumPy has no dtype {spec.dtype} of its own")
+    if spec.fill.distribution == FUNCTION:
+        made = fill.returned(spec)
+        return made.within("{made}.astype({dtype})") if spec.fill.dtype else made
     real = fill.code(spec, seed)
     if not has_imaginary_part(spec):
         return real
@@ -73,14 +77,46 @@ def view(storage: Any, spec: TensorSpec) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array that a user passed; None for any other value."""
+    """The spec of an array that a user passed; None for any other value. Raises `UsageError` for an
+    array that no case can have."""
     if not isinstance(value, np.ndarray):
         return None
+    strides, offset, _ = numpy_layout.layout(value)
     data = np.ascontiguousarray(value)
     digest = hashlib.sha256(data.tobytes()).hexdigest()[:16]
     return TensorSpec(
-        shape=tuple(value.shape), dtype=value.dtype.name, fill=Fill("given", digest=digest)
+        shape=tuple(value.shape),
+        dtype=value.dtype.name,
+        fill=Fill("given", digest=digest),
+        strides=strides,
+        offset=offset,
+        read_only=not value.flags.writeable,
     )
+
+
+def memory_of(value: Any) -> int | None:
+    """The address of the memory of which an array is a view; None for an empty one."""
+    return numpy_layout.layout(value).memory if value.size else None
+
+
+def copy_of(value: Any, spec: TensorSpec) -> Any:
+    """A contiguous copy of an array that a user passed."""
+    made = value.astype(spec.dtype if spec.fill.dtype else value.dtype, order="C")
+    return protected(made, spec)
+
+
+def write(view_: Any, value: Any, spec: TensorSpec) -> Any:
+    """A view with the contents of an array that a user passed."""
+    # Equal elements of an overlapping view are at one place.
+    view_[...] = value
+    return protected(view_, spec)
+
+
+def protected(value: Any, spec: TensorSpec) -> Any:
+    """The array, read-only if the spec is."""
+    if spec.read_only:
+        value.flags.writeable = False
+    return value
 
 
 def arrays(outputs: Any) -> Iterator[Any]:

@@ -25,6 +25,7 @@ from opperf.frameworks.torch import (
     dtypes,
     embedding_tables,
     functions,
+    given,
     inference,
     kernels,
     memory,
@@ -205,10 +206,19 @@ class PyTorch(Defaults):
         return tensors.view(storage, spec)
 
     def describe(self, value: Any) -> TensorSpec | None:
-        return tensors.describe(value)
+        return given.describe(value)
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return tensors.copy_to_device(value, spec, device)
+        return given.copy_to_device(value, spec, device)
+
+    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
+        return given.write(view, value)
+
+    def memory_of(self, value: Any) -> int | None:
+        return given.memory_of(value)
+
+    def requires_gradient(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.requires_grad
 
     def bind(
         self,

@@ -24,7 +24,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     seed = f"torch.manual_seed({case.settings.seed})"
     made = scripts.tensors(case, arguments, seeding=seed)
     names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if not one.storage}
+    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if one.has_contents}
     filled = [line for one in made for line in _tensor(one, codes)]
     words = [render(value, names, _render_plain) for value in call.args]
     words += [
@@ -61,7 +61,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 def _tensor(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
     """Returns the lines that make a tensor."""
     if made.storage:
-        return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
+        viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
+        if not made.has_contents:
+            return [viewed]
+        return [viewed, *tensors.written(made.name, made.spec, codes[made.name])]
     lines = codes[made.name].lines(made.name)
     if made.device.startswith("cpu"):
         return lines

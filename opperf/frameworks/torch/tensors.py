@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,7 +16,8 @@ from opperf.frameworks import fill
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.torch import devices
 from opperf.frameworks.torch.dtypes import dtype_of, name_of
-from opperf.model import Fill, TensorSpec
+from opperf.frameworks.user_inputs import FUNCTION
+from opperf.model import TensorSpec
 
 META = "meta"
 """PyTorch's device of tensors without data, on which calls infer shapes."""
@@ -71,6 +71,8 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.layout not in LAYOUTS:
         raise UnsupportedError(f"PyTorch has no {spec.layout} tensors")
     dtype_of(spec.dtype)
+    if spec.fill.distribution == FUNCTION:
+        return _returned(spec)
     made = _contents(spec, seed)
     if spec.dtype in QUANTIZED:
         made = made.within(
@@ -84,6 +86,16 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
         return made
     order = memory_format(spec)
     return made.within(f"{{made}}.contiguous(memory_format={order})")
+
+
+def _returned(spec: TensorSpec) -> fill.Code:
+    """Returns the code of a tensor or array that a user's function returns."""
+    made = fill.returned(spec).within("torch.as_tensor({made}).detach()")
+    if spec.fill.dtype and not spec.is_view:
+        made = made.within(f"{{made}}.to(torch.{spec.dtype})")
+    if spec.memory_format and not spec.is_view:
+        made = made.within(f"{{made}}.contiguous(memory_format={memory_format(spec)})")
+    return made
 
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
@@ -219,6 +231,14 @@ def view_expression(storage: str, spec: TensorSpec) -> str:
     return f"torch.as_strided({storage}, {spec.shape}, {spec.steps}, {spec.offset})"
 
 
+def written(name: str, spec: TensorSpec, contents: fill.Code) -> list[str]:
+    """Returns the lines that do what `write` does, with a view of this name."""
+    once = ", ".join(":1" if step == 0 else ":" for step in spec.steps) or "..."
+    *before, last = contents.lines(name)
+    value = last.removeprefix(f"{name} = ")
+    return [*before, f"{name}[{once}].copy_({value}[{once}])"]
+
+
 def view(storage: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
     """Returns a tensor in the elements of another, one-dimensional one."""
     return torch.as_strided(storage, spec.shape, spec.steps, spec.offset)
@@ -245,33 +265,13 @@ LAYOUT_NAMES: Mapping[torch.layout, str] = {
 """opperf's names of PyTorch's layouts."""
 
 
-def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of a tensor or array that a user passed; None for any other value."""
-    if isinstance(value, np.ndarray):
-        value = torch.from_numpy(np.ascontiguousarray(value))
-    if not isinstance(value, torch.Tensor):
-        return None
-    layout = layout_of(value)
-    shape = () if layout in ("nested", "jagged") else tuple(value.shape)
-    digest = hashlib.sha256(repr((shape, layout, str(value.dtype))).encode())
-    for part in stored_parts(value):
-        digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
-    return TensorSpec(
-        shape=shape,
-        dtype=name_of(value.dtype),
-        layout=layout,
-        fill=Fill("given", digest=digest.hexdigest()[:16]),
-        gradient=value.requires_grad or value.is_floating_point(),
-    )
-
-
 def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
     """Yields what a tensor stores, on the CPU, as dense vectors."""
     plain = value.detach().resolve_conj().resolve_neg().cpu()
     layout = layout_of(plain)
     if layout == "coo":
-        plain = plain.coalesce()
-        parts = [plain.indices(), plain.values()]
+        # One that is not coalesced has places that are stored twice.
+        parts = [plain._indices(), plain._values()]
     elif layout in ("csr", "bsr"):
         parts = [plain.crow_indices(), plain.col_indices(), plain.values()]
     elif layout in ("csc", "bsc"):
@@ -284,13 +284,6 @@ def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
         parts = [plain.to_dense() if layout == "mkldnn" else plain]
     for part in parts:
         yield part.reshape(-1)
-
-
-def copy_to_device(value: Any, spec: TensorSpec, device: str) -> torch.Tensor:
-    """Returns a copy, on the device, of a tensor or array that a user passed."""
-    made = value.detach() if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
-    copied: torch.Tensor = made.to(devices.torch_device(device), copy=True)
-    return copied
 
 
 def tensors(values: Any) -> Iterator[torch.Tensor]:

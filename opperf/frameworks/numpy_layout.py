@@ -1,0 +1,78 @@
+"""How a user's NumPy array is laid out: what all frameworks that take such arrays need to know."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from opperf.errors import UsageError
+
+
+class Layout(NamedTuple):
+    """Places of an array's elements in the memory that it shares with other arrays."""
+
+    strides: tuple[int, ...]
+    """In elements; empty for a contiguous array."""
+    offset: int
+    """Elements of the memory before the array's first."""
+    memory: int
+    """Address of the memory's beginning, which arrays that share it have in common."""
+
+
+def check(value: Any) -> None:
+    """Raises `UsageError` for an array whose kind no case can have: a subclass, a dtype of fields,
+    of objects or of another byte order, and elements at odd addresses."""
+    import numpy as np
+
+    dtype = value.dtype
+    if type(value) not in (np.ndarray, np.memmap):
+        raise UsageError(
+            f"an array of the class {type(value).__name__} is not measured as it is; return a "
+            "plain array, and make the other in the measured function"
+        )
+    if dtype.names is not None or dtype.subdtype is not None:
+        raise UsageError(f"an array has the structured dtype {dtype}; return its fields as arrays")
+    if dtype.hasobject:
+        raise UsageError("an array holds Python objects; return one of numbers")
+    if not dtype.isnative:
+        raise UsageError(
+            f"an array has the byte order of {dtype.str!r}, which is not this machine's; convert "
+            "it with .astype(array.dtype.newbyteorder('='))"
+        )
+
+
+def layout(value: Any) -> Layout:
+    """Returns the layout of an array. Raises `UsageError` if it is none of whole elements."""
+    check(value)
+    address = value.__array_interface__["data"][0]
+    begin = _begin(value, address)
+    size = value.itemsize
+    if not value.size or not size:
+        return Layout((), 0, begin)
+    if not value.flags.aligned or any(step % size for step in value.strides):
+        raise UsageError(
+            f"an array's elements of {size} bytes are {value.strides} bytes apart, or at odd "
+            "addresses, as in a packed structure; return a copy of it"
+        )
+    if (address - begin) % size:
+        # As in a file behind a header: the memory before it holds no elements.
+        begin = address
+    strides = () if value.flags.c_contiguous else tuple(one // size for one in value.strides)
+    return Layout(strides, (address - begin) // size, begin)
+
+
+def _begin(value: Any, address: int) -> int:
+    """Returns the address of the memory of which an array is a view."""
+    import numpy as np
+
+    owner = value
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    if owner is value:
+        return address
+    try:
+        owned = owner if isinstance(owner, np.ndarray) else np.frombuffer(owner, np.uint8)
+    except (TypeError, ValueError, AttributeError):
+        # Memory of another library, of which only the array's own part is known.
+        extents = zip(value.shape, value.strides, strict=True)
+        return int(address + sum((extent - 1) * min(0, step) for extent, step in extents))
+    return int(owned.__array_interface__["data"][0])
