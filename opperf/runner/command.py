@@ -27,7 +27,7 @@ from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
-from opperf.runner.forecast import forecast
+from opperf.runner.forecast import forecast, pace_of
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.keeping import (
     choose_run_file,
@@ -146,7 +146,12 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
                     work.plan.cases,
                     work.remaining,
                     measuring,
-                    make_progress(sys.stderr, len(work.remaining), options.quiet),
+                    make_progress(
+                        sys.stderr,
+                        len(work.remaining),
+                        options.quiet,
+                        pace_of(work.remaining),
+                    ),
                     lambda: time.monotonic() - started,
                 )
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import msgspec
 from opperf.defaults import LEAST_RUNS, WARMUP_SHARE
 from opperf.model import Case, Record, Status
 from opperf.results.text import duration, pluralize
+from opperf.runner.pace import Pace
 
 CASE_S = 0.04
 """Seconds of a case beside the calls of its operator: inputs, reading the profiler, memory."""
@@ -62,6 +63,12 @@ def total_s(cases: Iterable[Case], earlier: Sequence[Record] = ()) -> float:
     usual = sum(taken.values()) / sum(expected.values()) if enough else 1.0
     factors = {id: taken[id] / expected[id] for id in taken}
     return sum(case_s(case) * factors.get(case.id, usual) for case in cases)
+
+
+def pace_of(cases: Sequence[Case]) -> Pace:
+    """Returns the pace of a run of these cases, in which one that is expected to take twice as long
+    as another counts twice."""
+    return Pace(len(cases), sum(map(case_s, cases)), case_s)
 
 
 def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:

@@ -6,7 +6,7 @@ import time
 from typing import Protocol, TextIO
 
 from opperf.model import Case, Record, Status
-from opperf.results.text import duration
+from opperf.runner.pace import Pace
 
 PLAIN_EVERY_S = 10.0
 """Seconds between two plain lines: the log of a quarter of an hour stays under 100 lines."""
@@ -49,46 +49,19 @@ class Quiet:
         """Called after a case."""
 
 
-class Pace:
-    """How many of all cases are done, and how fast that went."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
-        self._begun = self._first = time.monotonic()
-
-    def end(self, record: Record) -> None:
-        """Called after a case."""
-        self.done += 1
-        if self.done == 1:
-            # A worker's start, which for a counting one takes half a minute, is no case's.
-            now = time.monotonic()
-            self._first = max(self._begun, now - record.wall_s) if record.wall_s else self._begun
-
-    def text(self) -> str:
-        """Returns the elapsed time, and an estimate of the remaining time by the average of all
-        cases so far: cases differ a thousandfold, so an average of the last few would say
-        little."""
-        now = time.monotonic()
-        elapsed = f"{duration(now - self._begun)} elapsed"
-        if self.done == self.total:
-            return elapsed
-        left = (now - self._first) / self.done * (self.total - self.done)
-        return f"{elapsed}, about {duration(left)} left"
-
-
 class Plain(Quiet):
     """Prints a line every few seconds, for logs: done, total, operator, elapsed and remaining time.
 
     The first case, the last one and every case that is not ok have a line of their own.
     """
 
-    def __init__(self, stream: TextIO, total: int) -> None:
-        self._stream, self._pace = stream, Pace(total)
+    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
+        self._stream, self._pace = stream, pace or Pace(total)
         self._last = -PLAIN_EVERY_S
 
     def extend(self, number: int) -> None:
         """Called when more cases follow than planned."""
-        self._pace.total += number
+        self._pace.extend(number)
 
     def end(self, record: Record) -> None:
         """Called after a case."""
@@ -109,7 +82,7 @@ class Plain(Quiet):
 class Live:
     """Updates one line on a terminal."""
 
-    def __init__(self, stream: TextIO, total: int) -> None:
+    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
         # The import takes some 50 ms, and only a terminal needs it.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -126,7 +99,7 @@ class Live:
             transient=True,
         )
         self._task = self._bar.add_task("starting", total=total, times="")
-        self._pace = Pace(total)
+        self._pace = pace or Pace(total)
 
     def __enter__(self) -> Live:
         self._bar.start()
@@ -137,7 +110,7 @@ class Live:
 
     def extend(self, number: int) -> None:
         """Called when more cases follow than planned."""
-        self._pace.total += number
+        self._pace.extend(number)
         self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
@@ -154,8 +127,9 @@ class Live:
             )
 
 
-def make_progress(stream: TextIO, total: int, quiet: bool) -> Progress:
-    """Returns the progress that suits the stream."""
+def make_progress(stream: TextIO, total: int, quiet: bool, pace: Pace | None = None) -> Progress:
+    """Returns the progress that suits the stream. `pace` says what is left; without it, cases are
+    expected to take the same time each."""
     if quiet or total == 0:
         return Quiet()
-    return Live(stream, total) if stream.isatty() else Plain(stream, total)
+    return Live(stream, total, pace) if stream.isatty() else Plain(stream, total, pace)

@@ -23,6 +23,7 @@ from opperf.compare.ab.report import report_of
 from opperf.compare.ab.reports import FORMATS
 from opperf.compare.ab.reports.text import text_report
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
+from opperf.compare.ab.spending import spent
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
@@ -33,6 +34,7 @@ from opperf.results.output import STDOUT, Output, check_output, outputs_from, wr
 from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
+from opperf.runner.pace import Pace
 from opperf.runner.progress import make_progress
 from opperf.runner.session import utc_now
 
@@ -87,6 +89,8 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
     say(f"all measurements are in {options.report}")
+    for line in filter(None, [spent(session.lines)]):
+        say(line)
     _show(session, analysis, options.outputs, options.fail_on, options.weight)
     return exit_code(analysis, options.fail_on, session.has_different_results)
 
@@ -174,12 +178,22 @@ def _measure(writer: SessionWriter, options: Options) -> None:
         visits = {arm: len(cases_at(stage, session, arm)) for arm in ARMS}
         _say(options, _stage_text(stage, len(places), visits["A"], session))
         total = sum(visits[place.arm] for place in places)
-        with make_progress(sys.stderr, total, options.quiet) as shown:
+        pace = _pace(stage, total, share=len(places) / (BLOCK * stage.n_blocks), session=session)
+        with make_progress(sys.stderr, total, options.quiet, pace) as shown:
             for _, of_block in groupby(places, lambda place: place.block):
                 with BlockWorkers(begin) as workers:
                     for place in of_block:
                         cases = cases_at(stage, writer.session, place.arm)
                         writer.add(measure(place, cases, header.seed, workers, shown))
+
+
+def _pace(stage: Stage, total: int, share: float, session: Session) -> Pace:
+    """Returns the pace of a stage of `total` visits, a share of its processes; what is left is that
+    of the session, as far as every session goes."""
+    expected = forecast_of(session.header, session.lines)
+    left_s = share * expected.stage_s(stage)
+    later_s = expected.later_s(stage, session.header.thresholds)
+    return Pace(total, left_s, lambda case: left_s / max(1, total), later_s, starts=True)
 
 
 def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:

@@ -52,6 +52,14 @@ class Forecast(Struct, frozen=True):
         saving_s = self.coarse_saving_s if phase == "coarse" else 0.0
         return sum(self.visit_s[name] - saving_s for name in pairs)
 
+    def later_s(self, stage: Stage, thresholds: Thresholds) -> float:
+        """Seconds of the stages that follow one in every session."""
+        coarse = coarse_stage(thresholds)
+        stages = [*fixed_stages(thresholds), coarse]
+        if stage not in stages:
+            return 0.0
+        return sum(map(self.stage_s, stages[stages.index(stage) + 1 :]))
+
     def first_look_s(self, thresholds: Thresholds) -> float:
         """Seconds of the stages that every session has: the control, and the blocks up to the
         first look."""

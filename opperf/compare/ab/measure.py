@@ -18,6 +18,7 @@ import msgspec
 from opperf.compare.ab.pairs import Pair, add_distinct
 from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost, ReplicateLine, Session, key
+from opperf.compare.ab.spending import parts_of
 from opperf.compare.ab.threads import with_all_threads
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.data import Arm, Replicate
@@ -200,6 +201,7 @@ def measure(
         started,
         time.monotonic() - begun,
         lost,
+        parts_of(records.values()),
     )
 
 

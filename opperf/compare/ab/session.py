@@ -94,6 +94,8 @@ class ReplicateLine(Struct, frozen=True, tag="replicate", tag_field="line"):
     wall_s: float
     lost: dict[str, Lost] = {}
     """By pair."""
+    spent: dict[str, float] = {}
+    """Seconds of `wall_s` in cases, by what they went to."""
 
 
 class SessionClosing(Struct, frozen=True, tag="closing", tag_field="line"):
