@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 from opperf.model import NOISE, UNRELIABLE, NoteCode
-from opperf.profilers.noise import noise_notes
+from opperf.profilers.noise import DRIFT_P, MIN_SAMPLES, _may_drift, noise_notes
 
 
 def steady(n=200, spread=0.01, seed=0):
@@ -81,6 +82,22 @@ def test_a_drift_is_told_from_what_does_not_matter():
 def test_a_drift_takes_twenty_samples_to_be_told():
     rising = [1000.0 + 20 * step for step in range(20)]
     assert said(rising, "drift") and not said(rising[1:], "drift")
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_no_drift_that_the_test_finds_is_ruled_out_before_it(digits):
+    draw = np.random.default_rng(5)
+    found = likely = 0
+    for _ in range(400):
+        n = int(draw.integers(MIN_SAMPLES, 120))
+        trend = draw.choice([0.0, 0.5, 1.5]) * np.linspace(0, 1, n)
+        array = np.round(draw.lognormal(0, 0.5, n) + trend, digits)
+        drifts = kendalltau(np.arange(n), array).pvalue < DRIFT_P
+        found += drifts
+        likely += _may_drift(array)
+        assert _may_drift(array) or not drifts
+    # And most of the others are.
+    assert 50 < found <= likely < found + 100
 
 
 def test_what_is_wide_is_not_a_drift():

@@ -13,7 +13,12 @@ from opperf.results.text import duration
 NS_PER_S = 1e9
 
 STARTS = "starting processes and importing"
-SAMPLES, WARMUP, COMPILATION, REST = "samples", "warmup", "compilation", "inputs and the rest"
+SAMPLES, WARMUP, COMPILATION, REST = (
+    "samples",
+    "warmup",
+    "compilation",
+    "inputs, first use and the rest",
+)
 """Parts of the time of a process; the first is what none of its cases took."""
 
 

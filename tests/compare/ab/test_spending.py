@@ -33,7 +33,7 @@ def test_the_time_of_cases_by_part(record):
         "samples": 8.0,
         "compilation": 6.0,
         "warmup": 2.0,
-        "inputs and the rest": 4.0,
+        "inputs, first use and the rest": 4.0,
     }
     assert parts_of([]) == {}
 
@@ -42,7 +42,7 @@ def test_the_sentence_has_the_largest_part_first(record):
     lines = [line(parts_of([record]), 40.0), line(parts_of([record]), 60.0)]
     assert spent(lines) == (
         "the processes took 1 min 40 s: starting processes and importing 80%, samples 8%, "
-        "compilation 6%, inputs and the rest 4%, warmup 2%"
+        "compilation 6%, inputs, first use and the rest 4%, warmup 2%"
     )
 
 
