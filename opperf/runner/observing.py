@@ -20,6 +20,7 @@ from opperf.metrics import BACKWARD
 from opperf.model import Case
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
+from opperf.runner.allocator import filled_blocks
 from opperf.runner.guard import guard
 from opperf.runner.observed import Observed, Value
 from opperf.runner.prepared import PreparedCase
@@ -42,10 +43,10 @@ Leaf = tuple[str, Any]
 def observe(case: Case, framework: Framework, folder: Path, draw: int) -> Observed:
     """Makes the case's tensors, calls its target once, forward and backward, and writes the results
     to new files in a folder. Random numbers that the call draws are seeded by the case's seed and
-    `draw`. Any exception is a refusal."""
+    `draw`, and what it leaves unwritten depends on that, too. Any exception is a refusal."""
     try:
         guard(case, framework)
-        with framework.scope(case):
+        with framework.scope(case), filled_blocks(draw):
             return _Observation(case, framework, folder, draw).observed()
     except OpperfError as error:
         return Observed(refusal=one_line(str(error)))

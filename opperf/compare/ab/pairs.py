@@ -7,7 +7,7 @@ arm names its own operators, by position. Settings, and tensors of the arm's own
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import msgspec
 
@@ -137,22 +137,22 @@ def plans_of(
 
 def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
     """Pairs the cases of two plans; `positional` where each arm has its own operators."""
-    key = _by_position if positional else _by_name
+    # Two functions may have arguments of the same names in another order.
+    keys = (_by_argument, _by_position) if positional else (_by_name,)
     pairs: list[Pair] = []
     alone: dict[str, str] = {}
     for ours, theirs in zip(a, b, strict=True):
-        free: defaultdict[Hashable, list[Case]] = defaultdict(list)
-        for case in theirs.cases:
-            free[key(case)].append(case)
-        left: list[Case] = []
-        for case in ours.cases:
-            # Cases that differ in their contents only are paired in their order.
-            partners = free[key(case)]
-            pairs += [_pair(case, partners.pop(0), positional)] if partners else []
-            left += [] if pairs and pairs[-1].a is case else [case]
+        left, free = list(ours.cases), list(theirs.cases)
+        found: list[tuple[Case, Case]] = []
+        for key in keys:
+            made, left, free = _match(left, free, key)
+            found += made
+        place = {id(case): number for number, case in enumerate(ours.cases)}
+        found.sort(key=lambda both: place[id(both[0])])
+        pairs += [_pair(one, other) for one, other in found]
         for case in left:
             add_distinct(alone, _shown(case, "A"), case.id, _why_alone(case, "B", theirs))
-        for case in (case for cases in free.values() for case in cases):
+        for case in free:
             add_distinct(alone, _shown(case, "B"), case.id, _why_alone(case, "A", ours))
     distinct: dict[tuple[str, str], Pair] = {}
     for pair in pairs:
@@ -163,8 +163,29 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
     return Pairing(tuple(distinct.values()), alone, len(pairs) - len(distinct))
 
 
-def _pair(a: Case, b: Case, positional: bool) -> Pair:
-    names = dict(zip(b.arguments, a.arguments, strict=True)) if positional else {}
+def _match(
+    ours: Iterable[Case], theirs: Iterable[Case], key: Callable[[Case], Hashable]
+) -> tuple[list[tuple[Case, Case]], list[Case], list[Case]]:
+    """Returns the cases that have the same key, and those of either side that are left. Cases that
+    differ in their contents only are paired in their order."""
+    free: defaultdict[Hashable, list[Case]] = defaultdict(list)
+    for case in theirs:
+        free[key(case)].append(case)
+    found: list[tuple[Case, Case]] = []
+    left: list[Case] = []
+    for case in ours:
+        if free[key(case)]:
+            found.append((case, free[key(case)].pop(0)))
+        else:
+            left.append(case)
+    return found, left, [case for cases in free.values() for case in cases]
+
+
+def _pair(a: Case, b: Case) -> Pair:
+    """Returns the pair, whose arguments correspond by name or else by position."""
+    if a.arguments.keys() == b.arguments.keys():
+        return Pair(a, b)
+    names = dict(zip(b.arguments, a.arguments, strict=True))
     return Pair(a, b, {name: other for name, other in names.items() if name != other})
 
 
@@ -210,14 +231,19 @@ def _why_alone(case: Case, other: str, plan: Plan) -> str:
 
 def _by_name(case: Case) -> Hashable:
     """Operator and arguments by name."""
-    dtype = case.settings.dtype
-    arguments = {name: _key(value, dtype) for name, value in case.arguments.items()}
-    return case.label, tuple(sorted(arguments.items()))
+    return case.label, _by_argument(case)
 
 
 def _by_position(case: Case) -> Hashable:
     """Arguments by position, whatever their names."""
     return tuple(_key(value, case.settings.dtype) for value in case.arguments.values())
+
+
+def _by_argument(case: Case) -> Hashable:
+    """Arguments by name, of any operator."""
+    dtype = case.settings.dtype
+    arguments = {name: _key(value, dtype) for name, value in case.arguments.items()}
+    return tuple(sorted(arguments.items()))
 
 
 def _key(argument: Argument, dtype: str) -> str:

@@ -22,6 +22,9 @@ def wrong(x, y): return np.ones_like(x)
 def random(x, y): return np.exp(x) + y + np.random.random(x.shape).astype("float32")
 def partly(x, y): return np.exp(x) + y, np.random.random(3)
 def partly_wrong(x, y): return np.exp(x), np.random.random(3)
+def whole(x, y): return np.exp(x).sum() + np.zeros((64, 64), "float32")
+def unwritten(x, y):
+    made = np.empty((64, 64), "float32"); made[:32] = np.exp(x).sum(); return made
 def thing(x, y): return object()
 def fails(x, y): raise ValueError("no luck")
 """
@@ -91,6 +94,7 @@ def test_a_wrong_result_is_named(checked):
         ("random", "random", "same", ""),
         ("base", "random", "not compared", "output: random, or not written, in B"),
         ("random", "base", "not compared", "output: random, or not written, in A"),
+        ("whole", "unwritten", "not compared", "output: random, or not written, in B"),
         ("partly", "partly_wrong", "different", ""),
         ("thing", "thing", "not compared", "output: a object cannot be read"),
         ("fails", "base", "not compared", "A: ValueError: no luck"),

@@ -141,3 +141,14 @@ def test_settings_of_both_arms_are_told_and_those_of_one_are_not():
     assert Pair(a, b).settings == Pair(a, a).settings == "float64"
     assert Pair(b, b).settings == "float64, threads 2"
     assert Pair(case("add", (2,)), a).settings == ""
+
+
+def test_functions_with_the_same_names_are_paired_by_them_and_others_by_position():
+    f, g = (FileTarget("fake", "mine.py", name) for name in "fg")
+    a = case("f", (2,), (3,), target=f, names=("x", "y"))
+    turned = case("g", (3,), (2,), target=g, names=("y", "x"))
+    other = case("g", (2,), (3,), target=g, names=("a", "b"))
+    (pair,) = pair_cases([plan(a)], [plan(turned)], positional=True).pairs
+    assert pair.b is turned and pair.names == {}
+    (pair,) = pair_cases([plan(a)], [plan(other)], positional=True).pairs
+    assert pair.b is other and pair.names == {"a": "x", "b": "y"}
