@@ -29,6 +29,7 @@ from opperf.errors import (
     suggest,
     unknown,
 )
+from opperf.results.messages import tell
 from opperf.results.unwritable import ADVICE, unwritable
 
 
@@ -55,9 +56,13 @@ HELP = "help"
 """A word that other command lines have; no framework has an operator of this name."""
 
 
+HELP_WIDTH = 110
+"""Most columns of a help: longer lines are hard to read."""
+
+
 @click.group(
     cls=DefaultToRun,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH},
     epilog="The default command is `run`: `opperf relu` is `opperf run relu`. `opperf help "
     "COMMAND` is `opperf COMMAND --help`.",
 )
@@ -179,7 +184,7 @@ def fail(error: OpperfError, command: str = "", first: str = "") -> int:
         suggests = line.endswith("?")
         line = line[:-1] + ", or" if suggests else line + "; did you mean"
         line += f" the command {command}?"
-    click.echo(f"opperf: {line}", err=True)
+    tell(f"opperf: {line}")
     return error.exit_code
 
 

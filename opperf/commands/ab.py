@@ -51,7 +51,20 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@command(short_help="Measure A and B in turn and report what changed.")
+@command(
+    short_help="Measure A and B in turn and report what changed.",
+    examples={
+        "Two builds, a gate at 5 %": (
+            "opperf ab relu --a python:old/bin/python --b python:new/bin/python --threshold 5%"
+        ),
+        "Two functions of your own on the same inputs": (
+            "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
+        ),
+        "Numbers of threads, for a pull request and for a CI's view of tests": (
+            "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
+        ),
+    },
+)
 @operator_options
 @click.option(
     "--a",

@@ -1,16 +1,48 @@
-"""The class of all commands, which refuses an option of one value that is set several times."""
+"""The class of all commands: their help, with examples and in sections, and the refusal of an
+option of one value that is set several times."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import click
+
+from opperf.commands.sections import OTHER, SECTIONS
+
+FIRST_COLUMN = 34
+"""Most characters of an option's name beside its help; longer ones are above it."""
 
 
 class Command(click.Command):
     """A command that refuses options of one value that are set several times: click would use the
-    last value and say nothing."""
+    last value and say nothing.
+
+    `examples` are commands by what they are for; a command with examples has its options in
+    sections, as it has many.
+    """
+
+    def __init__(self, *args: Any, examples: Mapping[str, str] | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = dict(examples or {})
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples, and the options in their sections."""
+        if not self.examples:
+            super().format_options(ctx, formatter)
+            return
+        with formatter.section("Examples"):
+            for purpose, line in self.examples.items():
+                formatter.write_text(f"{purpose}:")
+                # Not wrapped, as it is for copying.
+                formatter.write(f"{'':{formatter.current_indent + 2}}{line}\n")
+        left = {param.name: param for param in self.get_params(ctx)}
+        for title, names in SECTIONS.items():
+            found = [left.pop(name) for name in names if name in left]
+            _write_options(ctx, formatter, title, found)
+        _write_options(ctx, formatter, OTHER, left.values())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         _, _, occurrences = self.make_parser(ctx).parse_args(list(args))
@@ -23,6 +55,18 @@ class Command(click.Command):
                     ctx,
                 )
         return super().parse_args(ctx, args)
+
+
+def _write_options(
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
+    title: str,
+    params: Iterable[click.Parameter],
+) -> None:
+    records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
+    if records:
+        with formatter.section(title):
+            formatter.write_dl(records, col_max=FIRST_COLUMN)
 
 
 def has_one_value(param: click.Parameter) -> bool:

@@ -49,7 +49,19 @@ class MetricOption(click.Option):
         return super().get_help_record(ctx)
 
 
-@command(short_help="Compare two files of results.")
+@command(
+    short_help="Compare two files of results.",
+    examples={
+        "What changed between two runs": "opperf compare before.jsonl after.jsonl",
+        "A gate at 5 % of the instructions": (
+            "opperf compare before.jsonl after.jsonl --metric instructions --threshold 5% "
+            "--fail-on regressed"
+        ),
+        "A page for a pull request and a file for a CI's view of tests": (
+            "opperf compare before.jsonl after.jsonl -o report.md -o report.xml"
+        ),
+    },
+)
 @click.argument("base", required=False, type=RunFilePath())
 @click.argument("new", required=False, type=RunFilePath())
 @click.option(

@@ -23,7 +23,17 @@ from opperf.parameters import (
 from opperf.parsing import RunFilePath, split_commas
 
 
-@command("list", short_help="List operators, or their categories.")
+@command(
+    "list",
+    short_help="List operators, or their categories.",
+    examples={
+        "The operators of a name or pattern": "opperf list relu 'broadcast_*'",
+        "The categories, with the numbers of operators and cases": "opperf list --categories",
+        "All operators of a category, for a program": (
+            "opperf list --category reduction -o operators.json"
+        ),
+    },
+)
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @filter_options
 @click.option(
@@ -46,7 +56,14 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
-@command(short_help="Show an operator, its cases and their scripts.")
+@command(
+    short_help="Show an operator, its cases and their scripts.",
+    examples={
+        "An operator and its first case": "opperf show relu --max-configs 1",
+        "A case of a run, by its id": "opperf show relu --id 1a86ae51",
+        "The script of a case with other inputs": "opperf show relu --dtype float64 --size small",
+    },
+)
 @click.argument("name", metavar="OPERATOR")
 @size
 @argument_options

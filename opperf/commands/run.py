@@ -30,7 +30,18 @@ from opperf.parsing import RETRYABLE, parse_labels, words_among
 FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
 
 
-@command(short_help="Measure operators (the default command).")
+@command(
+    short_help="Measure operators (the default command).",
+    examples={
+        "A quick look at some operators": "opperf run relu 'broadcast_*' --size small --quick",
+        "Every sample, of two dtypes, with one thread": (
+            "opperf run add --dtype float32,float64 --threads 1 -o add.jsonl"
+        ),
+        "A function of your own, with its inputs": (
+            "opperf run kernels.py:softmax --inputs kernels.py:inputs"
+        ),
+    },
+)
 @operator_options
 @axis_option("device")
 @axis_option("dtype")

@@ -10,6 +10,7 @@ import numpy as np
 
 from opperf.model import Note, NoteCode
 from opperf.profilers.summary import half_width
+from opperf.results.text import pluralize
 
 MIN_SAMPLES = 20
 """Fewest samples for the detection of a drift or of two levels."""
@@ -58,7 +59,7 @@ def _imprecision(samples: Sequence[float], precision: float) -> str:
         known = "the median is unknown: its interval is wider than ±100 %"
     else:
         known = f"the median is known to ±{reached:.1%}, not to ±{precision:.1%}"
-    return f"{known} after {len(samples)} samples"
+    return f"{known} after {pluralize(len(samples), 'sample')}"
 
 
 def _drift(samples: Sequence[float], precision: float) -> str:

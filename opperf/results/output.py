@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.instruction_counts import instruction_counts_text
 from opperf.results.markdown import markdown_text
+from opperf.results.messages import tell
 from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
 from opperf.results.param_lines import param_text
 from opperf.results.runfile import encode_line, lines_of
@@ -179,7 +179,7 @@ def write_report(path: Path, text: str) -> None:
         print(text, end="")
     else:
         replace(path, text.encode())
-        print(f"written to {path}", file=sys.stderr)
+        tell(f"written to {path}")
 
 
 def replace(path: Path, data: bytes) -> None:

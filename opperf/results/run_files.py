@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from opperf.errors import RunFileError
 from opperf.results import kept
 from opperf.results.kept_outputs import run_of
+from opperf.results.messages import tell
 from opperf.results.runfile import is_run_file
 
 
@@ -44,4 +44,4 @@ def describe(path: Path) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    tell(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
 from opperf.model import NoteCode, Record, Run, Status, Waits
-from opperf.results.columns import MOVED, column_of, count_uncertain
+from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
+from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.hotspots.text import short_text
 from opperf.results.outliers import (
     EXPLANATION,
@@ -28,7 +30,7 @@ from opperf.results.table import (
 )
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import duration, pluralize
-from opperf.results.units import Figure, figure_of
+from opperf.results.units import Figure, choose_unit, figure_of, format_figure
 
 SLOWEST = 10
 
@@ -76,7 +78,8 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     uncertain, figures = count_uncertain(records)
     if uncertain:
         are = "is" if uncertain == 1 else "are"
-        sentences.append(f"{uncertain} of {figures} figures {are} uncertain; {_advice(records)}")
+        of_all = pluralize(figures, "figure")
+        sentences.append(f"{uncertain} of {of_all} {are} uncertain; {_advice(records)}")
     sentences += filter(None, [_busy(records)])
     stalled = [record for record in records if any(n.code == NoteCode.STALL for n in record.notes)]
     for record in stalled[:EXAMPLES]:
@@ -185,8 +188,8 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     if not ranked:
         return wrap_all([unranked], width)
     ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
-    slowest = ranked[:SLOWEST]
     forward = column_of(FORWARD)
+    slowest = _in_shown_order(ranked[:SLOWEST], forward)
     names = Column("Slowest", [record.case.label for record in slowest])
     others = [*settings_columns(slowest), metric_column(forward, slowest)]
     inputs = inputs_column(slowest, timed, [names, *others], width)
@@ -194,6 +197,17 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     legend = mark_legend(map(forward.read, slowest))
     explained = wrap_all([*legend, *filter(None, [unranked])], width)
     return f"{table}\n\n{explained}" if explained else table
+
+
+def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Record]:
+    """Returns the records by their figures as the table shows them, the largest first: those of
+    wide intervals have fewer digits, and 11 would otherwise stand above 11.4."""
+    figures = [column.read(record) for record in records]
+    unit = choose_unit(column.metric.unit, figures)
+    values = [format_figure(figure, unit).value for figure in figures]
+    shown = [-math.inf if value == NOT_APPLICABLE else float(value) for value in values]
+    order = sorted(range(len(records)), key=lambda place: -shown[place])
+    return [records[place] for place in order]
 
 
 def _outlier_table(run: Run, width: int | None) -> str:

@@ -19,6 +19,7 @@ from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.kept import display
 from opperf.results.lines import check_free
+from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.summary import summarise
 from opperf.results.sweep_table import is_swept, render_by_size, row_count
@@ -339,7 +340,7 @@ def nothing_measured(records: Sequence[Record]) -> str:
 def _log(options: Options, text: str) -> None:
     """Prints a line of progress to standard error, except with --quiet."""
     if not options.quiet:
-        print(text, file=sys.stderr, flush=True)
+        tell(text)
 
 
 def _print(options: Options, text: str, error: bool = False) -> None:
@@ -348,4 +349,4 @@ def _print(options: Options, text: str, error: bool = False) -> None:
     if error or not options.quiet:
         for_results = options.output == output.STDOUT or options.lists_lines
         stream = sys.stderr if error or for_results else sys.stdout
-        print(text, file=stream, flush=True)
+        tell(text, stream)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from tabulate import tabulate
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
-from opperf.results.text import terminal_width
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import terminal_width, wrap
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -33,6 +33,9 @@ class FrameworkRow(msgspec.Struct, frozen=True):
 
 HEADERS = ("Framework", "Version", "Offers", "To do")
 
+WRAPPED = ("Offers", "To do")
+"""Columns of sentences."""
+
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
     """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
@@ -49,10 +52,23 @@ def frameworks_command(options: Mapping[str, Any]) -> int:
     elif options["names"]:
         print("\n\n".join(details(one, terminal_width()) for one in found))
     else:
-        print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
+        print(frameworks_table(found, terminal_width()))
         print(f"\nDefault framework: {default_framework()}")
         print("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME")
     return 0
+
+
+def frameworks_table(found: Sequence[FrameworkRow], width: int | None) -> str:
+    """Returns the table of the frameworks, whose long texts take several lines of a terminal."""
+    cells = zip(*map(table_row, found), strict=True)
+    return table_text(
+        [
+            Column(title, column, wraps=title in WRAPPED, is_whole=title not in WRAPPED)
+            for title, column in zip(HEADERS, cells, strict=True)
+            if any(column)
+        ],
+        width,
+    )
 
 
 def describe_framework(name: str) -> FrameworkRow:
@@ -98,10 +114,13 @@ def details(one: FrameworkRow, width: int | None) -> str:
             width or sys.maxsize,
             initial_indent=name.ljust(column),
             subsequent_indent=" " * column,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
         for name, words in one.choices.items()
     ]
-    return "\n".join([f"{one.name} {version}", *filter(None, [advice]), *paragraphs])
+    wrapped = wrap(advice, width) if advice and width else advice
+    return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs])
 
 
 def report_choice(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -16,6 +15,7 @@ import msgspec
 import opperf
 from opperf.errors import UsageError, suggest
 from opperf.model import Case, Settings
+from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
 from opperf.results.param_lines import case_line
 from opperf.runner.command import run_command
@@ -172,7 +172,7 @@ def _trace(
         ]
         failed = worker.trace(tuple(made), files.get("trace_file", ""), files.get("et_file", ""))
     for reason in dict.fromkeys(failed.values()):
-        print(f"not traced: {reason}", file=sys.stderr)
+        tell(f"not traced: {reason}")
     lines = "".join(f"{json.dumps({key: file})}\n" for key, file in files.items())
     _write(target, lines, append=True)
     if "--quiet" not in run_words(options, path, path):

@@ -25,6 +25,7 @@ from opperf.results.listing import (
     operator_rows,
     operators_as_values,
 )
+from opperf.results.messages import tell
 from opperf.results.runfile import read_run
 from opperf.results.showing import (
     case_rows,
@@ -86,7 +87,7 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
         return ask()
     listing, warnings = load_listing(framework, ask)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     return listing
 
 
@@ -130,7 +131,7 @@ def find_listed(
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    tell(text)
 
 
 def _ignore(text: str) -> None:
@@ -257,10 +258,9 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
     _write(writers, options)
     least = options["least"]
     if least is not None and found.total.percent < least:
-        print(
+        tell(
             f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, "
-            f"less than {least:g} %",
-            file=sys.stderr,
+            f"less than {least:g} %"
         )
         return FOUND
     return 0
@@ -273,7 +273,7 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     """
     run, warnings = read_run(path)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     environment = run.environment
     measured = (environment.framework, environment.versions.get(environment.framework, ""))
     if measured != (listing.framework, listing.version):
@@ -306,6 +306,6 @@ def _run_everything(
                 lambda: time.monotonic() - started,
             )
         except KeyboardInterrupt:
-            print(f"interrupted; the records are in {path}", file=sys.stderr)
+            tell(f"interrupted; the records are in {path}")
             return None
     return run.records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -21,6 +20,7 @@ from opperf.results.kept import (
     runs_folder,
 )
 from opperf.results.kept_facts import RunFacts, read_facts
+from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import pluralize, terminal_width, wrap
 from opperf.sources.selecting import as_operator, find_matching
@@ -128,7 +128,7 @@ def _delete(found: Sequence[Found]) -> int:
     left = len(found) - len(deleted)
     print(f"deleted {pluralize(len(deleted), 'run')}")
     if left:
-        print(f"{pluralize(left, 'run')} in progress stay", file=sys.stderr)
+        tell(f"{pluralize(left, 'run')} in progress stay")
     return 0
 
 

@@ -22,6 +22,7 @@ from opperf.model import (
     map_tensors,
     split_positional,
 )
+from opperf.results.text import pluralize
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents
 from opperf.rules.values import Arguments
@@ -186,7 +187,7 @@ def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
     names = [one.name for one in signature.parameters]
     unnamed, named = split_positional(arguments)
     if len(unnamed) > len(names):
-        raise UsageError(f"{path} takes {len(names)} arguments, not {len(unnamed)}")
+        raise UsageError(f"{path} takes {pluralize(len(names), 'argument')}, not {len(unnamed)}")
     made = dict(zip(names, unnamed, strict=False))
     for name, value in named.items():
         if name not in names:

@@ -16,6 +16,7 @@ from typing import Any
 from opperf.decoding import parse_python
 from opperf.dtypes import kind_of
 from opperf.model import Argument, DType, MemoryFormat, Number, TensorSpec
+from opperf.results.text import pluralize
 
 DTYPES: Mapping[str, str] = {
     "f64": "float64",
@@ -154,7 +155,8 @@ def _tensor(node: ast.Call) -> TensorSpec:
 def _strided(shape: ast.expr, dtype: ast.expr, strides: ast.expr) -> TensorSpec:
     extents, steps = _extents(shape), _extents(strides)
     if len(extents) != len(steps):
-        raise ValueError(f"{len(extents)} extents and {len(steps)} strides")
+        numbers = pluralize(len(extents), "extent"), pluralize(len(steps), "stride")
+        raise ValueError(" and ".join(numbers))
     made = TensorSpec(extents, _dtype(dtype))
     # Strides that are those of a contiguous tensor are none of its own.
     return made if made.steps == steps else TensorSpec(extents, made.dtype, strides=steps)

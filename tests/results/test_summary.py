@@ -43,6 +43,31 @@ def test_summary_names_the_ten_slowest(run: Run, make_record: MakeRecord) -> Non
     assert "Forward ms" in text and "\nop14" in text
 
 
+def test_the_slowest_are_in_the_order_of_the_figures_that_are_shown(
+    run: Run, make_record: MakeRecord
+) -> None:
+    """11.45 with a wide interval is shown as 11, and stands below 11.4."""
+    base = make_record().summaries["forward"]
+    shares = {11.45: 0.09, 11.4: 0.001, **{float(n): 0.001 for n in range(1, 11)}}
+    records = tuple(
+        make_record(
+            f"op{ms}",
+            summaries={
+                "forward": msgspec.structs.replace(
+                    base,
+                    median=1e6 * ms,
+                    ci_low=1e6 * ms * (1 - share),
+                    ci_high=1e6 * ms * (1 + share),
+                )
+            },
+        )
+        for ms, share in shares.items()
+    )
+    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
+    named = [line.split()[0] for line in text.splitlines() if line.startswith("op")]
+    assert named[:3] == ["op11.4", "op11.45", "op10.0"]
+
+
 def test_summary_caps_reasons_but_loses_nobody(run: Run, make_record: MakeRecord) -> None:
     records = tuple(make_record(f"op{i}", Status.FAILED, reason=f"reason {i}") for i in range(25))
     header = msgspec.structs.replace(
@@ -179,7 +204,7 @@ def test_single_samples_are_uncertain_for_another_reason(run: Run, make_record: 
     )
     text = summarise(msgspec.structs.replace(run, records=(single,)), 1.0)
     assert (
-        "1 of 1 figures is uncertain; -r 1 takes a single sample, whose uncertainty is unknown"
+        "1 of 1 figure is uncertain; -r 1 takes a single sample, whose uncertainty is unknown"
         in text
     )
 

@@ -84,7 +84,7 @@ def test_attributes_of_torch():
         ("((T([-1], f32),), {})", "expected a list of whole numbers: [-1]"),
         ("((T([2], q8),), {})", "unknown notation: q8"),
         ("((T([2], [1]),), {})", "expected a dtype: [1]"),
-        ("((T([2, 2], f32, stride=(1,)),), {})", "2 extents and 1 strides"),
+        ("((T([2, 2], f32, stride=(1,)),), {})", "2 extents and 1 stride"),
         ("((T([2]),), {})", "unknown tensor: T([2])"),
         ("((ST([2], f32, torch.strided, True),), {})", "unknown sparse tensor"),
         ("((), {1: 2})", "the name of an argument is a string"),

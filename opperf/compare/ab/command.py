@@ -30,6 +30,7 @@ from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
+from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.cpus import cpus_arguments
@@ -77,7 +78,7 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         except KeyboardInterrupt:
             done = processes(len(writer.session.lines))
             hint = _resume_hint(options)
-            print(f"interrupted; {done} measured, in {hint}", file=sys.stderr)
+            tell(f"interrupted; {done} measured, in {hint}")
             return INTERRUPTED
         except OpperfError as error:
             raise type(error)(
@@ -113,7 +114,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
         check_output(output.path, options["overwrite"], [path])
     session, warnings = read_session(path)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     analysis = analyse(session.replicates, session.header.thresholds)
     _show(session, analysis, outputs, fail_on, options["weight"])
     return exit_code(analysis, fail_on, session.has_different_results)
@@ -225,4 +226,4 @@ def _resume_hint(options: Options) -> str:
 def _say(options: Options, text: str) -> None:
     """Prints a message to standard error."""
     if not options.quiet:
-        print(text, file=sys.stderr, flush=True)
+        tell(text)

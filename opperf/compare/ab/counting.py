@@ -28,6 +28,7 @@ from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
 from opperf.model import DEFAULTS, Case, Interpreter, Run
+from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.text import pluralize
@@ -130,7 +131,7 @@ def compare_counts(
         for name, path in zip(ARMS, files, strict=True):
             _measure(name, path, options, say)
     except KeyboardInterrupt:
-        print(f"interrupted; {_resume_advice(options)}", file=sys.stderr)
+        tell(f"interrupted; {_resume_advice(options)}")
         return INTERRUPTED
     except OpperfError as error:
         raise type(error)(f"{error}; {_resume_advice(options)}") from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from opperf.errors import CallgrindError, one_line
+from opperf.results.text import pluralize
 
 UNKNOWN = "???"
 """Name of an object or source file that callgrind does not know."""
@@ -188,7 +189,7 @@ class Reader:
             self._fail(f"no line of counts: {line.strip()!r}")
         if self._current < 0 or len(counts) > len(self._events):
             self._fail(
-                f"{len(counts)} counts of {len(self._events)} events"
+                f"{pluralize(len(counts), 'count')} of {pluralize(len(self._events), 'event')}"
                 if self._current >= 0
                 else "counts before a function"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from opperf.compare.explaining.reports import FORMATS
 from opperf.compare.explaining.reports.flame import WRITERS
 from opperf.compare.explaining.reports.text import text_report
 from opperf.errors import OutputError, UsageError
+from opperf.results.messages import tell
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
@@ -32,7 +32,7 @@ def explain_command(options: Mapping[str, Any]) -> int:
     check_output(output, options["overwrite"], inputs)
     suffix = _check_flame(flame, output, options["overwrite"], inputs)
     for warning in chosen.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     base, new = read_dump(chosen.base), read_dump(chosen.new)
     python = not options["no_python"]
     difference = compare_dumps(base, new, options["event"], options["sort"], python)

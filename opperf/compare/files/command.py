@@ -15,6 +15,7 @@ from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.project_file import limits_from
 from opperf.compare.weighted import check_format
+from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import terminal_width
 
@@ -46,7 +47,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     )
     made = ask(paths[0], paths[1], question)
     for warning in made.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     return report(made.comparison, outputs)
 
 
@@ -61,5 +62,5 @@ def report(comparison: Comparison, outputs: Iterable[Output]) -> int:
     code, why = outcome(comparison)
     if why:
         sys.stdout.flush()
-        print(f"opperf: {why}", file=sys.stderr)
+        tell(f"opperf: {why}")
     return code

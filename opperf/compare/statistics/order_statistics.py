@@ -21,6 +21,7 @@ import numpy as np
 
 from opperf.compare.statistics.blocks import Floats
 from opperf.compare.statistics.data import CaseVerdict, Verdict
+from opperf.results.text import pluralize
 
 MIN_SAMPLES = 6
 """Fewest samples of either run: the extremes of fewer are no 95 % interval of a median."""
@@ -36,7 +37,7 @@ def compare_samples(
     B over A, lies beyond the margin (in log units) on either side, else no clear change; ambiguous
     where there are too few samples, or where some are not positive."""
     if min(len(a), len(b)) < MIN_SAMPLES:
-        note = f"{len(a)} and {len(b)} samples; at least {MIN_SAMPLES} of each are needed"
+        note = f"{len(a)} and {pluralize(len(b), 'sample')}; each needs at least {MIN_SAMPLES}"
         return CaseVerdict(case, Verdict.AMBIGUOUS, note=note)
     if min(*a, *b) <= 0:
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="a sample is not positive")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from opperf.errors import UsageError
 from opperf.results.exports.program import export
 from opperf.results.markdown import markdown_text
+from opperf.results.messages import tell
 from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
 
@@ -36,7 +36,7 @@ def export_command(options: Mapping[str, Any]) -> int:
         made = export(path, options["tool"])
         text, warnings = f"{made}\n", [*made.warnings]
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     write_report(output, text)
     return 0
 

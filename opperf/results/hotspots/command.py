@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from opperf.model import Run
 from opperf.results.hotspots.data import Hotspots, find_hotspots, timed_of
 from opperf.results.hotspots.text import hotspots_markdown, hotspots_text
 from opperf.results.hotspots.values import hotspots_csv, hotspots_json
+from opperf.results.messages import tell
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
@@ -53,7 +53,7 @@ def _read(files: Sequence[Path]) -> list[Run]:
     for place, path in enumerate(files):
         run, warnings = read_run(path)
         for warning in warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            tell(f"warning: {warning}")
         if any(path.samefile(earlier) for earlier in files[:place]):
             raise RunFileError(f"{path} is named twice; its calls would count twice")
         if not timed_of(run.records):

@@ -14,6 +14,7 @@ from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.installing import install_command
 from opperf.model import DECLARED, Record, Run, Status
 from opperf.results.kept import display
+from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
 from opperf.results.plots.data import Source, make_plot
 from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
@@ -48,7 +49,7 @@ def plot_command(options: Mapping[str, Any]) -> int:
     sources = [Source(name, run.records) for name, run in zip(names, runs, strict=True)]
     plot = make_plot(sources, _lower(options["metrics"]), options["x"], _lower(options["by"]))
     for note in plot.notes:
-        print(note, file=sys.stderr)
+        tell(note)
     if output is None:
         _need("plotext")
         is_terminal = sys.stdout.isatty()
@@ -60,7 +61,7 @@ def plot_command(options: Mapping[str, Any]) -> int:
     subtitle = [*_subtitle(runs, records), *([INTERVALS] if plot.has_intervals else [])]
     chart = picture(plot, _title(records), subtitle)
     replace(output, WRITERS[suffix](chart))
-    print(f"written to {output}", file=sys.stderr)
+    tell(f"written to {output}")
     return 0
 
 
@@ -95,7 +96,7 @@ def _read(path: Path) -> Run:
         )
     run, warnings = read_run(path)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to plot")
     return run

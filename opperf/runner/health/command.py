@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from opperf.errors import FOUND
 from opperf.frameworks import variables_of
+from opperf.results.messages import tell
 from opperf.results.text import duration, terminal_width
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.health import contention
@@ -70,7 +70,7 @@ def report(machine: Machine, seconds: float) -> Report:
 
 def _say(text: str) -> None:
     """Prints a line of progress to standard error."""
-    print(text, file=sys.stderr, flush=True)
+    tell(text)
 
 
 def _cpu_times() -> CpuTimes | None:

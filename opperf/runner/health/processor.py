@@ -59,7 +59,7 @@ def smt(machine: Machine) -> Reading:
     if all(len(core) == 1 for core in cores):
         return Reading("on, no two usable CPUs share a core")
     return Reading(
-        f"on, {len(machine.cpus)} usable CPUs are {len(set(cores))} cores",
+        f"on, {len(machine.cpus)} usable CPUs are {pluralize(len(set(cores)), 'core')}",
         "warn",
         "echo off | sudo tee /sys/devices/system/cpu/smt/control",
     )
@@ -122,7 +122,7 @@ def temperature(machine: Machine) -> Reading:
         state.append(f"{hottest} C at the hottest sensor, {_kind(zone)}")
         bad = hottest >= HOT_C
     if throttled:
-        state.append(f"cores were throttled {sum(throttled)} times since boot")
+        state.append(f"cores were throttled {pluralize(sum(throttled), 'time')} since boot")
         bad = bad or any(throttled)
     return Reading("; ".join(state), "warn" if bad else "ok")
 

@@ -13,6 +13,7 @@ import msgspec
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_whole
 from opperf.errors import UsageError, unknown
 from opperf.model import Argument, Device, DType, Fill, Number, TensorSpec
+from opperf.results.text import pluralize
 from opperf.sources.param.registering import DATA_GENERATORS, Arguments
 from opperf.sources.param.schema import (
     AnyArgument,
@@ -68,7 +69,8 @@ def _tensor(one: TensorArgument, place: str) -> TensorSpec:
         if extent < 0:
             raise UsageError(f"{place}.shape[{i}]: {extent} is negative")
     if one.strides is not None and len(one.strides) != len(one.shape):
-        raise UsageError(f"{place}.strides: {len(one.strides)} strides of {len(one.shape)} extents")
+        strides = pluralize(len(one.strides), "stride")
+        raise UsageError(f"{place}.strides: {strides} of {pluralize(len(one.shape), 'extent')}")
     if one.strides is not None and min(one.strides, default=0) < 0:
         raise UsageError(f"{place}.strides: {min(one.strides)} is negative")
     made = TensorSpec(

@@ -8,6 +8,7 @@ from typing import Any
 
 from opperf.errors import UsageError
 from opperf.model import Fill, TensorSpec
+from opperf.results.text import pluralize
 from opperf.rules.values import below
 from opperf.sources.param.arguments import values_of
 from opperf.sources.param.macros import expand_spec
@@ -64,7 +65,8 @@ def _each(value: Any, count: int, what: str) -> list[int]:
     """Returns a number of each table. Raises `UsageError`."""
     found = list(value) if isinstance(value, tuple) else [value] * count
     if len(found) != count or not all(isinstance(one, int) and one > 0 for one in found):
-        raise UsageError(f"{what} are a positive whole number, or one for each of {count} tables")
+        tables = pluralize(count, "table")
+        raise UsageError(f"{what} are a positive whole number, or one for each of {tables}")
     return found
 
 

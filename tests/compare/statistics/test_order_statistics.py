@@ -91,7 +91,7 @@ def test_six_samples_above_zero_are_enough(samples):
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ([1.0] * 5, "samples; at least 6 of each are needed"),
+        ([1.0] * 5, "samples; each needs at least 6"),
         ([], "0"),
         ([1.0] * 9 + [0.0], "a sample is not positive"),
         ([1.0] * 9 + [-1.0], "a sample is not positive"),

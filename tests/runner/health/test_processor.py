@@ -32,7 +32,7 @@ def test_the_hottest_sensor_counts_and_throttling_is_beside_it(faked):
     once = of_each_cpu("thermal_throttle/core_throttle_count", 0, 1)
     cool = "60 C at the hottest sensor, pkg; cores were throttled"
     assert temperature(faked(zones | never)) == (f"{cool} 0 times since boot", "ok", "", "")
-    assert temperature(faked(zones | once)) == (f"{cool} 1 times since boot", "warn", "", "")
+    assert temperature(faked(zones | once)) == (f"{cool} 1 time since boot", "warn", "", "")
     hot = {f"{ZONE}1/temp": "90000"}
     assert temperature(faked(zones | hot | never)).level == "warn"
 

@@ -140,7 +140,7 @@ def test_a_wrong_argument_is_an_error_with_its_key_path(argument, message):
         ({"shape": (2, -1)}, r"x.shape\[1\]: -1 is negative"),
         ({"shape": (2, "a")}, r"x.shape\[1\]: expected `int`, got `str`"),
         ({"dtype": "int", "requires_grad": True}, "a tensor of int32 has no gradient"),
-        ({"strides": [1]}, "x.strides: 1 strides of 2 extents"),
+        ({"strides": [1]}, "x.strides: 1 stride of 2 extents"),
         ({"strides": [1, -1]}, "x.strides: -1 is negative"),
         ({"strides": [1, 2], "memory_format": "channels_last"}, "both strides and memory_format"),
         ({"memory_format": "chanels_last"}, "x.memory_format: invalid enum value 'chanels_last'"),

@@ -202,7 +202,7 @@ def difference_rows(
         for one in comparison.differences
     ]
     more = len(rows) - len(rows[:limit])
-    return rows[:limit], f"{more} more differences; json has all" if more else ""
+    return rows[:limit], f"{pluralize(more, 'more difference')}; json has all" if more else ""
 
 
 def _value_text(field: str, value: Any) -> str:

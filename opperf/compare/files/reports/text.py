@@ -29,7 +29,7 @@ from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import FILES, sentences, table
 from opperf.errors import one_line
 from opperf.results.table import inputs_texts
-from opperf.results.terminal import Column, table_text
+from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import pluralize, truncate, wrap
 from opperf.results.units import align, format_figure
 
@@ -40,8 +40,11 @@ OPERATOR_WIDTH = 24
 """Width of an operator's name: the ratio, its interval, the verdict and some of the inputs then fit
 into 80 columns."""
 
+OPERATOR_SHARE = 4
+"""Part of a wide terminal that an operator's name may take."""
+
 VALUE_WIDTH = 34
-"""Width of an environment's value: both sides then fit beside its name."""
+"""Least width of an environment's value: both sides then fit beside its name into 80 columns."""
 
 
 def text_report(comparison: Comparison, width: int | None = None) -> str:
@@ -80,7 +83,9 @@ def _differences(comparison: Comparison, width: int | None) -> str:
     rows, more = difference_rows(comparison)
     if not rows:
         return "No difference between the environments in the files."
-    cells = [[name, *(one_line(value, VALUE_WIDTH) for value in values)] for name, *values in rows]
+    names = max(len(name) for name, *_ in rows) + GAP
+    room = max(VALUE_WIDTH, ((width or 0) - names) // 2 - GAP)
+    cells = [[name, *(one_line(value, room) for value in values)] for name, *values in rows]
     table = _table(("Environment", "Base", "New"), cells, width)
     return f"{table}\n{more}" if more else table
 
@@ -107,7 +112,8 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
     unit = unit_of(rows)
     names = [row.operator for row in rows]
     if width is not None:
-        names = [shorten(name, OPERATOR_WIDTH) for name in names]
+        # Wider where the terminal is.
+        names = [shorten(name, max(OPERATOR_WIDTH, width // OPERATOR_SHARE)) for name in names]
     settings = [row.settings for row in rows]
     points = [row.point for row in rows]
     columns = [

@@ -129,8 +129,10 @@ def test_names_and_inputs_have_a_width_of_their_own(comparison, row):
         text = text_report(comparison(row(name, inputs=inputs)), width)
         return name in text, inputs in text
 
-    assert shown("n" * 24, "i" * 60) == (True, True)
-    assert shown("n" * 25, "i" * 150) == (False, False)
+    assert shown("n" * 24, "i" * 9, 96)[0] and not shown("n" * 25, "i" * 9, 96)[0]
+    # A quarter of a wide terminal, and the inputs what is left.
+    assert shown("n" * 50, "i" * 60) == (True, True)
+    assert shown("n" * 51, "i" * 150) == (False, False)
     # A file is searched for names.
     assert shown("n" * 25, "i" * 100, width=None) == (True, True)
     assert shown("n" * 25, "i" * 101, width=None) == (True, False)
@@ -140,6 +142,7 @@ def test_values_of_the_environment_are_cut(comparison, row):
     differences = (Difference("fits", "v" * 34, 1), Difference("does not", "w" * 35, 2))
     told = text_report(comparison(row(), differences=differences))
     assert "v" * 34 in told and "w" * 31 + "..." in told and "w" * 32 not in told
+    assert "w" * 35 in text_report(comparison(row(), differences=differences), 120)
 
 
 def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, row):

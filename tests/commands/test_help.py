@@ -1,0 +1,60 @@
+"""The help of commands with many options: examples, and options in sections."""
+
+import shlex
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from opperf.commands import COMMANDS
+from opperf.commands.sections import OTHER, SECTIONS
+from opperf.opperf import HELP_WIDTH, cli
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+WITH_EXAMPLES = ("run", "ab", "compare", "list", "show")
+
+
+def help_of(name, columns):
+    done = CliRunner().invoke(cli, [name, "--help"], terminal_width=columns)
+    assert done.exit_code == 0
+    return done.output
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_every_option_is_in_one_section(name):
+    listed = [one for names in SECTIONS.values() for one in names]
+    assert len(listed) == len(set(listed))
+    command = BY_NAME[name]
+    options = [one.name for one in command.params if isinstance(one, click.Option)]
+    assert set(options) - set(listed) <= {"debug"}, "each belongs in a section of SECTIONS"
+    text = help_of(name, 100)
+    titles = [title for title in (*SECTIONS, OTHER) if f"\n{title}:\n" in text]
+    assert len(titles) >= 3 and titles[-1] == OTHER
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert any(option.opts[-1] in line for line in text.splitlines()), option
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_are_three_commands_with_options_that_there_are(name):
+    command = BY_NAME[name]
+    assert len(command.examples) == 3
+    for line in command.examples.values():
+        program, called, *words = shlex.split(line)
+        assert (program, called) == ("opperf", name)
+        assert line in help_of(name, 100)
+        context = click.Context(command, info_name=name)
+        values, _, _ = command.make_parser(context).parse_args(words)
+        assert values
+
+
+def test_names_of_sections_are_of_parameters():
+    known = {param.name for command in COMMANDS for param in command.params}
+    assert {one for names in SECTIONS.values() for one in names} <= known
+
+
+def test_the_help_uses_the_width_up_to_what_can_be_read():
+    assert cli.context_settings["max_content_width"] == HELP_WIDTH >= 100
+    longest = max(len(line) for line in help_of("run", 78).splitlines())
+    assert longest <= 80
