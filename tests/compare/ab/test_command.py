@@ -266,8 +266,8 @@ def test_the_verdicts_are_made_again_from_the_file(session, capsys):
 def test_formats(session, tmp_path, capsys):
     folder, _ = session
     page, _ = again(folder, "md", capsys)
-    assert page.startswith("# fake 1.0: A against B\n")
-    assert "## Regressed" in page and "| relu " in page
+    assert page.startswith("## Of ") and "\n\n**What to do:** " in page
+    assert "### Slower\n" in page and "| relu " in page
     both = (tmp_path / "suite.xml", tmp_path / "page.md")
     printed, _ = again(folder, "", capsys, output_files=both, output_formats=("junit", "md"))
     assert printed == "" and b"<testsuite " in both[0].read_bytes()

@@ -14,8 +14,9 @@ from opperf.compare.ab.differences import Difference
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, ResultsRow, Row
 from opperf.compare.ab.reports import FORMATS
 from opperf.compare.ab.reports.data import json_report
+from opperf.compare.ab.reports.markdown import markdown_report
 from opperf.compare.ab.reports.tables import INTERVAL, MAX_ROWS, MAX_SAME
-from opperf.compare.ab.reports.text import markdown_report, text_report
+from opperf.compare.ab.reports.text import text_report
 from opperf.compare.files.reports import FORMATS as OF_FILES
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
@@ -156,7 +157,7 @@ def test_the_largest_change_is_first(report):
 
 def test_a_page_has_bars_between_cells(report):
     page = markdown_report(report)
-    assert "## Regressed" in page and "| broadcast_add |" in " ".join(page.split())
+    assert "### Slower" in page and "| broadcast_add |" in " ".join(page.split())
 
 
 def test_the_interval_is_named_for_its_level():
@@ -166,8 +167,11 @@ def test_the_interval_is_named_for_its_level():
 def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report):
     same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
     many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
-    for text in (text_report(many), markdown_report(many)):
-        assert text.index("Ambiguous") < text.index("Same") < text.index("copy")
+    words = (("Ambiguous", "Same"), ("Not clear (", "No change ("))
+    for text, (ambiguous, unchanged) in zip(
+        (text_report(many), markdown_report(many)), words, strict=True
+    ):
+        assert text.index(ambiguous) < text.index(unchanged) < text.index("copy")
         assert text.count("copy") == MAX_SAME and "and 7 more; --format json has all" in text
 
 
@@ -321,3 +325,21 @@ def test_differences_are_whole_and_fit_a_terminal(with_results, width):
     lines = text_report(with_results, width).splitlines()
     assert max(map(len, lines)) <= width
     assert set(WRONG.split()) <= set(" ".join(lines).split())
+
+
+def test_a_comment_says_first_what_was_found_and_what_to_do(report):
+    page = markdown_report(report)
+    assert page.startswith(
+        "## Of 3 figures: 2 slower, 1 not clear\n\n**What to do:** 2 figures of B are"
+    )
+    assert (
+        page.index("### Slower") < page.index("<summary>Not clear (1)") < page.index("How it was")
+    )
+    quiet = msgspec.structs.replace(report, counts={"same": 1}, rows=())
+    assert markdown_report(quiet).startswith(
+        "## Of 1 figure: 1 without change\n\nNothing to do: no figure is slower.\n"
+    )
+    noisy = msgspec.structs.replace(report, valid=False, reason="A differs from A")
+    title, _, advice, *_ = markdown_report(noisy).splitlines()
+    assert title == "## No result: A differs from itself, so the machine was too noisy"
+    assert advice.startswith("**What to do:** A differs from A.")

@@ -8,7 +8,8 @@ from opperf.compare.ab.report import Report
 from opperf.compare.ab.reports.data import csv_report, json_report
 from opperf.compare.ab.reports.html import html_report
 from opperf.compare.ab.reports.junit import junit_report
-from opperf.compare.ab.reports.text import markdown_report, text_report
+from opperf.compare.ab.reports.markdown import markdown_report
+from opperf.compare.ab.reports.text import text_report
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     "text": text_report,

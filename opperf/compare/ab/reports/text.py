@@ -1,8 +1,6 @@
-"""The report of a session as text and as Markdown."""
+"""The report of a session as text for a terminal."""
 
 from __future__ import annotations
-
-from tabulate import tabulate
 
 from opperf.compare.ab.report import Report
 from opperf.compare.ab.reports.tables import INPUTS, RESULTS, WHERE, Table, summary, tables
@@ -29,20 +27,6 @@ def text_report(report: Report, width: int | None = None) -> str:
             for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
         ]
         blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_remainder(table)}")
-    return "\n\n".join(blocks) + "\n"
-
-
-def markdown_report(report: Report) -> str:
-    """The report as Markdown."""
-    blocks = [
-        f"# {report.framework}: A against B",
-        f"- A: `{report.a}`\n- B: `{report.b}`",
-        "\n".join(f"- {line}" for line in summary(report)),
-    ]
-    for table in tables(report):
-        rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
-        grid = tabulate(rows, table.headers, tablefmt="github", disable_numparse=True)
-        blocks.append(f"## {table.title}\n\n{grid}{_remainder(table)}")
     return "\n\n".join(blocks) + "\n"
 
 

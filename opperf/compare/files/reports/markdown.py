@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from opperf.compare.files.comparison import ChangeKind, Comparison, Row
+from opperf.compare.files.comparison import MISSING, ChangeKind, Comparison, Row
 from opperf.compare.files.reports.cells import (
     CHANGES,
     SHOWN_NAMES,
@@ -47,16 +47,45 @@ def markdown_report(comparison: Comparison) -> str:
     base, new = (code(side.path) for side in (comparison.base, comparison.new))
     sections = [
         f"## Operators: {new} against {base}",
+        _answer(comparison),
         "\n".join(f"- {m}: {summary_text(comparison, m)}" for m in comparison.metrics),
-        _differences(comparison),
         *(_metric(comparison, metric) for metric in comparison.metrics),
         _weighted(comparison.weighted),
         _means(comparison),
         *(_changes(comparison, kind) for kind in CHANGES),
+        _differences(comparison),
         " ".join(plain(sentence) for sentence in closing_sentences(comparison)),
         *(f"{why}:\n\n```sh\n{command}\n```" for why, command in comparison.commands),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _answer(comparison: Comparison) -> str:
+    """What a reader has to know first, and what to do."""
+    rows = comparison.rows
+    worse = [row for row in rows if row.verdict is Verdict.REGRESSED]
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.is_worse]
+    gone = [change for change in comparison.changes if change.kind in MISSING]
+    found = []
+    if worse:
+        found.append(
+            f"**{_figures(worse)} got worse.** Find the cause, or say why it is acceptable."
+        )
+    if suspect:
+        tool = "the command at the end" if comparison.confirm else "`opperf ab`"
+        found.append(
+            f"**{_figures(suspect)} may have got worse.** Two separate runs cannot tell that from "
+            f"chance; {tool} can."
+        )
+    if gone:
+        found.append(f"**{pluralize(len(gone), 'case')} no longer measured**, listed below.")
+    return " ".join(found) or "**Nothing got worse**, as far as these files can tell."
+
+
+def _figures(rows: Sequence[Row]) -> str:
+    """The number of rows of each metric: `2 figures (forward)`."""
+    metrics = ", ".join(dict.fromkeys(row.metric for row in rows))
+    return f"{pluralize(len(rows), 'figure')} ({metrics})"
 
 
 def code(text: str) -> str:
@@ -82,7 +111,8 @@ def _differences(comparison: Comparison) -> str:
         return "No difference between the environments in the files."
     cells = [[code(field), in_cell(base), in_cell(new)] for field, base, new in rows]
     table = grid(("Environment", "Base", "New"), cells)
-    return f"{table}\n\n{more}" if more else table
+    body = f"{table}\n\n{more}" if more else table
+    return fold("The environments of the two files differ", body)
 
 
 def _metric(comparison: Comparison, metric: str) -> str:

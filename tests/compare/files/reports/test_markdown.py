@@ -21,9 +21,14 @@ def test_markdown(everything, row, comparison):
     )
     assert "### memory" in lines
     assert "- svd (A: (4, 4)): crashed: signal 11" in lines
-    assert text.count("<details>") == text.count("</details>") == 4
+    assert text.count("<details>") == text.count("</details>") == 5
+    # The answer comes first.
+    assert lines[2].startswith("**1 figure (memory) got worse.** Find the cause")
+    assert "**1 figure (forward) may have got worse.**" in lines[2]
+    assert "**3 cases no longer measured**" in lines[2]
     assert text.endswith("```sh\nopperf ab relu --a python:/path/to/base/python\n```\n")
     quiet = FORMATS["md"](comparison(row(verdict=Verdict.NO_CLEAR_CHANGE, ratio=1.0)))
+    assert "\n\n**Nothing got worse**, as far as these files can tell.\n" in quiet
     assert "<details><summary>forward: no finding</summary>" in quiet
 
 
@@ -46,7 +51,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
     assert "No difference between the environments in the files." in told
     for words in ("To confirm", "details", "more", "ambiguous", "mean"):
         assert words not in told
-    assert told.endswith("|\n\nChanges up to these count as none: forward 2%.\n")
+    assert told.endswith(".\n\nChanges up to these count as none: forward 2%.\n")
 
 
 def test_only_findings_are_bold(comparison, row):
@@ -71,7 +76,7 @@ def test_words_are_aligned_to_the_left_and_numbers_to_the_right(everything, comp
         if line.startswith("|:") or line.startswith("|-")
     ]
     left, right = ["left"], ["right"]
-    environment, forward, memory, means = aligned
+    forward, memory, means, environment = aligned
     assert environment == left * 3
     assert forward == left * 3 + right * 4 and memory == left * 3 + right * 3
     assert means == left + right * 2
