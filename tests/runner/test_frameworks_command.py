@@ -76,6 +76,17 @@ def test_one_whose_module_cannot_be_imported(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_breaks_between_words(width):
+    offers = "forward, backward, memory; native and python profilers; cpu, gpu"
+    row = module.FrameworkRow("mine", True, "2.13.0+cpu", offers, "")
+    text = module.frameworks_table([row], width)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    assert all(word in words for word in (*offers.split(), "2.13.0+cpu"))
+    assert "To do" not in text, "nothing has to be done"
+
+
 @pytest.fixture
 def in_process(monkeypatch, fake):
     """A worker that has the fake framework, in this process."""
