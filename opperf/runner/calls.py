@@ -207,7 +207,12 @@ class _Here:
     bounds: Mapping[str, Bound]
 
     def measure(self, case: Case) -> Record:
-        return measure_here(case, self.framework, self.bounds[case.id])
+        bound = self.bounds.get(case.id)
+        if bound is None:
+            # One to measure again with a single thread, after waits for a core.
+            reason = "this process keeps its number of threads"
+            return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
+        return measure_here(case, self.framework, bound)
 
     def environment(self, case: Case) -> Environment:
         """Returns the environment of this process."""

@@ -3,6 +3,7 @@
 import sys
 from types import ModuleType
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,8 +11,9 @@ from opperf.errors import OutputError, UsageError
 from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner import calls
+from opperf.runner import calls, session
 from opperf.runner.calls import framework_of_call
+from opperf.runner.contended import Contended
 from opperf.utils.benchmark_utils import run_performance_test
 
 FEW = {"warmup": 0, "runs": 3, "framework": "numpy"}
@@ -27,6 +29,20 @@ def test_results_are_saved_and_the_same(tmp_path):
     times = [record.summaries["forward"].mean / 1e6 for record in run.records]
     shown = [one["avg_time_forward_negative"] for one in made["negative"]]
     assert shown == pytest.approx(times, abs=1e-5)
+
+
+def test_what_waited_for_a_core_is_not_measured_again_with_other_threads(tmp_path, monkeypatch):
+    def contended(records, unsettled):
+        (record,) = records
+        settings = msgspec.structs.replace(record.case.settings, threads=1)
+        case = msgspec.structs.replace(record.case, settings=settings)
+        return [Contended(case, [record.id])]
+
+    monkeypatch.setattr(session, "find_contended", contended)
+    path = tmp_path / "saved.jsonl"
+    run_performance_test(np.exp, [{"x": (2, 2)}], framework="numpy", runs=2, save=path)
+    (record,) = read_run(path)[0].records
+    assert record.status is Status.OK
 
 
 def test_a_file_is_never_replaced(tmp_path):
