@@ -27,6 +27,15 @@ from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.array_types import with_array_type
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
+from opperf.sources.layers import (
+    LAYER,
+    Layer,
+    find_layer,
+    layer_inputs,
+    layer_target,
+    needs_shape,
+    with_contents,
+)
 from opperf.sources.overrides import (
     LACKS,
     Accepted,
@@ -96,6 +105,10 @@ class Registry:
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
         dtype = selection.settings.dtype
         for target, operator in _targets(framework, selection):
+            layer = find_layer(framework, target)
+            if layer is not None:
+                yield from self._layer(target, layer, operator)
+                continue
             made = self._inputs(target, operator, preset)
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
@@ -108,6 +121,24 @@ class Registry:
                     yield _case(framework, target, operator, inputs, selection)
             except UnsupportedError as error:
                 self.excluded[target.label] = str(error)
+
+    def _layer(self, target: Target, layer: Layer, operator: Operator) -> Iterator[Case]:
+        """Yields the case of a layer for inputs of the user's shapes."""
+        overrides = Overrides.of(self._selection)
+        self.arguments[target.label] = layer.accepted
+        if not set(overrides.shapes) & set(layer.inputs):
+            self.excluded[target.label] = needs_shape(layer)
+            return
+        try:
+            built = layer_target(self._framework, layer, overrides)
+        except UnsupportedError as error:
+            self.excluded[target.label] = str(error)
+            return
+        inputs = layer_inputs(layer, overrides, self._selection.settings.dtype)
+        signature = msgspec.structs.replace(operator, category=LAYER, parameters=())
+        yield _case(
+            self._framework, built, signature, with_contents(built, inputs), self._selection
+        )
 
     def _inputs(
         self, target: Target, operator: Operator, preset: Preset
