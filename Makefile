@@ -1,8 +1,13 @@
-# The first of these that is a Python MXNet runs on, unless PYTHON= names another. On a later one
-# opperf measures what else is installed.
-PYTHON ?= $(shell for name in python3 python3.12 python3.11 python3.10; do \
-	"$$name" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' \
+# The first of the names $(1) that is a Python from 3.10 on and below $(2), a tuple.
+find = $(shell for name in $(1); do \
+	"$$name" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < $(2))' \
 	2>/dev/null && echo "$$name" && break; done)
+NAMES := python3 python3.12 python3.11 python3.10 python3.13 python3.14
+WITH_MXNET := (3, 13)
+ANY := (4,)
+
+# The first that MXNet runs on, else the first that opperf runs on, unless PYTHON= names another.
+PYTHON ?= $(or $(call find,$(NAMES),$(WITH_MXNET)),$(call find,$(NAMES),$(ANY)))
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,16 +16,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 # The PyTorch that the tests are written against. Not an extra's own requirement, which would take
-# the newest; none with TORCH=.
+# the newest; none with TORCH=. `make run` installs PyTorch only if it is named, as it is large.
 TORCH ?= torch==2.13.0
 
-TABLE := benchmark.md
-BENCHMARK := run relu broadcast_add dot Convolution softmax \
-	--size small --warmup 5 --runs 20 --overwrite -f md -o $(TABLE)
-
 # A process for each core, up to as many as have the memory for a framework and its workers. A
-# module's tests stay together, for what they share, until a process has nothing left to do.
-PYTEST = $(BIN)/python -m pytest -q -n $(shell nproc) --maxprocesses 8 --dist worksteal
+# module's tests stay together, for what they share, until a process has nothing left to do. What
+# is skipped is listed, by its reason.
+PYTEST = $(BIN)/python -m pytest -q -rs -n $(shell nproc) --maxprocesses 8 --dist worksteal
+
+# Files or folders of tests, for `make test FILES=tests/results`.
+FILES :=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all lint mutate bench
@@ -28,19 +33,22 @@ PYTEST = $(BIN)/python -m pytest -q -n $(shell nproc) --maxprocesses 8 --dist wo
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
-run: $(VENV)/installed ## Install MXNet and opperf into .venv, run a short benchmark, print and save its table
-	$(BIN)/opperf $(BENCHMARK)
+run: $(VENV)/installed ## Install opperf and MXNet (else what there is) into .venv, run a short benchmark, print and save its table
+ifeq ($(origin TORCH),command line)
+	$(if $(TORCH),$(PIP) $(TORCH))
+endif
+	@$(BIN)/python tools/short_benchmark.py
 
-test: $(VENV)/installed-dev ## Run the tests, but for the sweeps
-	$(PYTEST) -m "not sweep"
+test: $(VENV)/installed-dev ## Run the tests, but for the sweeps; with FILES=, those of files or folders, sweeps too
+	$(PYTEST) $(or $(FILES),-m "not sweep")
 
 test-all: $(VENV)/installed-dev ## Run all tests, whole registries among them
 	$(PYTEST)
 
-lint: $(VENV)/installed-dev ## Check style, types and the direction of imports
+lint: $(VENV)/installed-lint ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(BIN)/python tools/check_types.py
 	$(BIN)/lint-imports --no-logo
 
 mutate: $(VENV)/installed-dev ## Count the random changes of the code that its unit tests notice
@@ -50,18 +58,34 @@ mutate: $(VENV)/installed-dev ## Count the random changes of the code that its u
 bench: $(VENV)/installed-dev ## Measure opperf itself against a hand-written loop
 	$(BIN)/python benchmarks/overhead.py
 
+# A PYTHON= of another version than that of .venv makes .venv again.
+ifeq ($(origin PYTHON),command line)
+ifneq ($(wildcard $(BIN)/python),)
+ifneq ($(shell $(BIN)/python -V),$(shell $(PYTHON) -V))
+.PHONY: $(BIN)/python $(VENV)/installed $(VENV)/installed-dev $(VENV)/installed-lint
+endif
+endif
+endif
+
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "MXNet needs Python 3.10, 3.11 or 3.12;" \
-		"install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	@test -n "$(PYTHON)" || { echo "opperf needs Python 3.10 or later;" \
+		"install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
 	@# The pip of Python 3.10 resolves Altair's dependencies for hours.
 	@$(PIP) --upgrade pip
+	@# Where MXNet does not run, a PyTorch that PYTHON already has is measured.
+	@$(PYTHON) tools/share_torch.py $(VENV)
 
-# Stamps, so that nothing is installed twice; a change of the dependencies installs again.
+# Stamps, so that nothing is installed twice; a change of the dependencies installs again. Without
+# MXNet where there is none for this system; its extra is empty where there is none for this Python.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[mxnet]'
+	$(PIP) -e '.[mxnet]' || $(PIP) -e .
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]' $(TORCH)
-	@touch $@ $(VENV)/installed
+	@touch $@ $(VENV)/installed $(VENV)/installed-lint
+
+$(VENV)/installed-lint: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[lint]'
+	@touch $@

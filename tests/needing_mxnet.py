@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opperf.frameworks import is_available
-from opperf.installing import install_command
+from opperf.frameworks.mxnet import PACKAGE
 
 TESTS = Path(__file__).parent
 
@@ -33,7 +33,7 @@ class NeedsMXNet(pytest.Module):
     """A module of tests that is not imported, and shown as skipped."""
 
     def collect(self) -> list[pytest.Item]:
-        pytest.skip(f"MXNet is not installed: {install_command('opperf[mxnet]')}")
+        pytest.skip(f"MXNet is not installed: {PACKAGE.install_advice()}")
 
 
 def pytest_pycollect_makemodule(
