@@ -37,6 +37,10 @@ class UnknownOperatorError(OpperfError):
     """A name that no operator of the framework has."""
 
 
+class RuleError(OpperfError):
+    """A rule for an operator's inputs that cannot be registered, or whose code fails."""
+
+
 class DeviceError(OpperfError):
     """A device that this build or this machine does not have; `device` is its canonical name."""
 

@@ -8,9 +8,9 @@ import importlib
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from types import ModuleType
 
+from opperf.declared import declared
 from opperf.errors import FrameworkError, OpperfError, one_line, unknown
 from opperf.frameworks.base import Gradient, MemoryReading
 from opperf.frameworks.installed import (
@@ -57,9 +57,8 @@ def available() -> dict[str, str]:
 
 @functools.cache
 def _of_packages(path: tuple[str, ...]) -> dict[str, str]:
-    """Returns the frameworks of packages that are installed on the path. It takes milliseconds to
-    read, and each case asks."""
-    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    """Returns the frameworks of packages that are installed on the path. Each case asks."""
+    return {entry.name: entry.value for entry in declared(GROUP)}
 
 
 def _attribute(name: str) -> tuple[ModuleType, str]:

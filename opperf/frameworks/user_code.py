@@ -25,6 +25,7 @@ from opperf.model import (
     Target,
     split_positional,
 )
+from opperf.places import place_in
 
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 """`kernels.py:softmax`."""
@@ -152,7 +153,8 @@ def _module_of(path: str) -> ModuleType:
     except Exception as error:
         del sys.modules[spec.name]
         raise UsageError(
-            f"{path} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
+            f"{place_in(error, path)} cannot be loaded: "
+            f"{one_line(f'{type(error).__name__}: {error}')}"
         ) from error
     return module
 

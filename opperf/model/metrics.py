@@ -78,6 +78,8 @@ class NoteCode(str, enum.Enum):
     """No value: the pass runs no kernel."""
     NO_MEMORY = "no_memory"
     """No value: the framework does not report its allocations."""
+    NOT_PRODUCED = "not_produced"
+    """No value: what produces the metric, of another package, failed."""
     NOT_PRISTINE = "not_pristine"
     """Memory was measured in a process that had run operators before."""
     COLD_CACHE = "cold_cache"
@@ -104,7 +106,12 @@ class NoteCode(str, enum.Enum):
     """The function runs on another library than the framework's own kernels."""
 
 
-WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL, NoteCode.NO_MEMORY)
+WITHOUT_FIGURE = (
+    NoteCode.NO_GRADIENT,
+    NoteCode.NO_KERNEL,
+    NoteCode.NO_MEMORY,
+    NoteCode.NOT_PRODUCED,
+)
 """Codes that explain why a requested metric has no value."""
 
 

@@ -11,6 +11,7 @@ arguments of a call that was seen elsewhere to this framework).
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Protocol
 
 import msgspec
 
+from opperf.declared import declared, load_declared
 from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.model import (
     Argument,
@@ -31,7 +33,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.operations import OPERATIONS
-from opperf.operations.uses import Choice, Use
+from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.configurations import (
     Configuration,
     Phase,
@@ -40,7 +42,7 @@ from opperf.rules.configurations import (
     read_configuration,
 )
 from opperf.rules.not_finite import NotFinite
-from opperf.rules.registering import Families, Family, NoInputs, OperationFamily
+from opperf.rules.registering import Families, Family, NoInputs, OperationFamily, each_of
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
@@ -94,7 +96,21 @@ class RulesModule(Protocol):
 def rules_module(path: str) -> RulesModule:
     """The rules module of that dotted path."""
     module: RulesModule = importlib.import_module(path)
+    _register_declared(path)
     return module
+
+
+GROUP = "opperf.rules"
+"""Entry points of other packages' rules: modules that register families, each under the name of the
+framework's rules module without its package (`torch`)."""
+
+
+@functools.cache
+def _register_declared(path: str) -> None:
+    """Imports the modules of other packages with rules for a framework, once."""
+    for entry in declared(GROUP):
+        if entry.name == path.rpartition(".")[2]:
+            load_declared(entry)
 
 
 RULE, OPERATION = "rule:", "operation:"
@@ -141,7 +157,7 @@ def make_inputs(
     operator: Operator, rules: RulesModule, family: Family, preset: Preset, dtype: str
 ) -> list[Inputs] | NoInputs:
     """Every configuration of one family at one size, or why there is none."""
-    made = family(operator, preset)
+    made = of_family(family, operator, preset)
     if isinstance(made, NoInputs):
         return made
     origin = RULE + name_of(family)
@@ -184,7 +200,7 @@ def further_configurations(
     families = rules.FAMILIES.further
     made: list[Configuration] = []
     for family in (one for name in operator.names for one in families.get(name, ())):
-        found = family(operator, preset)
+        found = of_family(family, operator, preset)
         assert not isinstance(found, NoInputs)
         made += [read_configuration(one, RULE + name_of(family), family) for one in found]
     return made
@@ -203,12 +219,27 @@ def own_configurations(
         if shared:
             return shared
         own = families.by_category.get(operator.category)
-    made = own(operator, preset) if own is not None else from_table(operator, rules, preset)
+    if own is not None:
+        made = of_family(own, operator, preset)
+    else:
+        made = from_table(operator, rules, preset)
     if isinstance(made, NoInputs):
         return made
     if own is None:
         return [Configuration(one, BY_NAME, describe_arguments(one), None) for one in made]
     return [read_configuration(one, RULE + name_of(own), own) for one in made]
+
+
+def of_family(family: Family, operator: Operator, preset: Preset) -> Iterable[Arguments] | NoInputs:
+    """A family's configurations of an operator. Raises `RuleError` if its code fails."""
+    return each_of(family, lambda: family(operator, preset), f"operator {operator.name}")
+
+
+def of_operation(family: OperationFamily, operation: str, preset: Preset) -> Iterable[Roles]:
+    """A shared family's configurations of an operation. Raises `RuleError` if its code fails."""
+    made = each_of(family, lambda: family(OPERATIONS[operation], preset), f"operation {operation}")
+    assert not isinstance(made, NoInputs)
+    return made
 
 
 def name_of(family: Family | OperationFamily) -> str:
@@ -237,7 +268,7 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
         family = rules.FAMILIES.by_operation.get(use.operation)
         if family is None:
             continue
-        for roles in family(OPERATIONS[use.operation], preset):
+        for roles in of_operation(family, use.operation, preset):
             arguments = use.to_arguments(operator, inputs_of(roles))
             if arguments is None:
                 continue
@@ -262,7 +293,7 @@ def arguments_by_role(
     """A shared family's configurations under an operator's own argument names, for a framework's
     family that adds to them or replaces some."""
     for use, chosen in uses_of(operator, table):
-        for roles in family(OPERATIONS[use.operation], preset):
+        for roles in of_operation(family, use.operation, preset):
             arguments = use.to_arguments(operator, inputs_of(roles))
             if arguments is not None:
                 yield {**arguments, **chosen, **notes_of(roles)}

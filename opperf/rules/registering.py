@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import TypeVar
 
+from opperf.errors import OpperfError, RuleError, one_line, suggest
 from opperf.model import Operator
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.places import place_in
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 
@@ -50,13 +55,20 @@ class Families:
 
         return register
 
+    @property
+    def count(self) -> int:
+        """How many names, operations and categories have families."""
+        named = (self.by_name, self.by_operation, self.by_category)
+        of: list[Sized] = [*named, *self.further.values()]
+        return sum(len(one) for one in of)
+
     def add(self, *names: str) -> Callable[[F], F]:
         """Decorator: the family of the operators of these names, canonical or alias."""
 
         def register(family: F) -> F:
             for name in names:
                 if name in self.by_name:
-                    raise ValueError(f"two families for the operator {name!r}")
+                    raise _second("operator", name, self.by_name[name], family)
                 self.by_name[name] = family
             return family
 
@@ -68,9 +80,12 @@ class Families:
         def register(family: G) -> G:
             for name in names:
                 if name not in OPERATIONS:
-                    raise ValueError(f"no canonical operation {name!r}")
+                    raise RuleError(
+                        f"{place_of(family)}: no canonical operation is called {name!r}"
+                        f"{suggest(name, OPERATIONS)}"
+                    )
                 if name in self.by_operation:
-                    raise ValueError(f"two families for the operation {name!r}")
+                    raise _second("operation", name, self.by_operation[name], family)
                 self.by_operation[name] = family
             return family
 
@@ -82,7 +97,7 @@ class Families:
         def register(family: F) -> F:
             for name in names:
                 if name in self.by_category:
-                    raise ValueError(f"two families for the category {name!r}")
+                    raise _second("category", name, self.by_category[name], family)
                 self.by_category[name] = family
             return family
 
@@ -103,3 +118,61 @@ class Families:
     def family_of(self, operator: Operator) -> Family | None:
         """The family registered under any of an operator's names."""
         return next((self.by_name[name] for name in operator.names if name in self.by_name), None)
+
+
+AnyFamily = Callable[..., object]
+"""A family of either kind."""
+
+
+def _second(kind: str, name: str, first: AnyFamily, second: AnyFamily) -> RuleError:
+    """The error for a family of what has one; where a family may add to another, the advice."""
+    advice = "; `also` adds to its configurations" if kind == "operator" else ""
+    return RuleError(
+        f"{place_of(second)}: two families for the {kind} {name!r}, the first in "
+        f"{place_of(first)}{advice}"
+    )
+
+
+def place_of(family: AnyFamily) -> str:
+    """Returns `FILE:LINE` of a family's definition."""
+    code = _code_of(family)
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _code_of(family: AnyFamily) -> CodeType:
+    while isinstance(family, functools.partial):
+        family = family.func
+    code: CodeType = inspect.unwrap(family).__code__
+    return code
+
+
+T = TypeVar("T")
+
+
+def each_of(
+    family: AnyFamily, made: Callable[[], Iterable[T] | NoInputs], subject: str
+) -> list[T] | NoInputs:
+    """Returns what a family makes for a subject, as `operator relu`.
+
+    Raises `RuleError`, with file and line, if its code fails, or makes something else than
+    dictionaries.
+    """
+    try:
+        found = made()
+        if isinstance(found, NoInputs):
+            return found
+        configurations = list(found)
+    except OpperfError:
+        raise
+    except Exception as error:
+        place = place_in(error, _code_of(family).co_filename)
+        raise RuleError(
+            f"{place}: {one_line(f'{type(error).__name__}: {error}')}, in a rule for the {subject}"
+        ) from error
+    for one in configurations:
+        if not isinstance(one, Mapping):
+            raise RuleError(
+                f"{place_of(family)}: the rule for the {subject} makes "
+                f"{one_line(repr(one), 80)}, not a dict of arguments"
+            )
+    return configurations

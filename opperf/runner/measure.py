@@ -21,6 +21,7 @@ from opperf.runner.guard import guard
 from opperf.runner.measurement import Measurement
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.prepared import PreparedCase, case_scope
+from opperf.runner.producers import with_produced
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -67,7 +68,7 @@ def measure(
                     if counted
                     else Measurement(prepared, memory, reference_work).record()
                 )
-            record = _with_state(record, state_of(readings))
+            record = with_produced(prepared, _with_state(record, state_of(readings)))
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.
         record = _without_numbers(case, Status.SKIPPED, str(error))

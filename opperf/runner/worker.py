@@ -29,12 +29,12 @@ from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
-from opperf.metrics import metrics_by_name
 from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.profilers.callgrind.dumps import Dumps
 from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.profilers.summary import summarise
+from opperf.rules.engine import rules_module
 from opperf.runner import counting
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
@@ -79,6 +79,7 @@ from opperf.runner.messages import (
 from opperf.runner.observing import observe
 from opperf.runner.pristine import start_pristine_server
 from opperf.runner.process import begin_child, end_like, fork
+from opperf.runner.producers import producers
 from opperf.runner.tracing import trace
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
@@ -280,13 +281,15 @@ class Server:
 
 def import_operators(name: str, framework: Framework) -> None:
     """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
-    registers no operator."""
-    before = framework.operators()
+    registers neither an operator nor a rule for one."""
+    families = rules_module(framework.rules).FAMILIES
+    before, rules_before = framework.operators(), families.count
     with framework.importing():
         import_module(name)
-    if framework.operators() == before:
+    if framework.operators() == before and families.count == rules_before:
         raise errors.UsageError(
-            f"--import {name}: the module registers no operator with {framework.name}"
+            f"--import {name}: the module registers no operator with {framework.name}, and no "
+            "rule for one"
         )
 
 
@@ -299,7 +302,7 @@ def prepare_forks(framework: Framework) -> None:
     find_profilers(framework)
     framework.prepare_forks()
     framework.operators()
-    metrics_by_name()
+    producers()
     summarise([1.0], "ns")
     if Settings(**PROCESS_SETTINGS).counts_instructions and not framework.has_own_threads:
         # Where they cannot be counted, each case says so.

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from opperf.errors import RuleError
 from opperf.model import DType, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations.uses import Choice, use
 from opperf.rules.configurations import PHASE, WHY
@@ -121,15 +122,15 @@ class TestFamilies:
         families.add("conv")(family())
         families.category("conv")(family())
         families.operation("convolution")(family())
-        with pytest.raises(ValueError, match="two families for the operator 'conv'"):
+        with pytest.raises(RuleError, match="two families for the operator 'conv'"):
             families.add("pool", "conv")(family())
-        with pytest.raises(ValueError, match="two families for the category 'conv'"):
+        with pytest.raises(RuleError, match="two families for the category 'conv'"):
             families.category("conv")(family())
-        with pytest.raises(ValueError, match="two families for the operation 'convolution'"):
+        with pytest.raises(RuleError, match="two families for the operation 'convolution'"):
             families.operation("convolution")(family())
 
     def test_an_operation_is_a_canonical_one(self):
-        with pytest.raises(ValueError, match="no canonical operation 'plus'"):
+        with pytest.raises(RuleError, match="no canonical operation is called 'plus'"):
             Families().operation("plus")(family())
 
     def test_merge(self):
@@ -144,7 +145,7 @@ class TestFamilies:
         assert one.by_operation == {"add": fourth}
         assert "a" not in other.by_name
         clash.add("b")(family())
-        with pytest.raises(ValueError, match="two families for the operator 'b'"):
+        with pytest.raises(RuleError, match="two families for the operator 'b'"):
             one.merge(clash)
 
 

@@ -1,0 +1,39 @@
+"""The entry points of installed packages, by group, read once for each path of imports."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from opperf.errors import UsageError, one_line
+
+PREFIX = "opperf."
+"""Beginning of the groups that are opperf's."""
+
+
+def declared(group: str) -> tuple[EntryPoint, ...]:
+    """Returns the entry points of a group, sorted."""
+    return _by_group(tuple(sys.path)).get(group, ())
+
+
+@functools.cache
+def _by_group(path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
+    """Returns the entry points of packages on the path. They take milliseconds to read, and a
+    process that measures asks for several groups."""
+    found = entry_points()
+    groups = [group for group in found.groups if group.startswith(PREFIX)]
+    return {group: tuple(sorted(found.select(group=group))) for group in groups}
+
+
+def load_declared(entry: EntryPoint) -> Any:
+    """Returns what an entry point names. Raises `UsageError` if it cannot be loaded."""
+    try:
+        return entry.load()
+    except Exception as error:
+        raise UsageError(
+            f"{entry.value}, an entry point of the group {entry.group}, cannot be loaded "
+            f"({one_line(f'{type(error).__name__}: {error}')}); fix or reinstall its package, or "
+            "remove it"
+        ) from error
