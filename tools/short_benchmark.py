@@ -29,8 +29,8 @@ OPTIONS = ("--size", "small", "--warmup", "5", "--runs", "20", "--overwrite", "-
 TABLE = "benchmark.md"
 
 REMEDIES = (
-    "for MXNet: make run PYTHON=python3.12 (`uv python install 3.12` or your system's package "
-    "installs it), or the Containerfile; for PyTorch: make run TORCH=torch"
+    "for MXNet: make run PYTHON=python3.12 (your system's, or `uv python install 3.12` and "
+    "PYTHON=$(uv python find 3.12)), or the Containerfile; for PyTorch: make run TORCH=torch"
 )
 
 

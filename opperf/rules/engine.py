@@ -21,6 +21,7 @@ import msgspec
 
 from opperf.declared import declared, load_declared
 from opperf.dtypes import HALF_PRECISION, kind_of
+from opperf.frameworks.user_code import PREFIX
 from opperf.model import (
     Argument,
     DType,
@@ -244,7 +245,8 @@ def of_operation(family: OperationFamily, operation: str, preset: Preset) -> Ite
 
 def name_of(family: Family | OperationFamily) -> str:
     """`module.function` of a family."""
-    return f"{family.__module__.rpartition('.')[2]}.{family.__name__}"
+    module = family.__module__.rpartition(".")[2].removeprefix(PREFIX)
+    return f"{module}.{family.__name__}"
 
 
 def uses_of(

@@ -165,7 +165,10 @@ def each_of(
     except OpperfError:
         raise
     except Exception as error:
-        place = place_in(error, _code_of(family).co_filename)
+        file = _code_of(family).co_filename
+        place = place_in(error, file)
+        # What it returns was read outside it.
+        place = place_of(family) if place == file else place
         raise RuleError(
             f"{place}: {one_line(f'{type(error).__name__}: {error}')}, in a rule for the {subject}"
         ) from error

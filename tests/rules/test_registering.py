@@ -1,0 +1,62 @@
+"""Errors in contributed rules name the file and the line."""
+
+import pytest
+
+from opperf.errors import RuleError, UnsupportedError
+from opperf.rules.registering import Families, NoInputs, each_of, place_of
+from opperf.rules.sizes import PRESETS
+from opperf.rules.values import tensor
+
+HERE = __file__
+
+
+def no_such_name(operator, size):
+    yield {"data": tensor(2)}
+    yield {"data": tensor(missing)}  # noqa: F821
+
+
+LINE = no_such_name.__code__.co_firstlineno
+
+
+def no_dict(operator, size):
+    return [tensor(2)]
+
+
+def made_by(family):
+    return each_of(family, lambda: family(None, PRESETS["small"]), "operator relu")
+
+
+def test_code_that_fails():
+    with pytest.raises(RuleError) as caught:
+        made_by(no_such_name)
+    assert str(caught.value) == (
+        f"{HERE}:{LINE + 2}: NameError: name 'missing' is not defined, in a rule for the operator "
+        "relu"
+    )
+
+
+def test_what_is_no_configuration():
+    with pytest.raises(RuleError, match="makes TensorSpec.*, not a dict of arguments") as caught:
+        made_by(no_dict)
+    assert str(caught.value).startswith(f"{HERE}:{no_dict.__code__.co_firstlineno}: the rule for")
+
+
+def test_what_a_rule_refuses_is_its_own_error():
+    def refuses(operator, size):
+        raise UnsupportedError("not here")
+
+    with pytest.raises(UnsupportedError, match="not here"):
+        made_by(refuses)
+    assert made_by(lambda operator, size: NoInputs("none")) == NoInputs("none")
+
+
+def test_a_second_family_names_both_places():
+    families = Families()
+    families.add("relu")(no_dict)
+    with pytest.raises(RuleError) as caught:
+        families.add("relu")(no_such_name)
+    assert str(caught.value) == (
+        f"{place_of(no_such_name)}: two families for the operator 'relu', the first in "
+        f"{place_of(no_dict)}; `also` adds to its configurations"
+    )
+    assert families.count == 1
