@@ -83,7 +83,7 @@ def test_what_is_not_there_is_said_with_where(kernels, text, words):
 def test_a_file_that_fails_says_how(tmp_path):
     path = tmp_path / "broken.py"
     path.write_text("1 / 0\n")
-    with pytest.raises(UsageError, match="broken.py cannot be loaded: ZeroDivisionError"):
+    with pytest.raises(UsageError, match="broken.py:1 cannot be loaded: ZeroDivisionError"):
         found(FileTarget("fake", str(path), "f"))
 
 

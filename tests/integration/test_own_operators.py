@@ -109,7 +109,7 @@ def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
     [
         (("relu", "--import", "nothing"), "nothing: No module named 'nothing'; install it"),
         (("relu", "--import", "./nothing.py"), "nothing.py: no such file"),
-        (("relu", "--import", "broken.py"), "broken.py cannot be loaded: NameError"),
+        (("relu", "--import", "broken.py"), "broken.py:1 cannot be loaded: NameError"),
         (("kernels.py:nothing",), "kernels.py has no 'nothing'"),
         (("kernels:scaled_add", "--shape", "x=4x0"), "'4x0' is not a shape"),
         (("kernels:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),

@@ -92,7 +92,7 @@ def test_what_is_wrong_is_one_line(command_here, arguments, message):
     [
         ("nothing_there", "nothing_there: No module named 'nothing_there'"),
         ("empty.py", "--import empty.py: the module registers no operator"),
-        ("broken.py", "broken.py cannot be loaded: SyntaxError"),
+        ("broken.py", "broken.py:1 cannot be loaded: SyntaxError"),
     ],
 )
 def test_a_module_that_cannot_be_used_is_one_line(command, module, message):
