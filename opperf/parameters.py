@@ -233,7 +233,8 @@ PARSERS = {
 
 
 def _declarations(setting: Setting) -> tuple[str, ...]:
-    return (*((setting.short,) if setting.short else ()), setting.option, setting.name)
+    spellings = (setting.short, setting.option, setting.also)
+    return (*filter(None, spellings), setting.name)
 
 
 common_settings = combine(

@@ -111,3 +111,60 @@ def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
             continue
         for command in commands(block):
             run(["sh", "-c", command], tmp_path, f"{place}: {command}")
+
+
+def table(page, title):
+    """Returns the rows of the table whose first heading is this, as lists of cells."""
+    text = (ROOT / "docs" / page).read_text()
+    found = re.search(rf"^\| {title} \|.*\n\|[ |-]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return [re.split(r"(?<!\\)\|", row.strip("|")) for row in found[1].splitlines()]
+
+
+def test_the_guides_options_are_the_commands():
+    from opperf.commands.run import run as command
+
+    known = {word for one in command.params for word in (*one.opts, *one.secondary_opts)}
+    for flag, *_ in table("guide.md", "flag"):
+        written = re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", flag)
+        assert written and set(written) <= known, flag
+
+
+def test_the_guides_frameworks_are_the_registry():
+    from opperf.frameworks import BUILT_IN, PREFERENCE
+
+    (row,) = [row for flag, row, *_ in table("guide.md", "flag") if "--framework" in flag]
+    assert re.findall(r"`(\w+)`", row) == list(PREFERENCE)
+    assert set(PREFERENCE) == set(BUILT_IN)
+
+
+def test_the_guides_dtypes_and_formats_are_the_programs():
+    from opperf.commands.run import run as command
+    from opperf.dtypes import DTYPES
+
+    (formats,) = [one.type.choices for one in command.params if "-f" in one.opts]
+    rows = {flag.strip(): meaning for flag, meaning, *_ in table("guide.md", "flag")}
+    assert set(re.findall(r"`(\w+)`", rows["`--dtype`"])) <= {*DTYPES, "f16", "bf16", "half"}
+    assert set(re.findall(r"`([\w-]+)`", rows["`-f`, `--output-format`"])) == set(formats)
+
+
+def test_the_guides_settings_of_an_arm_are_all():
+    from opperf.compare.ab.arms import KINDS
+
+    written = [re.findall(r"`(\w+):", setting) for setting, *_ in table("guide.md", "setting")]
+    assert sorted(name for row in written for name in row) == sorted(KINDS)
+
+
+def test_the_guides_columns_are_registered():
+    from opperf.results.columns import DERIVED, known_columns
+
+    names = [re.findall(r"`(\w+)`", column) for column, *_ in table("guide.md", "column")]
+    written = {name for row in names for name in row}
+    assert written <= set(known_columns())
+    assert written >= {column.metric.name for column in DERIVED}
+
+
+def test_the_guides_verdicts_are_those_of_compare():
+    from opperf.compare.statistics.data import Verdict
+
+    names = [re.findall(r"`([a-z ]+)`", verdict) for verdict, *_ in table("guide.md", "verdict")]
+    assert {name for row in names for name in row} <= {verdict.value for verdict in Verdict}

@@ -20,6 +20,8 @@ class Setting:
     help: str
     read: Read = str
     short: str = ""
+    also: str = ""
+    """Another spelling of the option."""
     metavar: str = "VALUE"
     identity: bool = True
     """Whether it is part of a case's id. The others set how often, how long or with which random

@@ -39,6 +39,7 @@ class Settings(Struct, frozen=True):
             "--ctx",
             "Device, one of those that `opperf frameworks NAME` lists.  [default: the first "
             "of them]",
+            also="--device",
             metavar="DEVICE",
             axis=True,
             common=True,
