@@ -1,4 +1,4 @@
-"""Runs mypy, with what it cannot know where PyTorch or JAX is not installed left out.
+"""Runs mypy, without what it cannot know where PyTorch or JAX is not installed.
 
     python tools/check_types.py
 
@@ -21,7 +21,7 @@ OF_ANY_TYPE = (
     "--allow-subclassing-any",
     "--no-warn-unused-ignores",
 )
-"""What mypy must not report where a package's objects are of any type."""
+"""Options for a package whose objects are of any type."""
 
 
 def main() -> int:
