@@ -232,6 +232,11 @@ class Gradients(Protocol):
         """
         ...
 
+    def parameter_names(self, target: Target) -> tuple[str, ...]:
+        """Returns the names of the parameters of the module that a target is; none for any other
+        target. Default: gradients of parameters are not chosen."""
+        ...
+
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         """Has the case's calls, as far as its phase says so, record what gradients with respect to
         the tensors `inputs` need. Default: only `gradient` does."""

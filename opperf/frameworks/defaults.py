@@ -198,6 +198,9 @@ class Defaults(Core):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Any:
         raise NoGradientError(f"{self.name} does not compute gradients")
 
+    def parameter_names(self, target: Target) -> tuple[str, ...]:
+        return ()
+
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         """Does nothing: the forward pass of a gradient is another computation."""
 

@@ -116,6 +116,16 @@ def read_flag(text: str) -> str:
     return text.lower() if text.lower() in ("true", "false") else text
 
 
+def read_names(text: str) -> str:
+    """Returns names separated by commas, without blanks and duplicates; nothing for no text."""
+    if not text:
+        return text
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"{text!r} is not a list of names; write it as weight,bias")
+    return ",".join(dict.fromkeys(names))
+
+
 OFF = "off"
 """In place of a dtype of autocast: no mixed precision."""
 

@@ -23,6 +23,7 @@ from opperf.model.declaring import (
     one_of,
     read_autocast,
     read_flag,
+    read_names,
     read_thread_count,
 )
 
@@ -300,6 +301,21 @@ class Settings(Struct, frozen=True):
             title="Phase",
         ),
     ] = "predict"
+    grad: Annotated[
+        str,
+        Setting(
+            "--grad",
+            "Arguments with respect to which the backward pass computes gradients, e.g. "
+            "weight,bias, or parameters of a module of PyTorch.  [default: all that take a "
+            "gradient]",
+            read_names,
+            metavar="NAMES",
+            common=True,
+            title="Gradients of",
+            empty="all",
+        ),
+    ] = ""
+    """Names of what is differentiated, separated by commas; empty for all that takes a gradient."""
     cache: Annotated[
         Literal["hot", "cold"],
         Setting(
@@ -335,6 +351,11 @@ class Settings(Struct, frozen=True):
         ),
     ] = True
     """Whether memory is measured beside the times."""
+
+    @property
+    def differentiated(self) -> tuple[str, ...]:
+        """Names of what is differentiated; empty for all that takes a gradient."""
+        return tuple(self.grad.split(",")) if self.grad else ()
 
     def identity(self) -> dict[str, Any]:
         """Returns the settings that are part of a case's id."""

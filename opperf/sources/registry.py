@@ -27,6 +27,12 @@ from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.array_types import with_array_type
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
+from opperf.sources.differentiating import (
+    OPTION,
+    check_gradients,
+    differentiable,
+    with_gradients,
+)
 from opperf.sources.layers import (
     LAYER,
     Layer,
@@ -96,6 +102,8 @@ class Registry:
         """Operators in `excluded` for which a search may find inputs."""
         self.arguments: dict[str, Accepted] = {}
         """Names of the arguments of every operator, where the user sets some."""
+        self.differentiable: list[tuple[str, tuple[str, ...]]] = []
+        """The label of each case and what can be differentiated in it, if the user chooses that."""
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
@@ -118,7 +126,9 @@ class Registry:
             made = with_values(operator, made, selection.values, dtype)
             try:
                 for inputs in made[: selection.configurations]:
-                    yield _case(framework, target, operator, inputs, selection)
+                    case = _case(framework, target, operator, inputs, selection)
+                    if self._is_differentiated(case, operator):
+                        yield case
             except UnsupportedError as error:
                 self.excluded[target.label] = str(error)
 
@@ -136,9 +146,26 @@ class Registry:
             return
         inputs = layer_inputs(layer, overrides, self._selection.settings.dtype)
         signature = msgspec.structs.replace(operator, category=LAYER, parameters=())
-        yield _case(
+        case = _case(
             self._framework, built, signature, with_contents(built, inputs), self._selection
         )
+        if self._is_differentiated(case, signature):
+            yield case
+
+    def _is_differentiated(self, case: Case, operator: Operator) -> bool:
+        """Whether a case has something of which the user asks for the gradient, if for any. One
+        without is excluded."""
+        wanted = case.settings.differentiated
+        if not wanted:
+            return True
+        known = (*differentiable(case), *self._framework.parameter_names(case.target))
+        # Another configuration may have an optional argument that this one lacks.
+        declared = (one.name for one in operator.tensors)
+        self.differentiable.append((case.label, tuple(dict.fromkeys((*known, *declared)))))
+        if set(wanted).isdisjoint(known):
+            self.excluded[case.label] = f"{LACKS} {wanted[0]!r} that takes a gradient"
+            return False
+        return True
 
     def _inputs(
         self, target: Target, operator: Operator, preset: Preset
@@ -198,6 +225,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     )
     made = deduplicate(cases)
     check_names(Overrides.of(selection), source.arguments)
+    check_gradients(selection.settings.differentiated, source.differentiable)
     return Plan(
         cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
         excluded=source.excluded,
@@ -266,6 +294,9 @@ def check_settings(framework: Framework, selection: Selection) -> None:
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused
+    if settings.grad and not (selection.backward and framework.gradients):
+        with_ = "--no-backward" if framework.gradients else f"{framework.name}, which has none"
+        raise UsageError(f"{OPTION} {settings.grad} has no effect with {with_}; omit it")
     if selection.int64_tensor and framework.large_tensor_limit():
         raise UsageError(
             f"--int64-tensor on: {framework.large_tensor_limit()}, or --int64-tensor off"
@@ -326,4 +357,4 @@ def _case(
         why=inputs.why,
         category=operator.category,
     )
-    return with_dtype_options(made)
+    return with_gradients(with_dtype_options(made))

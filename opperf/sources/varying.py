@@ -23,6 +23,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.model import Mapping as MappingValue
+from opperf.sources.differentiating import with_gradients
 
 SINGLE, DOUBLE = "float32", "float64"
 
@@ -70,7 +71,7 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
         case = with_memory_format(case, settings["memory_format"])
     others = {name: value for name, value in settings.items() if name not in OF_INPUTS}
     case = msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
-    return with_dtype_options(case)
+    return with_dtype_options(with_gradients(case) if "grad" in settings else case)
 
 
 OF_INPUTS = ("dtype", "memory_format")

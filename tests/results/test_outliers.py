@@ -211,6 +211,7 @@ def test_the_command_line_reads_the_commands(run, tmp_path):
         "memory_format": "channels_last",
         "compile_cache": "cold",
         "callgrind_cache": True,
+        "grad": "weight,bias",
     }
     assert set(settings) == {name for name, one in DECLARED.items() if one.identity}
     record = with_settings(shaped(4096, 1.0), seed=5, **settings)
@@ -218,8 +219,8 @@ def test_the_command_line_reads_the_commands(run, tmp_path):
     some = fuzzed(msgspec.structs.replace(run, header=header), [record], least=7, most=99)
     words = shlex.split(commands_for(some, record)["run"])
     given = run_options.make_context("run", words[2:]).params
-    assert given["callgrind_cache"] is True
-    for name in settings.keys() - {"env", "options", "python", "callgrind_cache"}:
+    assert given["callgrind_cache"] is True and given["grad"] == "weight,bias"
+    for name in settings.keys() - {"env", "options", "python", "callgrind_cache", "grad"}:
         assert given[name] == (settings[name],)
     for field in ("env", "options"):
         assert given[field] == {name: (value,) for name, value in settings[field].items()}

@@ -329,7 +329,15 @@ class PyTorch(Defaults):
         if isinstance(case.target, SnippetTarget):
             return snippets.gradient(case, call)
         made = FusedGradient if embedding_tables.is_fused(case.target) else RecordedGradient
-        return made(call, inputs)
+        return made(call, inputs, case.settings.differentiated)
+
+    def parameter_names(self, target: Target) -> tuple[str, ...]:
+        if isinstance(target, (OperatorTarget, SnippetTarget)):
+            return ()
+        found = self.function(target)
+        if not isinstance(found, torch.nn.Module):
+            return ()
+        return tuple(name for name, _ in found.named_parameters())
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         is_compiled = case.settings.mode in self.compiled_modes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -123,9 +123,15 @@ class RecordedGradient:
     `.grad` would be a second operator's time.
     """
 
-    def __init__(self, call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        inputs: Sequence[torch.Tensor],
+        names: Collection[str] = (),
+    ) -> None:
+        """`names` are those of the parameters that take part; empty for all."""
         self._call = call
-        self._inputs = [*inputs, *_parameters(call)]
+        self._inputs = [*inputs, *_parameters(call, names)]
         self._outputs: list[torch.Tensor] = []
         self._heads: list[torch.Tensor] = []
         if not self._inputs:
@@ -188,9 +194,11 @@ class FusedGradient(RecordedGradient):
         return ()
 
 
-def _parameters(call: Callable[[], Any]) -> list[torch.Tensor]:
-    """Returns the parameters of the module that a call calls; none for any other callable."""
+def _parameters(call: Callable[[], Any], names: Collection[str]) -> list[torch.Tensor]:
+    """Returns the parameters of the module that a call calls, those of these names if there are
+    any names; none for any other callable."""
     function = call.func if isinstance(call, partial) else call
     if not isinstance(function, torch.nn.Module):
         return []
-    return [one for one in function.parameters() if one.requires_grad]
+    found = function.named_parameters()
+    return [one for name, one in found if (name in names if names else one.requires_grad)]

@@ -30,7 +30,7 @@ PROFILER = "python"
 class SnippetFile:
     """The snippets of a file. Runs the file, so that nothing is measured of one with an error."""
 
-    own_settings = ("device", "dtype", "mode", "phase", "memory_format")
+    own_settings = ("device", "dtype", "mode", "phase", "grad", "memory_format")
     """Settings that the snippets' own code decides."""
 
     def __init__(self, path: Path, pattern: str = "") -> None:

@@ -233,6 +233,7 @@ def other_values():
         "autocast": "bfloat16",
         "memory_format": "channels_last",
         "compile_cache": "cold",
+        "grad": "weight,bias",
         "input_function": "kernels.py:make",
         "seed": "3",
     }
