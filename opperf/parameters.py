@@ -152,8 +152,9 @@ argument_options = combine(
         multiple=True,
         metavar="NAME=VALUE",
         callback=parse_values,
-        help="Value of an argument, e.g. axis=1, in place of the rule's: a number, true, None, a "
-        "tuple or list, or text. For a tensor, a list of its data.",
+        help="Value of an argument, e.g. axis=1, in place of the rule's: a number, inf, true, "
+        "None, a tuple or list, or text; one number for all sides of a window. For a tensor, the "
+        "list of its data.",
     ),
 )
 """Arguments that a user sets."""

@@ -167,12 +167,21 @@ def parse_values(
     return parsed
 
 
+class _WithNumbers(ast.NodeTransformer):
+    """Replaces the names of numbers that Python writes by name, `inf` and `nan`, by these."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in ("inf", "nan"):
+            return node
+        return ast.copy_location(ast.Constant(float(node.id)), node)
+
+
 def _read_value(text: str) -> Argument:
     """Returns the value of a Python literal, else the text itself. Raises `ValueError` for an empty
     text, for one that only begins as a literal, and for a literal that is no argument's value."""
     text = text.strip()
     try:
-        value = ast.literal_eval(parse_python(text, mode="eval"))
+        value = ast.literal_eval(_WithNumbers().visit(parse_python(text, mode="eval")))
     except (SyntaxError, ValueError, RecursionError):
         if not text or set(text) & set(OPENING):
             raise ValueError("it cannot be read") from None

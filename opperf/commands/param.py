@@ -32,6 +32,26 @@ def switch(
     )
 
 
+WITHOUT_EFFECT = (
+    *("ncu-bin", "ncu-args-file", "ncu-warmup", "ncu-iteration", "ncu-batch"),
+    *("nsys-bin", "nsys-args-file", "nsys-warmup", "nsys-iteration"),
+    *("run-batch-size", "batch-cuda-device", "batch-cmd", "cupti-profiler-metrics"),
+)
+"""Options with a value that have no effect here: programs that opperf does not start, and batches,
+as each case is one."""
+
+SWITCHES_WITHOUT_EFFECT = ("cupti-profiler", "cupti-profiler-measure-per-kernel", "verbose")
+
+
+def without_effect(function: Decorated) -> Decorated:
+    """Adds the options of PARAM that have no effect here, which scripts may have."""
+    for name in WITHOUT_EFFECT:
+        function = click.option(f"--{name}", hidden=True)(function)
+    for name in SWITCHES_WITHOUT_EFFECT:
+        function = click.option(f"--{name}", is_flag=True, hidden=True)(function)
+    return function
+
+
 @command(short_help="Run a configuration with the options of PARAM's benchmarks.")
 @click.option(
     "-c",
@@ -112,6 +132,7 @@ def switch(
     type=click.Choice(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), case_sensitive=False),
     help="WARNING and above: print only errors.",
 )
+@without_effect
 @click.option("--version", is_flag=True, help="Print the version and end.")
 @debug
 @click.pass_context
@@ -119,6 +140,11 @@ def param(ctx: click.Context, /, **options: object) -> None:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
     from opperf.runner.param_command import param_command
+
+    names = [*WITHOUT_EFFECT, *SWITCHES_WITHOUT_EFFECT]
+    given = [f"--{name}" for name in names if options.pop(name.replace("-", "_"))]
+    if given:
+        click.echo(f"opperf: no effect here: {', '.join(given)}", err=True)
 
     def run_words(words: list[str]) -> tuple[dict[str, object], dict[str, object]]:
         inner = run.make_context("run", words)

@@ -174,6 +174,12 @@ def _rows(spec: TensorSpec) -> dict[str, Any]:
     return {"rows": spec.size // max(last, 1), "last": last}
 
 
+def _permuted(spec: TensorSpec) -> dict[str, Any]:
+    """Returns also how many numbers there are, of which a row has the first ones in their order."""
+    rows = _rows(spec)
+    return {**rows, "among": max(rows["last"], int(spec.fill.high))}
+
+
 def _square(spec: TensorSpec) -> dict[str, Any]:
     *_, rows, columns = spec.shape
     if rows != columns:
@@ -223,7 +229,9 @@ WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
     "sequence": Drawing("np.arange({size}).reshape({shape})", lambda spec: {"size": spec.size}),
     "permutation": Drawing(
-        "rng.permuted(np.tile(np.arange({last}), ({rows}, 1)), axis=1).reshape({shape})", _rows
+        "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
+        ".reshape({shape})",
+        _permuted,
     ),
     "simplex": Drawing(
         "(drawn / drawn.sum(axis=-1, keepdims=True))",

@@ -6,6 +6,7 @@ import enum
 
 from opperf.model.base import Struct
 from opperf.model.targets import OperatorTarget
+from opperf.model.values import Argument
 
 
 class Kind(str, enum.Enum):
@@ -35,6 +36,11 @@ class Parameter(Struct, frozen=True):
     """Allowed values of an `ENUM`; empty for other kinds."""
     declared: str = ""
     """The framework's own description of the type."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the argument, which functions of the framework take in its place."""
+    length: int = 0
+    """Number of elements of a list for which users may write one number, as of a window's sides; 0
+    if there is none."""
 
 
 class Operator(Struct, frozen=True):
@@ -97,6 +103,26 @@ class Operator(Struct, frozen=True):
     def parameter(self, name: str) -> Parameter | None:
         """Returns the parameter of that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
+
+    def own_name(self, name: str) -> str:
+        """Returns the operator's own name of an argument that may have an alias; a name that it has
+        not as it is."""
+        if self.parameter(name) is not None:
+            return name
+        return next((p.name for p in self.parameters if name in p.aliases), name)
+
+    def expanded(self, name: str, value: Argument) -> Argument:
+        """Returns the value of an argument, of one number a list of as many as it takes."""
+        parameter = self.parameter(name)
+        if (
+            parameter is None
+            or not parameter.length
+            or isinstance(value, bool)
+            or not isinstance(value, (int, float))
+        ):
+            return value
+        made: tuple[int | float, ...] = (value,) * parameter.length
+        return made
 
 
 class ListedOperator(Struct, frozen=True):

@@ -16,7 +16,8 @@ class Fill(Struct, frozen=True):
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
     `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, equally many. `signs`: minus ones and ones,
     equally many. `odds`: `low` zeros to
-    `high` ones. `permutation`: 0..n-1 shuffled along the last axis.
+    `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
+    or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).

@@ -260,7 +260,8 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
         probe = decode(PROBE.decode, text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RunFileError(
-            f"{path}:1: not an opperf {kind.name}; write one with {kind.writer}{kind.advice}"
+            f"{path}:1: {_what_instead(text)}not an opperf {kind.name}; write one with "
+            f"{kind.writer}{kind.advice}"
         ) from error
     if probe.line != kind.header:
         raise RunFileError(
@@ -276,6 +277,15 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
         return decode(functools.partial(msgspec.json.decode, type=kind.type), text)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
+
+
+PARAM_RESULTS = b'{"run_options"'
+"""Beginning of results in PARAM's format."""
+
+
+def _what_instead(text: bytes) -> str:
+    """Returns what a file is that begins with this line, if that is known."""
+    return "results in PARAM's format (-f param), " if text.startswith(PARAM_RESULTS) else ""
 
 
 def check_free(path: Path) -> None:

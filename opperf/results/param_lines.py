@@ -15,6 +15,7 @@ from opperf.model import (
     Case,
     Device,
     DType,
+    MemoryFormat,
     Number,
     ObjectTarget,
     OperatorTarget,
@@ -197,8 +198,13 @@ def _argument(value: Argument) -> dict[str, Any]:
             return {"type": "device", "value": device_name(value.name or "cpu")}
         case DType():
             return {"type": "dtype", "value": _dtype(value.name)}
+        case Number(imaginary=""):
+            # As Python's JSON has it: Infinity.
+            return {"type": "float", "value": value.value}
         case Number():
             return {"type": "str", "value": str(value.value)}
+        case MemoryFormat():
+            return {"type": "memory_format", "value": value.name}
         case MappingValue():
             entries = [_argument(one) for one in value.entries.values()]
             return {"type": "genericlist", "value": entries}

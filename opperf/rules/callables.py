@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from opperf.frameworks import Framework, load
-from opperf.model import Argument, Operator, OperatorTarget, Target, iter_tensors
+from opperf.model import (
+    Argument,
+    CallableTarget,
+    Operator,
+    OperatorTarget,
+    Target,
+    iter_tensors,
+)
+from opperf.rules.bounds import NOTHING, Bounds, find_bounds
 from opperf.rules.callers import inputs_of_callers
 from opperf.rules.engine import Inputs, RulesModule, inputs_for, make_inputs, rules_module
 from opperf.rules.registering import NoInputs
-from opperf.rules.sizes import Preset
+from opperf.rules.sizes import PRESETS, Preset
 from opperf.rules.values import Arguments
 
 NUMPY = "numpy"
@@ -85,6 +95,37 @@ def needs_no_arguments(framework: Framework, target: Target) -> bool:
         or (one.kind is not one.VAR_POSITIONAL and one.default is not one.empty)
         for one in declared
     )
+
+
+SIZES = (
+    *(PRESETS[name] for name in ("small", "default", "large")),
+    dataclasses.replace(PRESETS["small"], matrix=(40, 72)),
+)
+"""Sizes at which the bounds of indices are looked for: in the last, no matrix is square."""
+
+
+def bounds_of(framework: Framework, target: Target, called: Operator | None = None) -> Bounds:
+    """Returns what bounds the whole numbers in the inputs of a target, with the signature `called`
+    if that is known."""
+    if not isinstance(target, (OperatorTarget, CallableTarget)):
+        return NOTHING
+    # A protocol has no hash that mypy knows of.
+    known: Any = framework
+    return _bounds(known, target, called or _signature(known, target))
+
+
+# Both take milliseconds, and each case of a target asks.
+@functools.cache
+def _signature(framework: Any, target: Target) -> Operator:
+    made: Operator = framework.signature(target)
+    return made
+
+
+@functools.cache
+def _bounds(framework: Any, target: Target, called: Operator) -> Bounds:
+    made = [inputs_for_target(framework, target, called, size, "float32") for size in SIZES]
+    listed = [one.arguments for inputs in made if isinstance(inputs, list) for one in inputs]
+    return find_bounds(listed, called)
 
 
 def _of_array_type(framework: Framework, target: Target, inputs: list[Inputs]) -> list[Inputs]:

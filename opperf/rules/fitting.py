@@ -9,8 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.bounds import Bounds, find_bounds
 from opperf.rules.engine import Inputs
-from opperf.rules.ranges import Shape, in_range, is_shape, limit_at
+from opperf.rules.ranges import Shape, in_range, is_shape, limit_of
 from opperf.rules.values import Arguments
 
 LENGTHS = ("begin", "end")
@@ -57,6 +58,8 @@ def fit(
     them.
     """
 
+    bounds = find_bounds([*configurations, *sized], operator)
+
     def distance(pair: tuple[Arguments, Arguments]) -> tuple[bool, bool, bool]:
         shape = _first(pair[0])[1].shape
         return shape != size, len(shape) != len(size), math.prod(shape) != math.prod(size)
@@ -66,7 +69,7 @@ def fit(
     plain = sorted(zip(configurations, configurations, strict=True), key=distance)
     for replacing in (replacements, {}) if replacements else (replacements,):
         for arguments, valid in (*scaled, *plain):
-            for candidate in _candidates(operator, arguments, size, replacing, inference):
+            for candidate in _candidates(operator, arguments, size, replacing, inference, bounds):
                 if _is_accepted(operator, valid, candidate, inference):
                     return candidate
     return plain[0][0]
@@ -103,6 +106,7 @@ def _candidates(
     size: Shape,
     replacements: Arguments,
     inference: Inference,
+    bounds: Bounds,
 ) -> Iterator[Arguments]:
     """A rule's arguments at a size, in the order in which to try them."""
     first, spec = _first(arguments)
@@ -117,7 +121,7 @@ def _candidates(
             known = {first: shape}
             known |= {name: spec.shape for name, spec in _tensors(replacements).items()}
             inferred = {**inference.shapes(operator.name, wanted, known), **known}
-            made = _with_shapes(wanted, own, shape, inferred)
+            made = _with_shapes(wanted, own, shape, inferred, bounds)
             if all(map(_is_possible, _tensors(made).values())):
                 yield made
 
@@ -185,7 +189,11 @@ def _scale_lengths(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
 
 
 def _with_shapes(
-    arguments: Arguments, own: Shape, shape: Shape, shapes: Mapping[str, Shape]
+    arguments: Arguments,
+    own: Shape,
+    shape: Shape,
+    shapes: Mapping[str, Shape],
+    bounds: Bounds,
 ) -> Arguments:
     """The arguments with these shapes. A tensor without one changes the extents that it shares with
     the first tensor, as that changes from its `own` shape to `shape`."""
@@ -216,7 +224,10 @@ def _with_shapes(
     extents = {name: value for name, value in made.items() if is_shape(value)}
     extents |= {name: spec.shape for name, spec in _tensors(made).items()}
     return each(
-        lambda name, spec: in_range(before[name], spec.shape, limit_at(name, extents)), made
+        lambda name, spec: in_range(
+            before[name], spec.shape, *limit_of(name, made, extents, bounds)
+        ),
+        made,
     )
 
 

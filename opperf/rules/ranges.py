@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
 from opperf.dtypes import kind_of
 from opperf.model import Fill, TensorSpec
+from opperf.rules.bounds import Bounds
 from opperf.rules.values import below
 
 Shape = tuple[int, ...]
@@ -44,6 +45,24 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
     return found
 
 
+class Limit(NamedTuple):
+    """The exclusive limit of whole numbers, and whether it is that of the axis that they index."""
+
+    value: int | None
+    is_exact: bool = False
+
+
+def limit_of(
+    place: str, arguments: Mapping[str, Any], shapes: Mapping[str, Shape], bounds: Bounds
+) -> Limit:
+    """The limit of the numbers at a place of a call: by the operator's bounds, else by the shapes
+    of all inputs."""
+    if bounds.is_free(place):
+        return Limit(None)
+    found = bounds.limit(place, arguments)
+    return Limit(limit_at(place, shapes)) if found is None else Limit(found, True)
+
+
 def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
     """The exclusive limit of indices at a place; None where there is no other shape.
 
@@ -55,21 +74,53 @@ def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
     return min((min(shape) for shape in several or others), default=None)
 
 
-def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
-    """The tensor in another shape, with its whole numbers below the limit.
+def in_range(
+    known: TensorSpec, shape: Shape, limit: int | None, is_exact: bool = False
+) -> TensorSpec:
+    """The tensor in another shape, with its whole numbers below the limit. `is_exact`: whether the
+    limit is that of the axis which they index, all of which they are drawn from.
 
-    The fill stays the same, but for literal data, which another shape replaces by random numbers.
+    The fill stays the same, but for literal data, which another shape replaces: whole numbers in
+    order by such numbers, others by random ones.
     """
     fill = known.fill
     if fill.distribution == "literal" and shape != known.shape:
-        fill = Fill()
+        fill = _in_place_of(known, shape, limit)
     elif limit is not None and known.dtype not in NARROW:
         if fill.distribution == "integers":
-            highest = max(fill.low + 1, min(fill.high, limit))
-            fill = Fill("integers", float(fill.low), float(highest))
-        elif fill.distribution in COUNTED and _indexes(known) and shape and shape[-1] > limit:
-            fill = below(max(1, limit))
+            most = limit if is_exact else min(fill.high, limit)
+            fill = Fill("integers", float(fill.low), float(max(fill.low + 1, most)))
+        elif fill.distribution in COUNTED and _indexes(known) and shape:
+            fill = _counted(known, shape, limit, is_exact)
     return msgspec.structs.replace(reshaped(known, shape), fill=fill)
+
+
+MOST_PERMUTED = 1 << 24
+"""Most numbers that are shuffled for indices which are all different: 128 MiB of them."""
+
+
+def _counted(known: TensorSpec, shape: Shape, limit: int, is_exact: bool) -> Fill:
+    """Distinct numbers below the limit; drawn ones where there are too few."""
+    if shape[-1] > limit:
+        return below(max(1, limit))
+    if not is_exact or known.fill.distribution != "permutation" or shape == known.shape:
+        return known.fill
+    if shape[-1] == limit:
+        return Fill("permutation")
+    shuffled = math.prod(shape[:-1]) * limit
+    return below(limit) if shuffled > MOST_PERMUTED else Fill("permutation", 0.0, float(limit))
+
+
+def _in_place_of(known: TensorSpec, shape: Shape, limit: int | None) -> Fill:
+    """The fill of a tensor whose data were literal, in another shape."""
+    data = known.fill.data
+    flat = [data] if not isinstance(data, list) else data
+    whole = all(type(number) is int and number >= 0 for number in flat)
+    if not flat or not whole or not _indexes(known):
+        return Fill()
+    if len(shape) == 1 and flat == sorted(flat) and (limit is None or shape[0] <= limit):
+        return Fill("sequence")
+    return below(max(1, max(flat) + 1 if limit is None else limit))
 
 
 def reshaped(spec: TensorSpec, shape: Shape) -> TensorSpec:

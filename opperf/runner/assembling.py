@@ -278,8 +278,8 @@ def complete_cases(
     if not is_incomplete(source):
         return list(cases)
     completed = worker.complete(cases, batch_factor)
-    for one in completed:
-        if one.refusal and completion_of(source) == "all":
+    if completion_of(source) == "all" and all(one.refusal for one in completed):
+        for one in completed[:1]:
             raise UsageError(f"{one.case.origin}: {one.refusal}")
     if batch_factor != 1.0:
         scaled = sum(one.scaled for one in completed)

@@ -269,7 +269,8 @@ def _check_plan(plan: Plan) -> None:
             "no operator matches --category, --namespace and --exclude together; `opperf list` "
             "prints all operators"
         )
-    name, reason = next(iter(plan.excluded.items()))
+    # Of overloads, the one that a plain name calls is the one meant.
+    name, reason = min(plan.excluded.items(), key=lambda item: "." in item[0])
     raise UsageError(
         f"nothing to run: none of the {len(plan.excluded)} selected operators has a benchmark, "
         f"e.g. {name}: {reason}"

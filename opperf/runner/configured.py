@@ -50,7 +50,7 @@ def measure(
     framework together. With `save`, each is written to this run file as it is made.
 
     `device` is the frameworks' default one if None; `warmup` calls are made before `runs` timed
-    ones. Raises `UsageError`, before anything is measured, for a case that cannot be called, and
+    ones. Raises `UsageError`, before anything is measured, if no case can be called, and
     `OutputError` for a file that exists or cannot be written.
     """
     path = None if save is None else Path(save)
@@ -69,8 +69,8 @@ def measure(
             framework, [case for case in configuration.cases() if case.target.framework == name]
         )
     ]
-    for one in completed:
-        if one.refusal:
+    if all(one.refusal for one in completed):
+        for one in completed[:1]:
             raise UsageError(f"{one.case.origin}: {one.refusal}")
     cases = disambiguate(
         with_settings(

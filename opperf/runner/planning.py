@@ -113,7 +113,8 @@ def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) ->
         trial = worker.try_call(made, TRIAL_TIMEOUT_S)
         if not trial.refusal and trial.output_bytes <= OUTPUT_BYTES * fuzz.most:
             taken += 1
-            yield made
+            # Those of the trial have indices in range of the new extents.
+            yield msgspec.structs.replace(made, arguments=trial.arguments or arguments)
 
 
 OUTPUT_BYTES = 8

@@ -25,7 +25,7 @@ from opperf.runner.trial import Trial
 from opperf.sources.overrides import LACKS, Overrides
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.shapes import SHAPED, within_range
+from opperf.sources.shapes import SHAPED
 
 SMALL = "small"
 """Size of the inputs whose extents are tried: the quickest."""
@@ -59,8 +59,11 @@ def fit_cases(
     lacking = sorted(name for name, why in plan.excluded.items() if why.startswith(LACKS))
     if lacking:
         say(f"excluded, without an argument of {overrides}: {_named(lacking)}")
-    fitter = _Fitter(worker, selection, found, overrides)
-    results = [(case.label, fitter.fit(case)) for case in plan.cases]
+    fitter = _Fitter(worker, selection, found)
+    results = [
+        (case.label, fitter.fit(case, overrides.renamed(plan.renamed.get(case.label, {}))))
+        for case in plan.cases
+    ]
     cases = {one.id: one for _, one in results if isinstance(one, Case)}
     misfits = [one for _, one in results if isinstance(one, Misfit)]
     if not misfits:
@@ -97,38 +100,36 @@ def _named(labels: list[str]) -> str:
 class _Fitter:
     """Fits the cases of one plan."""
 
-    def __init__(
-        self, worker: Worker, selection: Selection, found: Found, overrides: Overrides
-    ) -> None:
-        self._worker, self._overrides, self._found = worker, overrides, found
+    def __init__(self, worker: Worker, selection: Selection, found: Found) -> None:
+        self._worker, self._found = worker, found
         self._plain = msgspec.structs.replace(selection, shapes={}, values={})
         self._plans: dict[str, dict[Key, Case]] = {}
 
-    def fit(self, case: Case) -> Case | Misfit:
-        """Returns the case as the framework accepts it, else why it does not."""
+    def fit(self, case: Case, overrides: Overrides) -> Case | Misfit:
+        """Returns the case as the framework accepts it with what the user sets, by the operator's
+        own names, else why it does not."""
         trial = self._try(case)
         # What ends a process is measured, so that its record shows that.
-        if trial.ended or not (trial.refusal or self._changes_more_than_asked(case)):
+        if trial.ended or not (trial.refusal or self._changes_more_than_asked(case, overrides)):
             return case
-        for arguments in self._candidates(case):
+        for arguments in self._candidates(case, overrides):
             accepted = self._try(msgspec.structs.replace(case, arguments=arguments))
             if not accepted.refusal:
                 origin = case.origin if case.origin.endswith(SHAPED) else f"{case.origin}{SHAPED}"
-                fitted = within_range(case.arguments, accepted.arguments)
-                return msgspec.structs.replace(case, arguments=fitted, origin=origin)
+                return msgspec.structs.replace(case, arguments=accepted.arguments, origin=origin)
         own = self._template(case, self._plain.size)
         if not trial.refusal or (own is not None and self._try(own).refusal):
             return case
         return Misfit(case.label, trial.refusal)
 
-    def _changes_more_than_asked(self, case: Case) -> bool:
+    def _changes_more_than_asked(self, case: Case, overrides: Overrides) -> bool:
         """Whether the framework accepts the rule's other tensors beside the user's, though the case
         has others: equal extents may be equal by chance."""
         own = self._template(case, self._plain.size)
-        if own is None or not self._overrides.shapes:
+        if own is None or not overrides.shapes:
             return False
         kept = {
-            name: case.arguments[name] if name in self._overrides.names else value
+            name: case.arguments[name] if name in overrides.names else value
             for name, value in own.arguments.items()
         }
         return kept != case.arguments and self._accepts(case, kept)
@@ -147,25 +148,25 @@ class _Fitter:
             self._plans[size] = {(one.label, one.why): one for one in planned}
         return self._plans[size].get((case.label, case.why))
 
-    def _candidates(self, case: Case) -> Iterator[Arguments]:
+    def _candidates(self, case: Case, overrides: Overrides) -> Iterator[Arguments]:
         """Yields arguments to try in place of a case's."""
-        inferred = _from_first(case.arguments, self._overrides)
+        inferred = _from_first(case.arguments, overrides)
         if inferred is not None:
             yield inferred
         small, own = self._template(case, SMALL), self._template(case, self._plain.size)
         if small is None or own is None:
             return
         for changes_all in (False, True):
-            change = partial(_with_rank, overrides=self._overrides, changes_all=changes_all)
+            change = partial(_with_rank, overrides=overrides, changes_all=changes_all)
             tried, wanted = change(small.arguments), change(own.arguments)
             if places(tried).keys() != places(wanted).keys():
                 wanted = tried
             if self._accepts(small, tried):
                 free = groups(tried, partial(self._accepts, small), least=1)
-                fitted = _apply(wanted, free, self._overrides)
+                fitted = _apply(wanted, free, overrides)
                 # The values are the user's even where the rule's are of another kind.
                 if fitted is not None:
-                    yield {**fitted, **{n: case.arguments[n] for n in self._overrides.values}}
+                    yield {**fitted, **{n: case.arguments[n] for n in overrides.values}}
 
 
 def _from_first(arguments: Arguments, overrides: Overrides) -> Arguments | None:

@@ -11,6 +11,7 @@ from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
 from opperf.sources.array_types import with_array_type
+from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_settings
 
 
@@ -37,13 +38,14 @@ call."""
 
 
 def _complete(case: Case, framework: Framework) -> Case:
-    """Returns the case with the target's array type, and with all shapes inferred."""
+    """Returns the case with the target's array type, with all shapes inferred, and with indices in
+    range of what they index."""
     array_type = framework.array_type(case.target)
     arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
-        return framework.with_inferred_shapes(made)
-    return made
+        made = framework.with_inferred_shapes(made)
+    return bounded(framework, made)
 
 
 def try_call(case: Case, framework: Framework) -> Trial:

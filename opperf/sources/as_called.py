@@ -23,6 +23,7 @@ from opperf.model import (
     split_positional,
 )
 from opperf.results.text import pluralize
+from opperf.rules.contents import as_by_rule
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents
 from opperf.rules.values import Arguments
@@ -87,7 +88,11 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
         return _completed_object(framework, case, case.target)
     target, function, signature, operator = look_up(framework, case.target, known)
     arguments = _in_array_type(framework, target, case.arguments)
-    contents = rules_module(framework.rules).CONTENTS
+    own = rules_module(framework.rules).CONTENTS
+
+    def contents(operator: Operator, arguments: Arguments) -> Arguments:
+        return as_by_rule(framework, operator, own(operator, arguments))
+
     if isinstance(target, OperatorTarget):
         arguments = contents(signature, _by_name(target.path, signature, arguments))
     elif operator is not None:
@@ -190,9 +195,10 @@ def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
         raise UsageError(f"{path} takes {pluralize(len(names), 'argument')}, not {len(unnamed)}")
     made = dict(zip(names, unnamed, strict=False))
     for name, value in named.items():
+        name = signature.own_name(name)
         if name not in names:
             raise UsageError(f"{path} has no argument {name!r}")
         if name in made:
             raise UsageError(f"{path} has two values of the argument {name!r}")
         made[name] = value
-    return {name: made[name] for name in names if name in made}
+    return {name: signature.expanded(name, made[name]) for name in names if name in made}

@@ -16,17 +16,32 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
-from opperf.model import Argument, Case, Fill, Kind, Number, Operator, Settings, Target, TensorSpec
+from opperf.model import (
+    Argument,
+    Case,
+    Fill,
+    Kind,
+    Number,
+    Operator,
+    OperatorTarget,
+    Settings,
+    Target,
+    TensorSpec,
+)
+from opperf.rules.bounds import NOTHING
+from opperf.rules.callables import bounds_of
 from opperf.rules.engine import (
     holds_tensors,
     rules_module,
     with_output,
 )
-from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
+from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
+from opperf.rules.values import Arguments
 from opperf.sources.array_types import with_array_type
 from opperf.sources.bound import Bound, Key
 from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.known import known_specs
+from opperf.sources.shapes import within_range
 
 ORIGIN = "call:run_performance_test"
 
@@ -127,14 +142,17 @@ class UserCall:
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
         inputs = collect_lists(inputs, self._operator)
+        if isinstance(self.target, OperatorTarget):
+            inputs = {self._operator.own_name(name): value for name, value in inputs.items()}
         locate = self._locate and functools.partial(self._locate, position)
         given = GivenArrays(self._framework, inputs, self._settings, self._dtype, locate)
         self._arrays |= given.held
         self.left |= given.left
-        shapes = shapes_by_place(inputs)
+        known: dict[str, TensorSpec] = {}
+        made = {name: self._argument(name, value, known, given) for name, value in inputs.items()}
         arguments = {
-            name: with_array_type(self._argument(name, value, shapes, given), self._array_type)
-            for name, value in inputs.items()
+            name: with_array_type(value, self._array_type)
+            for name, value in self._within_range(made, known).items()
         }
         arguments = with_output(self._operator, arguments, self._rules)
         dtype = given.label(arguments.values())
@@ -150,9 +168,26 @@ class UserCall:
     def _phase(self) -> Any:
         return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
+    def _within_range(self, made: Arguments, known: Mapping[str, TensorSpec]) -> Arguments:
+        """Returns the arguments with indices in range, in the tensors that are `known`."""
+        bounds = NOTHING
+        if self._resolves_back:
+            bounds = bounds_of(self._framework, self.target, self._operator)
+        # Bounds are by the operator's own names.
+        own_names = {name: self._operator.own_name(name) for name in made}
+        named = {own_names[name]: value for name, value in made.items()}
+        shapes = shapes_by_place(named)
+
+        def limit(place: str) -> Limit:
+            name, dot, position = place.partition(".")
+            return limit_of(f"{own_names[name]}{dot}{position}", named, shapes, bounds)
+
+        return within_range(known, made, limit)
+
     def _argument(
-        self, name: str, value: Any, shapes: Mapping[str, Shape], given: GivenArrays
+        self, name: str, value: Any, known: dict[str, TensorSpec], given: GivenArrays
     ) -> Argument:
+        """Returns an argument, and adds to `known` the tensors of a rule, by place."""
         parameter = self._operator.parameter(name)
         kind = parameter.kind if parameter is not None else Kind.OTHER
         if holds_tensors(value):
@@ -161,17 +196,18 @@ class UserCall:
             return given.specs[name]
         if kind not in TENSOR_KINDS:
             made: Argument = to_plain(value)
-            return made
+            is_operator = isinstance(self.target, OperatorTarget)
+            return self._operator.expanded(name, made) if is_operator else made
         dtype = given.made_dtype
         if is_shape(value) and (value or kind is Kind.TENSOR):
-            return self._shape_spec(name, value, limit_at(name, shapes), dtype)
+            return self._shape_spec(name, name, value, known, dtype)
         if isinstance(value, (list, tuple)) and any(
             is_shape(element) or is_array(element) for element in value
         ):
             return tuple(
                 given.specs[f"{name}.{i}"]
                 if is_array(element)
-                else self._shape_spec(place, element, limit_at(f"{name}.{i}", shapes), dtype)
+                else self._shape_spec(place, f"{name}.{i}", element, known, dtype)
                 if is_shape(element)
                 else to_plain(element)
                 for i, (place, element) in enumerate(
@@ -200,12 +236,16 @@ class UserCall:
         """Whether a tensor of a dtype can have a gradient."""
         return self._framework.gradients and is_floating(dtype)
 
-    def _shape_spec(self, name: str, shape: Shape, limit: int | None, dtype: str) -> TensorSpec:
+    def _shape_spec(
+        self, key: str, place: str, shape: Shape, known: dict[str, TensorSpec], dtype: str
+    ) -> TensorSpec:
         """Returns a tensor of this shape, filled as by the operator's rule for that argument."""
-        known = self._known_in(dtype).get(name)
-        if known is None:
+        name, dot, position = key.partition(".")
+        own = self._known_in(dtype).get(f"{self._operator.own_name(name)}{dot}{position}")
+        if own is None:
             return TensorSpec(shape, dtype, gradient=self._takes_gradient(dtype))
-        return in_range(known, shape, limit)
+        known[place] = own
+        return reshaped(own, shape)
 
 
 def resolves_to(framework: Framework, target: Target, function: Callable[..., Any]) -> bool:

@@ -92,7 +92,7 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
             for option, text in value.items():
                 framework.option(option, text)
         except UsageError as error:
-            return error
+            return UsageError(f"{error}{_several(option, text)}")
         return None
     if name not in LISTED:
         return None
@@ -100,6 +100,12 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
     if value in known:
         return None
     return unknown(name.replace("_", " "), value, known, framework.name)
+
+
+def _several(option: str, text: str) -> str:
+    """Returns how several values of an option are written, for a text that seems to have them."""
+    parts = text.split(",")
+    return f"; several values: {option}={'|'.join(parts)}" if len(parts) > 1 else ""
 
 
 def is_misspelt(framework: Framework, name: str, value: Any) -> bool:

@@ -13,7 +13,7 @@ from opperf.errors import UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Kind, Operator, Target, TensorSpec, iter_tensors
 from opperf.rules.engine import Inputs, inputs_for, rules_module
-from opperf.rules.ranges import in_range, limit_at
+from opperf.rules.ranges import reshaped
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
@@ -52,6 +52,23 @@ class Overrides(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return (*self.shapes, *self.values)
 
+    def renamed(self, names: Mapping[str, str]) -> Overrides:
+        """Returns them with other names of some arguments."""
+        if not names:
+            return self
+        return Overrides(
+            {names.get(name, name): shape for name, shape in self.shapes.items()},
+            {names.get(name, name): value for name, value in self.values.items()},
+        )
+
+    def aliases(self, operator: Operator) -> dict[str, str]:
+        """Returns the operator's own names of those arguments that are named otherwise."""
+        own = {name: operator.own_name(name) for name in self.names}
+        for name, other in own.items():
+            if name != other and list(own.values()).count(other) > 1:
+                raise UsageError(f"{self.option(name)}: {name} is {other}; set it once")
+        return {name: other for name, other in own.items() if name != other}
+
     def option(self, name: str) -> str:
         """Returns the beginning of the option that sets an argument."""
         return f"--{'shape' if name in self.shapes else 'arg'} {name}=..."
@@ -73,6 +90,8 @@ class Accepted(NamedTuple):
     all: tuple[str, ...]
     of_shapes: tuple[str, ...]
     """Those that may be tensors."""
+    aliases: tuple[str, ...] = ()
+    """Other names of some."""
 
     def lacks(self, overrides: Overrides) -> list[str]:
         """Returns the names of the user's that an operator needs and that are not among them: one
@@ -95,6 +114,7 @@ def accepted(operator: Operator, made: list[Inputs] | NoInputs) -> Accepted:
     return Accepted(
         tuple(dict.fromkeys(name for name, _ in named)),
         tuple(dict.fromkeys(name for name, is_tensor in named if is_tensor)),
+        tuple(alias for parameter in operator.parameters for alias in parameter.aliases),
     )
 
 
@@ -109,6 +129,8 @@ def check_names(overrides: Overrides, arguments: Mapping[str, Accepted]) -> None
         shaped = name in overrides.shapes
         names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
         if not names or any(name in known or not known for known in names.values()):
+            continue
+        if any(name in one.aliases for one in arguments.values()):
             continue
         known = dict.fromkeys(each for listed in names.values() for each in listed)
         whose = next(iter(names)) if len(names) == 1 else "no selected operator"
@@ -164,7 +186,7 @@ def with_tensors(
     def added(own: Arguments) -> Arguments:
         lacking = {n: shape for n, shape in shapes.items() if not any(iter_tensors(own.get(n)))}
         return own | {
-            name: in_range(known[name], shape, limit_at(name, shapes))
+            name: reshaped(known[name], shape)
             if name in known
             else TensorSpec(shape, dtype, gradient=takes_gradient)
             for name, shape in lacking.items()
@@ -195,7 +217,10 @@ def with_values(
     made = []
     for one in inputs:
         own = one.arguments
-        set_here = {n: _value(operator, n, v, own.get(n), dtype) for n, v in values.items()}
+        set_here = {
+            name: _value(operator, name, operator.expanded(name, value), own.get(name), dtype)
+            for name, value in values.items()
+        }
         arguments = _in_order(operator, {**own, **set_here})
         made.append(dataclasses.replace(one, arguments=arguments, origin=f"{one.origin}{VALUED}"))
     return made

@@ -59,7 +59,7 @@ from opperf.sources.selecting import (
     select,
     split_paths,
 )
-from opperf.sources.shapes import inputs_in_shapes, with_shapes
+from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
     Axes,
@@ -84,6 +84,8 @@ class Plan(Struct, frozen=True):
     """Operators in `excluded` for which a search may find inputs."""
     earlier: tuple[Record, ...] = ()
     """Records of the cases in files, by which the time of a run is forecast."""
+    renamed: dict[str, dict[str, str]] = {}
+    """Operators' own names of arguments that the user names otherwise, by label."""
 
 
 class Registry:
@@ -104,6 +106,8 @@ class Registry:
         """Names of the arguments of every operator, where the user sets some."""
         self.differentiable: list[tuple[str, tuple[str, ...]]] = []
         """The label of each case and what can be differentiated in it, if the user chooses that."""
+        self.renamed: dict[str, dict[str, str]] = {}
+        """Operators' own names of arguments that the user names otherwise, by label."""
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
@@ -123,12 +127,17 @@ class Registry:
                 if made.searchable and isinstance(target, OperatorTarget):
                     self.searchable.append(target.label)
                 continue
-            made = with_values(operator, made, selection.values, dtype)
+            overrides = Overrides.of(selection)
+            names = overrides.aliases(operator)
+            if names:
+                self.renamed[target.label] = names
+                overrides = overrides.renamed(names)
+            made = with_values(operator, made, overrides.values, dtype)
             try:
                 for inputs in made[: selection.configurations]:
                     case = _case(framework, target, operator, inputs, selection)
                     if self._is_differentiated(case, operator):
-                        yield case
+                        yield _overridden(framework, case, overrides)
             except UnsupportedError as error:
                 self.excluded[target.label] = str(error)
 
@@ -177,6 +186,7 @@ class Registry:
         if lacking_kernel:
             return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
+        overrides = overrides.renamed(overrides.aliases(operator))
         if selection.settings.input_function:
             asked = dtype if selection.dtype_given else ""
             made = inputs_by_function(framework, target, operator, selection.settings, asked)
@@ -219,10 +229,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     # Cases that differ in their shapes alone are the same with the user's shapes. The memory format
     # depends on the shapes.
     memory_format = selection.settings.memory_format
-    cases = (
-        with_memory_format(with_shapes(framework, case, selection.shapes), memory_format)
-        for case in source.cases()
-    )
+    cases = (with_memory_format(case, memory_format) for case in source.cases())
     made = deduplicate(cases)
     check_names(Overrides.of(selection), source.arguments)
     check_gradients(selection.settings.differentiated, source.differentiable)
@@ -231,7 +238,14 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
         excluded=source.excluded,
         searchable=tuple(source.searchable),
         aliases=_aliases(framework, selection.patterns),
+        renamed=source.renamed,
     )
+
+
+def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
+    """Returns a case in the user's shapes, with indices that suit these and the user's values."""
+    shaped = with_shapes(framework, case, overrides.shapes)
+    return bounded(framework, shaped) if overrides.names else shaped
 
 
 OWN_DEFAULT = ("device", "profiler", "mode")

@@ -12,9 +12,10 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, TensorSpec, iter_tensors, map_tensors
 from opperf.model.values import UNKNOWN
+from opperf.rules.callables import bounds_of
 from opperf.rules.engine import Inputs
 from opperf.rules.fitting import dense_if_any
-from opperf.rules.ranges import Shape, in_range, limit_at, reshaped, shapes_by_place
+from opperf.rules.ranges import Limit, Shape, in_range, limit_of, reshaped, shapes_by_place
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
@@ -77,8 +78,8 @@ def _pairs(arguments: Mapping[str, Argument], shapes: Shapes) -> list[Change]:
 
 def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
     """Returns the case with the user's shapes, which apply to each tensor of a list, and the other
-    tensors in shapes that follow. Indices are kept in range of the other tensors, as a framework
-    may not check them."""
+    tensors in shapes that follow. Indices are in range of what they index, as a framework may not
+    check them."""
     changes = _pairs(case.arguments, shapes)
     if all(own == new for own, new in changes):
         return case
@@ -86,21 +87,45 @@ def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
         name: _each(value, functools.partial(_shape_of, shapes.get(name), changes))
         for name, value in case.arguments.items()
     }
-    arguments = within_range(case.arguments, wanted)
+    bounds, places = bounds_of(framework, case.target), shapes_by_place(wanted)
+
+    def limit(place: str) -> Limit:
+        return limit_of(place, wanted, places, bounds)
+
+    arguments = within_range(case.arguments, wanted, limit)
     return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}{SHAPED}")
 
 
-def within_range(before: Mapping[str, Argument], made: Mapping[str, Argument]) -> Arguments:
-    """Returns the arguments that were `before`, in the shapes that they are `made` with, with
-    indices in range of those."""
-    places = shapes_by_place(made)
+def bounded(framework: Framework, case: Case) -> Case:
+    """Returns the case with the indices of which the rule shows what they index in range of that,
+    whatever values and shapes the case has."""
+    bounds = bounds_of(framework, case.target)
+    if not bounds.of:
+        return case
+
+    def limit(place: str) -> Limit:
+        return Limit(bounds.limit(place, case.arguments), True)
+
+    arguments = within_range(case.arguments, case.arguments, limit)
+    return msgspec.structs.replace(case, arguments=arguments)
+
+
+def within_range(
+    before: Mapping[str, Argument], made: Mapping[str, Argument], limit: Callable[[str], Limit]
+) -> Arguments:
+    """Returns the arguments that were `before`, by name or place, in the shapes that they are
+    `made` with, with whole numbers below the limit at their place."""
 
     def limited(place: str, argument: Argument, own: Argument) -> Argument:
-        if isinstance(argument, tuple) and isinstance(own, tuple):
-            elements = enumerate(zip(argument, own, strict=True))
-            return tuple(limited(f"{place}.{i}", *both) for i, both in elements)  # type: ignore[misc]
+        if isinstance(argument, tuple):
+            listed = own if isinstance(own, tuple) else ()
+            elements = dict(enumerate(listed)) if len(listed) == len(argument) else {}
+            return tuple(
+                limited(f"{place}.{i}", one, elements.get(i, before.get(f"{place}.{i}")))  # type: ignore[misc]
+                for i, one in enumerate(argument)
+            )
         if isinstance(argument, TensorSpec) and isinstance(own, TensorSpec):
-            return in_range(own, argument.shape, limit_at(place, places))
+            return in_range(own, argument.shape, *limit(place))
         return argument
 
     return {name: limited(name, value, before.get(name)) for name, value in made.items()}

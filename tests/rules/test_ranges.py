@@ -45,6 +45,23 @@ def test_a_permutation_longer_than_what_it_indexes_is_drawn_instead():
     assert in_range(COUNTED, (2, 6), 5).fill == Fill("integers", 0.0, 5.0)
 
 
+def test_indices_of_a_known_axis_are_of_all_of_it():
+    for limit in (5, 100):
+        made = in_range(INDICES, (9,), limit, is_exact=True)
+        assert made.fill == Fill("integers", 0.0, float(limit))
+    assert in_range(COUNTED, (5,), 5, is_exact=True).fill == COUNTED.fill
+    assert in_range(COUNTED, (6,), 9, is_exact=True).fill == Fill("permutation", 0.0, 9.0)
+    assert in_range(COUNTED, (1 << 12, 6), 1 << 13, is_exact=True).fill.distribution == "integers"
+
+
+def test_whole_literal_data_in_another_shape_are_in_order_or_drawn_below_the_limit():
+    offsets = TensorSpec((3,), "int64", Fill("literal", data=[0, 2, 4]))
+    assert in_range(offsets, (5,), 9).fill == Fill("sequence")
+    assert in_range(offsets, (5,), 4).fill == Fill("integers", 0.0, 4.0)
+    places = TensorSpec((3,), "int64", Fill("literal", data=[4, 0, 2]))
+    assert in_range(places, (5,), None).fill == Fill("integers", 0.0, 5.0)
+
+
 @pytest.mark.parametrize(
     "spec",
     [

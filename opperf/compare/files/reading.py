@@ -34,6 +34,7 @@ from opperf.model import (
 )
 from opperf.results.details import display_details
 from opperf.results.kept import display
+from opperf.results.lines import PARAM_RESULTS
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
@@ -202,6 +203,11 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
 
 
 def _from_results(path: Path, data: bytes) -> Measured:
+    if data.startswith(PARAM_RESULTS):
+        raise RunFileError(
+            f"{path}: results in PARAM's format (-f param), which have no settings to compare by; "
+            "compare run files, as `opperf run -f jsonl` writes them"
+        )
     try:
         results = read_json(data)
     except ValueError as error:

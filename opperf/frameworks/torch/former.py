@@ -8,11 +8,20 @@ from collections.abc import Mapping
 FORMER: Mapping[str, str] = {"sum.SymInt": "sum.dim_IntList"}
 """Overloads by their former names."""
 
+MERGED = "SymInt"
+"""Name of overloads with symbolic sizes, which PyTorch 2.0 merged into those with plain ones."""
+
+UPSAMPLED = ("linear1d", "nearest1d", "nearest2d", "nearest3d", "bilinear2d", "bicubic2d")
+"""Kinds of `upsample` whose derivative had an overload with factors; `trilinear3d` beside them."""
+
 REMOVED: Mapping[str, str] = {
     "col2im_backward": "it was removed, and autograd calls im2col in its place",
     "im2col_backward": "it was removed, and autograd calls col2im in its place",
-    "upsample_bilinear2d_backward.vec": (
-        "it was removed, and autograd calls upsample_bilinear2d_backward with sizes in its place"
-    ),
+    **{
+        f"upsample_{kind}_backward.vec": (
+            f"it was removed, and autograd calls upsample_{kind}_backward with sizes in its place"
+        )
+        for kind in (*UPSAMPLED, "trilinear3d")
+    },
 }
 """Why there is no such operator any more."""

@@ -14,7 +14,8 @@ from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
-from opperf.frameworks.torch.former import REMOVED
+from opperf.frameworks.torch.former import MERGED, REMOVED
+from opperf.frameworks.torch.schemas import OUT
 from opperf.model import (
     CallableTarget,
     Kind,
@@ -78,9 +79,20 @@ def target_at(path: str) -> Target:
 
 
 def _removed(path: str) -> str:
-    """Returns why PyTorch has an operator no longer; empty for one that it never had."""
+    """Returns why PyTorch has an operator no longer, or which overloads it has in place of an
+    unknown one; empty for an operator that it never had."""
     name = registry.without_prefix(path).removesuffix(f".{DEFAULT_OVERLOAD}")
-    return f": {REMOVED[name]}" if name in REMOVED else ""
+    if name in REMOVED:
+        return f": {REMOVED[name]}"
+    base, _, overload = name.rpartition(".")
+    labels = [
+        one.label for one in registry.operators() if one.name == base and OUT not in one.variants
+    ]
+    if not labels:
+        return ""
+    if overload == MERGED and base in labels:
+        return f": it was merged into {base}, which takes symbolic sizes"
+    return f": {base} has no overload {overload!r}; it has {', '.join(labels)}"
 
 
 def _with_method(path: str) -> str:

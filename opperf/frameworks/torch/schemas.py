@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from opperf.model import Kind, Parameter
@@ -26,6 +27,19 @@ SCHEMA_KINDS: dict[str, Kind] = {
 DTYPE_TYPE, LAYOUT_TYPE = "ScalarType", "Layout"
 """Types of parameters that are a dtype and a layout."""
 
+OF_INPUT = ("x", "a", "x1")
+"""NumPy's names of the first input, which PyTorch's functions take."""
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", *OF_INPUT),
+    "input": OF_INPUT,
+    "other": ("x2",),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+}
+"""Names of arguments in Python, by the schema's: PyTorch's parser of arguments has them for every
+operator."""
+
 OPTIONAL, CLOSING = "Optional[", "]"
 
 
@@ -49,6 +63,8 @@ def parameter(argument: Any, dtypes: tuple[str, ...]) -> Parameter:
         default=str(argument.default_value) if has_default else None,
         choices=dtypes if declared == DTYPE_TYPE else (),
         declared=f"{declared}?" if is_optional else declared,
+        aliases=ALIASES.get(argument.name, ()),
+        length=argument.N or 0,
     )
 
 

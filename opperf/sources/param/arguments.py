@@ -12,7 +12,7 @@ import msgspec
 
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_whole
 from opperf.errors import UsageError, unknown
-from opperf.model import Argument, Device, DType, Fill, Number, TensorSpec
+from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
 from opperf.results.text import pluralize
 from opperf.sources.param.registering import DATA_GENERATORS, Arguments
 from opperf.sources.param.schema import (
@@ -24,6 +24,7 @@ from opperf.sources.param.schema import (
     FloatArgument,
     IntArgument,
     ListArgument,
+    MemoryFormatArgument,
     NoneArgument,
     Spec,
     StrArgument,
@@ -106,7 +107,9 @@ def _number(one: IntArgument | FloatArgument, place: str) -> Any:
         raise UsageError(f"{place}: expected either `value` or `value_range`")
     if one.value is not msgspec.UNSET:
         # JSON's writers in Python have infinity, which a case has in a form of its own.
-        return one.value if math.isfinite(one.value) else Number.of(float(one.value))
+        if one.value is None or math.isfinite(one.value):
+            return one.value
+        return Number.of(float(one.value))
     assert not isinstance(one.value_range, msgspec.UnsetType)
     low, high = one.value_range
     if low > high:
@@ -134,6 +137,7 @@ VALUES: tuple[tuple[type[Any], Callable[[Any, str], Argument]], ...] = (
     (NoneArgument, lambda one, place: None),
     (DeviceArgument, lambda one, place: Device(device_named(one.value, f"{place}.value"))),
     (DtypeArgument, lambda one, place: DType(dtype_named(one.value, f"{place}.value"))),
+    (MemoryFormatArgument, lambda one, place: MemoryFormat(one.value)),
     (ListArgument, _list),
 )
 """What makes the value of an argument, by its type."""

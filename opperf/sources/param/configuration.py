@@ -32,25 +32,49 @@ class Configuration:
         """`place` is where the content is from, before the key paths of messages. Raises
         `UsageError`."""
         self.excluded: dict[str, str] = {}
+        """Cases that are wrong, and operators of which all are, by key path, each with the
+        reason."""
+        self.warnings: list[str] = []
         before = place and f"{place}: "
-        self._cases = [
-            case
-            for name, entry in content.items()
-            for case in _cases(name, convert(entry, Entry, f"{before}{name}"), f"{before}{name}")
-        ]
+        self._cases: list[Case] = []
+        errors: list[UsageError] = []
+        for name, entry in content.items():
+            for one in _cases(name, entry, f"{before}{name}"):
+                if isinstance(one, Case):
+                    self._cases.append(one)
+                else:
+                    errors.append(one)
         if not self._cases:
-            raise UsageError(f"{before or 'configuration: '}no `input` of any operator in it")
+            raise (
+                errors[0]
+                if errors
+                else UsageError(f"{before or 'configuration: '}no `input` of any operator in it")
+            )
+        for error in errors:
+            where, _, reason = str(error).removeprefix(before).partition(": ")
+            self.excluded[where] = reason
+        if errors:
+            others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+            self.warnings = [f"left out: {errors[0]}{others}"]
 
     def cases(self) -> Iterator[Case]:
         yield from self._cases
 
 
-def _cases(name: str, entry: Entry, place: str) -> Iterator[Case]:
-    """Yields the cases of an operator. Raises `UsageError`."""
+def _cases(name: str, content: object, place: str) -> Iterator[Case | UsageError]:
+    """Yields the cases of an operator, and the error of each that is wrong."""
+    try:
+        entry = convert(content, Entry, place)
+    except UsageError as error:
+        yield error
+        return
     for number, config in enumerate(entry.config):
         here = f"{place}.config[{number}]"
-        for build_id, spec, build in _builds(entry, config, place, here):
-            yield from _inputs(name, entry, config, (f"{number}", build_id, spec, build), place)
+        try:
+            for build_id, spec, build in _builds(entry, config, place, here):
+                yield from _inputs(name, entry, config, (f"{number}", build_id, spec, build), place)
+        except UsageError as error:
+            yield error
 
 
 Built = tuple[str, str, "Spec | None", "dict[str, Argument] | None"]
@@ -68,6 +92,8 @@ def _builds(
         yield UNBUILT, None, None
         return
     for build_id, spec in iterate(config.build, None, f"{here}.build"):
+        if isinstance(spec, UsageError):
+            raise spec
         arguments = _by_name(generate(spec, f"{here}.build[{build_id.partition('_')[0]}]"))
         yield build_id, spec, {name: _plain(value) for name, value in arguments.items()}
 
@@ -77,8 +103,11 @@ def _plain(value: Argument) -> Argument:
     return map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
 
 
-def _inputs(name: str, entry: Entry, config: Config, built: Built, place: str) -> Iterator[Case]:
-    """Yields the cases of a build. Raises `UsageError`."""
+def _inputs(
+    name: str, entry: Entry, config: Config, built: Built, place: str
+) -> Iterator[Case | UsageError]:
+    """Yields the cases of a build, and the error of each that is wrong. Raises `UsageError` for
+    what all of them have."""
     number, build_id, spec, build = built
     iterate = ITERATORS.get(entry.input_iterator or DEFAULT, f"{place}.input_iterator")
     generator = entry.input_data_generator or GENERATORS[0]
@@ -86,8 +115,15 @@ def _inputs(name: str, entry: Entry, config: Config, built: Built, place: str) -
     target = target_of(name, build, f"{place}.config[{number}]" if build else place)
     here = f"{place}.config[{number}].input"
     for input_id, one in iterate(config.input, spec, here):
+        if isinstance(one, UsageError):
+            yield one
+            continue
         origin = f"{here}[{input_id.partition('_')[0]}]"
-        arguments = _by_name(generate(one, origin))
+        try:
+            arguments = _by_name(generate(one, origin))
+        except UsageError as error:
+            yield error
+            continue
         tensors = [*arguments.values(), *(build or {}).values()]
         # A layer is made to be trained, and dropout does nothing else.
         phase: Any = "train" if isinstance(target, ObjectTarget) else "predict"
@@ -97,6 +133,7 @@ def _inputs(name: str, entry: Entry, config: Config, built: Built, place: str) -
             settings=Settings(dtype=call_dtype(tensors), phase=phase),
             origin=origin,
             source_id=SEPARATOR.join((name, number, build_id, input_id)),
+            count=one.count if type(one.count) is int and one.count > 0 else 1,
         )
 
 

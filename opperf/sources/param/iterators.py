@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from opperf.errors import UsageError
 from opperf.sources.param.macros import expand_spec, has_macro
-from opperf.sources.param.registering import ITERATORS
+from opperf.sources.param.registering import ITERATORS, Specs
 from opperf.sources.param.schema import Raw, Spec, convert
 
 DEFAULT, RANGE = "DefaultConfigIterator", "RangeConfigIterator"
 
 
-def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable[tuple[str, Spec]]:
-    """Yields the specs as they are, by their position. Raises `UsageError` for a macro, which only
-    the other iterator expands."""
+def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
+    """Yields the specs as they are, by their position. A macro is an error, as only the other
+    iterator expands it."""
     for i, one in enumerate(specs):
         if has_macro(one):
-            raise UsageError(
-                f"{place}[{i}]: a macro, which {DEFAULT} does not expand; set the "
-                f"iterator to {RANGE}"
+            yield (
+                str(i),
+                UsageError(
+                    f"{place}[{i}]: a macro, which {DEFAULT} does not expand; set the "
+                    f"iterator to {RANGE}"
+                ),
             )
-        yield str(i), convert(one, Spec, f"{place}[{i}]")
+            continue
+        try:
+            yield str(i), convert(one, Spec, f"{place}[{i}]")
+        except UsageError as error:
+            yield str(i), error
 
 
-def expanded(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable[tuple[str, Spec]]:
+def expanded(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
     """Yields what the specs stand for, by their position and a number: `0_0`, `0_1`."""
     for i, one in enumerate(specs):
         here = f"{place}[{i}]"
-        for number, made in enumerate(expand_spec(convert(one, Spec, here), here)):
-            yield f"{i}_{number}", made
+        try:
+            for number, made in enumerate(expand_spec(convert(one, Spec, here), here)):
+                yield f"{i}_{number}", made
+        except UsageError as error:
+            yield f"{i}_0", error
 
 
 ITERATORS.add(DEFAULT, each)

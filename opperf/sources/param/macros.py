@@ -177,7 +177,7 @@ def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
             _copy(one, args, f"{place}.args[{i}]")
         for name, one in kwargs.items():
             _copy(one, args, f"{place}.kwargs.{name}")
-        yield Spec(args=args, kwargs=kwargs)
+        yield Spec(args=args, kwargs=kwargs, count=spec.count)
 
 
 def _copy(argument: Raw, args: Sequence[Raw], place: str) -> None:

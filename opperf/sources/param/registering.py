@@ -16,9 +16,12 @@ T = TypeVar("T")
 Place = str
 """File and key path of what is read, for messages."""
 
-Iterator = Callable[[Sequence[Raw], "Spec | None", Place], Iterable[tuple[str, Spec]]]
-"""Yields the specs that a list of them stands for, each with its id in the list. The second value
-is the spec that the operator was built by; None while builds are iterated."""
+Specs = Iterable[tuple[str, "Spec | UsageError"]]
+
+Iterator = Callable[[Sequence[Raw], "Spec | None", Place], Specs]
+"""Yields the specs that a list of them stands for, each with its id in the list; for one that is
+wrong, the error in its place. The second value is the spec that the operator was built by; None
+while builds are iterated."""
 
 Arguments = tuple[Sequence[Argument], dict[str, Argument]]
 """Positional arguments and named ones."""

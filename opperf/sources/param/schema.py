@@ -9,6 +9,7 @@ A SPEC is `{"args"?: [ARGUMENT], "kwargs"?: {NAME: ARGUMENT}}`, and an ARGUMENT 
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Literal, TypeVar, Union, get_args
 
 import msgspec
@@ -21,18 +22,19 @@ Raw = dict[str, Any]
 """An object of JSON."""
 
 
-class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the types of a configuration, in which an unknown key is an error."""
+class Form(msgspec.Struct, frozen=True):
+    """Base of the types of a configuration. A key that is unknown is ignored, as by PARAM; one that
+    is a known key misspelt is an error."""
 
 
-class Config(Strict, frozen=True):
+class Config(Form, frozen=True):
     """Ways to build an operator, and the inputs that each build is called with."""
 
     input: list[Raw]
     build: list[Raw] | None = None
 
 
-class Entry(Strict, frozen=True):
+class Entry(Form, frozen=True):
     """What a configuration has of one operator."""
 
     config: list[Config]
@@ -42,16 +44,18 @@ class Entry(Strict, frozen=True):
     input_data_generator: str | None = None
 
 
-class Spec(Strict, frozen=True):
+class Spec(Form, frozen=True):
     """The arguments of one call or build."""
 
     args: list[Raw] = []
     kwargs: dict[str, Raw] = {}
     id: str | int | None = None
     """Of PARAM's own batches, which say there which input it was."""
+    count: Any = None
+    """How often a traced program made the call, as tools write it."""
 
 
-class Typed(Strict, frozen=True, tag_field="type"):
+class Typed(Form, frozen=True, tag_field="type"):
     """Base of the types of arguments."""
 
     name: str = ""
@@ -95,9 +99,10 @@ class TensorArgument(Typed, frozen=True, tag="tensor", kw_only=True):
 
 
 class IntArgument(Typed, frozen=True, tag="int", kw_only=True):
-    """A whole number: given, or drawn from a range with both ends."""
+    """A whole number: given, or drawn from a range with both ends. PARAM passes any number on as it
+    is."""
 
-    value: int | msgspec.UnsetType = msgspec.UNSET
+    value: int | float | bool | msgspec.UnsetType | None = msgspec.UNSET
     value_range: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -108,7 +113,7 @@ class LongArgument(IntArgument, frozen=True, tag="long", kw_only=True):
 class FloatArgument(Typed, frozen=True, tag="float", kw_only=True):
     """A real number: given, or drawn from a range."""
 
-    value: float | msgspec.UnsetType = msgspec.UNSET
+    value: float | bool | msgspec.UnsetType | None = msgspec.UNSET
     value_range: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -119,7 +124,7 @@ class DoubleArgument(FloatArgument, frozen=True, tag="double", kw_only=True):
 class BoolArgument(Typed, frozen=True, tag="bool", kw_only=True):
     """True or false."""
 
-    value: bool
+    value: bool | int
 
 
 class StrArgument(Typed, frozen=True, tag="str", kw_only=True):
@@ -131,7 +136,7 @@ class StrArgument(Typed, frozen=True, tag="str", kw_only=True):
 class NoneArgument(Typed, frozen=True, tag="none", kw_only=True):
     """Python's None."""
 
-    value: None = None
+    value: Any = None
 
 
 class DeviceArgument(Typed, frozen=True, tag="device", kw_only=True):
@@ -144,6 +149,12 @@ class DtypeArgument(Typed, frozen=True, tag="dtype", kw_only=True):
     """A dtype as an argument; opperf's own."""
 
     value: str
+
+
+class MemoryFormatArgument(Typed, frozen=True, tag="memory_format", kw_only=True):
+    """An order of axes in memory as an argument; opperf's own."""
+
+    value: Literal["contiguous", "preserve", "channels_last", "channels_last_3d"]
 
 
 class ListArgument(Typed, frozen=True, tag="genericlist", kw_only=True):
@@ -167,6 +178,7 @@ AnyArgument = Union[
     NoneArgument,
     DeviceArgument,
     DtypeArgument,
+    MemoryFormatArgument,
     ListArgument,
     TupleArgument,
 ]
@@ -181,21 +193,32 @@ LISTS = frozenset({"genericlist", "tuple"})
 def convert(value: object, form: type[T], place: str) -> T:
     """Returns a value of JSON in its form. Raises `UsageError` with the key path, which `place`
     begins."""
+    _check_keys(value, form, place)
     try:
         return msgspec.convert(value, form, strict=True)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         where = where.rstrip("`")
-        advice = suggest(what.rpartition("field `")[2].rstrip("`"), _keys(form))
-        raise UsageError(
-            f"{place}{where}: {what[0].lower()}{what[1:]}{advice if 'unknown' in what else ''}"
-        ) from None
+        raise UsageError(f"{place}{where}: {what[0].lower()}{what[1:]}") from None
 
 
-def _keys(form: type[Any]) -> tuple[str, ...]:
-    """Returns the keys of a type and of the types in it, for suggestions."""
-    forms = (Entry, Config) if form is Entry else (form,)
-    return tuple(field.encode_name for one in forms for field in msgspec.structs.fields(one))
+MISSPELT = 0.8
+"""Similarity, by `difflib`, of a key with a letter too many or too few to the key that is meant."""
+
+
+def _check_keys(value: object, form: type[Any], place: str) -> None:
+    """Raises `UsageError` for a key that is one of the form's misspelt."""
+    if not isinstance(value, dict):
+        return
+    known = [field.encode_name for field in msgspec.structs.fields(form)]
+    for key in value.keys() - {*known, "type"}:
+        absent = [one for one in known if one not in value]
+        meant = difflib.get_close_matches(key, absent, 1, MISSPELT)
+        if meant:
+            raise UsageError(f"{place}: unknown field `{key}`; did you mean {meant[0]}?")
+    if form is Entry and isinstance(value.get("config"), list):
+        for number, config in enumerate(value["config"]):
+            _check_keys(config, Config, f"{place}.config[{number}]")
 
 
 def type_of(argument: Raw, place: str) -> str:

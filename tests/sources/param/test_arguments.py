@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.model import Device, DType, Fill, Number, TensorSpec
+from opperf.model import Device, DType, Fill, MemoryFormat, Number, TensorSpec
 from opperf.sources.param.arguments import value_of, values_of
 from opperf.sources.param.schema import Spec, read_argument
 
@@ -102,6 +102,14 @@ def test_a_file_is_drawn_alike_wherever_it_is():
     assert value_of(argument, "/a/b.json: add.x") == value_of(argument, "c.json: add.x")
 
 
+def test_numbers_are_passed_on_as_they_are():
+    """PARAM does not look at them, and public configurations have an `int` of 2.5."""
+    for number in (2.5, True, None):
+        assert value(type="int", value=number) is number
+    assert value(type="bool", value=1) is True
+    assert value(type="memory_format", value="channels_last") == MemoryFormat("channels_last")
+
+
 def test_named_arguments_alone_are_arguments():
     spec = Spec(kwargs={"other": {"type": "int", "value": 1}})
     assert values_of(spec, "x") == ([], {"other": 1})
@@ -110,9 +118,6 @@ def test_named_arguments_alone_are_arguments():
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ({"type": "int", "value": 3.5}, r"x.value: expected `int`, got `float`"),
-        ({"type": "int", "value": True}, r"x.value: expected `int`, got `bool`"),
-        ({"type": "bool", "value": 1}, r"x.value: expected `bool`, got `int`"),
         ({"type": "bool"}, "x: object missing required field `value`"),
         ({"type": "int"}, "x: expected either `value` or `value_range`"),
         ({"type": "int", "value": 1, "value_range": [1, 2]}, "either `value` or `value_range`"),
@@ -124,7 +129,7 @@ def test_named_arguments_alone_are_arguments():
         ({"type": "genericlist", "value": [3]}, r"x.value\[0\]: expected `object`, got `int`"),
         (
             {"type": "tuple", "value": [{"type": "int", "value": "a"}]},
-            r"x.value\[0\].value: expected `int`, got `str`",
+            r"x.value\[0\].value: expected `.*`, got `str`",
         ),
     ],
 )

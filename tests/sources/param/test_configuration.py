@@ -214,3 +214,42 @@ def test_a_folder_is_no_package_of_layers(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match="unknown operator 'folder_of_notes.Layer'"):
         cases(content("folder_of_notes.Layer"))
+
+
+def test_one_wrong_case_is_left_out_with_its_reason():
+    wrong = (TENSOR, {**TENSOR, "dtype": "flaot"})
+    untyped = (TENSOR, {"value": 1})
+    macro = (ranged(1, 2, 1),)
+    source = Configuration(
+        {
+            **content(inputs=[(TENSOR, TENSOR), wrong, untyped, macro, (TENSOR, number(2.5))]),
+            **content("torhc.mul"),
+            **content("torch.mul"),
+        },
+        "f.json",
+    )
+    assert [case.source_id for case in source.cases()] == [
+        "torch.add|0|0|0",
+        "torch.add|0|0|4",
+        "torch.mul|0|0|0",
+    ]
+    begin = "torch.add.config[0].input"
+    assert list(source.excluded) == [
+        f"{begin}[1].args[1].dtype",
+        f"{begin}[2].args[1]",
+        f"{begin}[3]",
+        "torhc.mul",
+    ]
+    (warning,) = source.warnings
+    assert warning.startswith(f"left out: f.json: {begin}[1]") and warning.endswith("and 3 more")
+
+
+def test_keys_of_other_tools_are_ignored_and_their_count_is_the_cases():
+    config = content()
+    (spec,) = config["torch.add"]["config"][0]["input"]
+    spec |= {"count": 12, "size": 64}
+    spec["args"][0] = {**TENSOR, "size": 64}
+    (case,) = cases(config)
+    assert case.count == 12
+    (plain,) = cases(content())
+    assert case.id == plain.id and plain.count == 1
