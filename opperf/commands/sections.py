@@ -42,6 +42,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "profiler",
         "phase",
         "no_backward",
+        "grad",
         "mode",
         "compile_cache",
         "autocast",

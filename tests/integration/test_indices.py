@@ -200,7 +200,8 @@ def test_arguments_are_written_as_in_pytorch(torch, name, shapes, values, expect
     [
         ("aten.expand.SymInt", "it was merged into expand"),
         ("aten.upsample_nearest2d_backward.vec", "calls upsample_nearest2d_backward with sizes"),
-        ("aten.sum.foo", "sum has no overload 'foo'; it has .*sum.dim_IntList"),
+        ("aten.sum.foo", "did you mean sum, sum.dim_IntList"),
+        ("aten.mm.something", "mm has no overload .something.; it has mm"),
     ],
 )
 def test_an_overload_that_is_gone_says_what_there_is_in_its_place(torch, name, message):

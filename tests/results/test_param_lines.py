@@ -157,9 +157,12 @@ def _is_default(target):
     return isinstance(target, OperatorTarget) and target.overload == "default"
 
 
-def test_numbers_that_json_lacks_are_text():
-    case = Case(ADD.target, {"0": Number.of(float("inf"))})
-    assert case_line(case)["config"]["input"]["args"] == [{"type": "str", "value": "inf"}]
+def test_infinity_can_be_read_again_and_a_complex_number_is_text():
+    arguments = {"0": Number.of(float("-inf")), "1": Number.of(1 + 2j)}
+    assert case_line(Case(ADD.target, arguments))["config"]["input"]["args"] == [
+        {"type": "float", "value": float("-inf")},
+        {"type": "str", "value": "(1+2j)"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Inputs that a user's function returns."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -163,7 +164,16 @@ DRAWN = {
 """An array that each framework's own random numbers, or Python's, are in."""
 
 
+@pytest.fixture
+def wide_numbers_end_with_the_test():
+    """A script sets JAX's option of 64 bits for its whole process."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].config.update("jax_enable_x64", False)
+
+
 @pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.usefixtures("wide_numbers_end_with_the_test")
 @pytest.mark.parametrize(("seed", "dtype"), [(2**32 + 1, "float32"), (0, "float64")])
 def test_a_script_seeds_what_a_run_seeds(name, seed, dtype, tmp_path):
     if not is_available(name):

@@ -92,7 +92,8 @@ def _removed(path: str) -> str:
         return ""
     if overload == MERGED and base in labels:
         return f": it was merged into {base}, which takes symbolic sizes"
-    return f": {base} has no overload {overload!r}; it has {', '.join(labels)}"
+    near = did_you_mean(nearest(name, labels))
+    return near or f": {base} has no overload {overload!r}; it has {', '.join(labels)}"
 
 
 def _with_method(path: str) -> str:

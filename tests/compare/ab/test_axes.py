@@ -64,7 +64,7 @@ def test_every_case_that_is_announced_has_a_row_in_every_output(tmp_path):
         *("--threads", "1", "--format", "json", "--fail-on", "different"),
     )
     assert done.returncode == 1, done.stderr
-    assert "4 cases, 2 cases given twice and compared once: " in done.stderr
+    assert "4 cases, 2 cases given twice and compared once\n" in done.stderr
     report = json.loads(done.stdout)
     rows = report["rows"]
     assert len(rows) == len({row["id"] for row in rows}) == report["cases"] == 4

@@ -160,7 +160,7 @@ def test_an_empty_dump_has_no_counts(dump_of):
     [
         ("fn=f\n1 5\nnonsense", 14, "not in callgrind's format: 'nonsense'"),
         ("fn=f\n1 x", 13, "no line of counts: '1 x'"),
-        ("fn=f\n1 5 6", 13, "2 counts of 1 events"),
+        ("fn=f\n1 5 6", 13, "2 counts of 1 event"),
         ("1 5", 12, "counts before a function"),
         ("fn=(3)", 12, "(3) stands for no name yet"),
         ("fn=f\ncalls=1 1\n1 5", 14, "calls of no function"),

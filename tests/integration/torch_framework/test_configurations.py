@@ -166,7 +166,7 @@ def test_dtypes_may_be_listed():
         (configure("torch.nn.Linea", [spec()], [spec(3)]), "did you mean Linear"),
         (configure("aten::ad", [spec()]), "has no operator 'ad'; did you mean add"),
         (configure("aten::mm", [spec(1, 2, 3)]), "takes 2 arguments, not 3"),
-        (configure("aten::mm", [spec(x=1)]), "has no argument 'x'"),
+        (configure("aten::mm", [spec(z=1)]), "has no argument 'z'"),
         (
             configure("torch.add", [spec()], [spec(3)]),
             "torch.add is a function, which is not",
