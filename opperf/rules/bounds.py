@@ -1,4 +1,4 @@
-"""What bounds the whole numbers in an operator's inputs: the extent that they index, or a number.
+"""What bounds the integers in an operator's inputs: the extent that they index, or a number.
 
 It is found from the operator's own rule: an extent that is the limit of the numbers in each of its
 configurations, at several sizes. So it holds for whatever indices an operator of any framework
@@ -26,7 +26,7 @@ WINDOW = "slice_sizes"
 """Argument with the extents of what is read at an index."""
 
 LONGEST_TAIL = 3
-"""Most axes of a picture or volume, whose elements are counted row by row."""
+"""Maximum axes of an image or volume, whose elements are counted row by row."""
 
 Key = tuple[str, ...]
 """What a limit is, and of which arguments: `("along", "self", "dim")`."""
@@ -50,7 +50,7 @@ class Bound(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The bounds of an operator's tensors of whole numbers, by place."""
+    """The bounds of an operator's tensors of integers, by place."""
 
     of: Mapping[str, Bound]
     free: frozenset[str]
@@ -182,7 +182,7 @@ def _mapped(
 
 
 def _whole(value: object) -> tuple[int, ...]:
-    """Returns a tuple of whole numbers as it is; an empty one for any other value."""
+    """Returns a tuple of integers as it is; an empty one for any other value."""
     if isinstance(value, tuple) and all(type(one) is int for one in value):
         return value
     return ()
@@ -192,7 +192,7 @@ ALONG = ("along", "element along", "own axis")
 """Limits whose arguments say which axis is indexed."""
 
 WHOLE = ("integers", "permutation", "sequence", "literal")
-"""Fills of whole numbers that may be indices."""
+"""Fills of integers that may be indices."""
 
 SHIFTS = (0, 1, -1)
 """Numbers up to the extent itself are lengths, and up to the one before leave one free."""
@@ -238,7 +238,7 @@ def find_bounds(
 
 
 def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
-    """Returns the least whole number in a tensor, one more than the greatest, and whether that is
+    """Returns the minimum integer in a tensor, one more than the maximum, and whether that is
     the limit itself; None for other contents."""
     fill = spec.fill
     if spec.layout != "dense" or fill.distribution not in WHOLE:

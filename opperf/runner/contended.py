@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.metrics import BACKWARD, FORWARD, PASSES, TOTAL
+from opperf.metrics import PASSES
 from opperf.model import Case, Note, NoteCode, Pass, Record, Status, Waits
 from opperf.profilers.waits import NOTABLE
 from opperf.results.units import time_text
 from opperf.runner.rounds import without_memory
+from opperf.runner.stalls import with_times_of
 from opperf.sources.varying import group_by_process
 
 MOST = 20
@@ -37,7 +38,7 @@ class Contended(NamedTuple):
 
 def find_contended(records: Iterable[Record], unsettled: Collection[str] = ()) -> list[Contended]:
     """Returns the cases to measure with one thread, those of one process together. `unsettled` are
-    ids of records whose second measurement was as absurd as the first."""
+    ids of records whose second measurement was as long an outlier as the first."""
     found = [one for one in records if _is_contended(one, one.id in unsettled)]
     found.sort(key=_all_calls_ns, reverse=True)
     cases: dict[str, Contended] = {}
@@ -77,29 +78,14 @@ def settle_contended(first: Record, alone: Record) -> Record:
     if alone.status is not Status.OK:
         return first
     noted = [metric for metric in PASSES if first.note(metric, NoteCode.BUSY)]
-    # An absurd time may have waits that its samples do not show.
+    # An outlier may have waits that its samples do not show.
     waited = [metric for metric in noted or PASSES if _is_longer(metric, first, alone)]
     if not waited:
         return first
-    last = BACKWARD.name if BACKWARD.name in alone.summaries else FORWARD.name
-    replaced = {*waited, *([TOTAL.name] if last in waited else [])}
-    notes = [
-        *(note for note in first.notes if note.metric not in replaced),
-        *(
-            note
-            for note in alone.notes
-            if note.metric in replaced and note.code != NoteCode.BUSY.value
-        ),
-        *(Note(metric, NoteCode.BUSY, _text(metric, first, alone)) for metric in waited),
-    ]
-    return msgspec.structs.replace(
-        first,
-        summaries=first.summaries | {name: alone.summaries[name] for name in replaced},
-        samples=first.samples | {name: alone.samples[name] for name in replaced},
-        notes=tuple(notes),
-        wall_s=first.wall_s + alone.wall_s,
-        busy_s=first.busy_s + alone.busy_s,
-    )
+    marks = [Note(metric, NoteCode.BUSY, _text(metric, first, alone)) for metric in waited]
+    # Waits of the one thread say nothing of the times that it replaces.
+    others = tuple(note for note in alone.notes if note.code != NoteCode.BUSY.value)
+    return with_times_of(first, msgspec.structs.replace(alone, notes=others), waited, marks)
 
 
 def _is_longer(metric: Pass, first: Record, alone: Record) -> bool:

@@ -123,20 +123,29 @@ def settle(first: Record, second: Record) -> Record:
     stalled = [metric for metric in PASSES if _is_stalled(metric, first, second)]
     if not stalled:
         return first
+    marks = [Note(metric, NoteCode.STALL, _text(metric, first, second)) for metric in stalled]
+    kept = with_times_of(first, second, stalled, marks)
+    waits = {name: second.waits[name] for name in stalled if name in second.waits}
+    return msgspec.structs.replace(kept, waits=first.waits | waits)
+
+
+def with_times_of(
+    first: Record, second: Record, passes: Sequence[Pass], marks: Iterable[Note]
+) -> Record:
+    """Returns the first record of a case with the times and notes of the second for some passes,
+    and with further notes."""
     # Both passes together are timed with the last one.
     last = BACKWARD.name if BACKWARD.name in second.summaries else FORWARD.name
-    replaced = {*stalled, *([TOTAL.name] if last in stalled else [])}
-    notes = [
-        *(note for note in first.notes if note.metric not in replaced),
-        *(note for note in second.notes if note.metric in replaced),
-        *(Note(metric, NoteCode.STALL, _text(metric, first, second)) for metric in stalled),
-    ]
+    replaced = {*passes, *([TOTAL.name] if last in passes else [])}
     return msgspec.structs.replace(
         first,
         summaries=first.summaries | {name: second.summaries[name] for name in replaced},
         samples=first.samples | {name: second.samples[name] for name in replaced},
-        waits=first.waits | {name: second.waits[name] for name in stalled if name in second.waits},
-        notes=tuple(notes),
+        notes=(
+            *(note for note in first.notes if note.metric not in replaced),
+            *(note for note in second.notes if note.metric in replaced),
+            *marks,
+        ),
         wall_s=first.wall_s + second.wall_s,
         busy_s=first.busy_s + second.busy_s,
     )
