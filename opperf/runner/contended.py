@@ -51,9 +51,16 @@ def find_contended(records: Iterable[Record], unsettled: Collection[str] = ()) -
 def _is_contended(record: Record, is_absurd: bool) -> bool:
     if record.status is not Status.OK or record.rounds > 1 or record.case.settings.threads == 1:
         return False
-    if any(record.note(metric, NoteCode.BUSY) for metric in PASSES):
+    if any(_is_busy(record, metric) for metric in PASSES):
         return True
     return is_absurd and any(map(_may_have_waited, record.waits.values()))
+
+
+def _is_busy(record: Record, metric: Pass) -> bool:
+    """Returns whether the samples of a pass waited for cores. A single one is shown to be uncertain
+    anyway."""
+    samples = record.samples.get(metric, ())
+    return len(samples) > 1 and bool(record.note(metric, NoteCode.BUSY))
 
 
 def _may_have_waited(waits: Waits) -> bool:

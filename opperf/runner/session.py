@@ -268,6 +268,8 @@ def execute(
                     one = records.get(record.id)
                     kept = [settle(first, record) if first else merge(one, record)]
                 for one in kept:
+                    if one is records.get(one.id):
+                        continue  # A second measurement that changed nothing.
                     records[one.id] = one
                     with lock:
                         writer.record(one)

@@ -44,8 +44,9 @@ def test_what_waited_is_measured_with_one_thread_and_without_memory(make_record)
     (found,) = find_contended([record, quiet])
     assert found.ids == [record.id]
     assert (found.case.settings.threads, found.case.settings.memory) == (1, False)
-    # Of one thread already, in several rounds, or without a time.
+    # Of one thread already, in several rounds, of one sample, or without a time.
     for other in (
+        msgspec.structs.replace(record, samples={"forward": [LONG]}),
         make_record(LONG, notes=[BUSY], threads=1),
         msgspec.structs.replace(record, rounds=2),
         msgspec.structs.replace(record, status=Status.CRASHED),

@@ -216,9 +216,11 @@ def test_a_users_inputs_are_made_under_the_options_of_their_case(command):
 
 
 def test_a_function_without_arguments_may_be_a_constant(command_here):
-    (command_here.folder / "kernels.py").write_text(RANDOM_INPUTS)
+    # By its whole path, as the worker may have been started in another folder.
+    path = command_here.folder / "kernels.py"
+    path.write_text(RANDOM_INPUTS)
     few = [word for word in FEW if word not in ("--size", "small")]
-    command_here("run", "kernels.py:total", *few, "-o", "constant.jsonl")
+    command_here("run", f"{path}:total", *few, "-o", "constant.jsonl")
     (found,) = read(command_here, file="constant.jsonl")
     assert found["status"] == "ok"
     assert "constant" in {note["code"] for note in found["notes"]}
