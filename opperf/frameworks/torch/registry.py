@@ -217,11 +217,12 @@ def _rank(one: Registered) -> tuple[bool, bool, int]:
     return bool(operator.variants), operator.overload != DEFAULT_OVERLOAD, -required
 
 
-@functools.cache
-def _by_target(names: tuple[str, ...]) -> dict[OperatorTarget, Registered]:
-    return {one.operator.target: one for one in _read(names)}
+_by_target: dict[OperatorTarget, Registered] = {}
 
 
 def at(target: OperatorTarget) -> Registered | None:
     """Returns the operator of a target; None if this build has none."""
-    return _by_target(registered_names()).get(target)
+    # The dispatcher takes milliseconds to list its names: only for a target that is new.
+    if target not in _by_target:
+        _by_target.update({one.operator.target: one for one in _read(registered_names())})
+    return _by_target.get(target)
