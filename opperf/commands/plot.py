@@ -9,7 +9,7 @@ from opperf.parameters import debug, output_options
 from opperf.parsing import RunFilePath, split_commas
 
 
-@command(short_help="Draw run files against a swept size.")
+@command(short_help="Draw run files: bars, or lines against a swept size.")
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @output_options(
     "Picture or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
@@ -26,23 +26,33 @@ from opperf.parsing import RunFilePath, split_commas
 @click.option(
     "--x",
     metavar="SIZE",
-    help="Swept variable along the axis, or elements, those of the largest tensor, or threads.  "
-    "[default: the variable with the most values, else elements]",
+    help="Swept variable along the axis, or elements, those of the largest tensor, or threads, or "
+    "operator, whose bars are below each other.  [default: the variable with the most values; "
+    "operator without a sweep]",
 )
 @click.option(
     "--by",
     multiple=True,
     metavar="NAMES",
     callback=split_commas,
-    help="Draw a line for each operator, dtype, threads, inputs, file, swept variable or any other "
-    "setting; those that differ but are not named get a chart each.  [default: all that differ]",
+    help="Draw a line, or a bar, for each operator, dtype, mode, threads, inputs, category, file, "
+    "swept variable or any other setting; those that differ but are not named get a chart each.  "
+    "[default: all that differ]",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Most rows of bars, the largest.  [default: 120]",
 )
 @debug
 @click.pass_context
 def plot(ctx: click.Context, /, **options: object) -> None:
-    """Draw the results of run files (-f jsonl, or @last and others of `opperf runs`) against a
-    swept size, as text in the terminal or as a picture. Axes are logarithmic where the sizes grow
-    by factors; bands are 95 % intervals."""
+    """Draw the results of run files (-f jsonl, or @last and others of `opperf runs`), as text in
+    the terminal or as a picture: lines against a swept size; without a sweep a row of bars for each
+    operator and its inputs, with a bar for each mode, dtype, or whatever else differs. Axes are
+    logarithmic where sizes grow by factors, and where bars differ much; bands and the lines on bars
+    are 95 % intervals."""
     from opperf.results.plots.command import plot_command
 
     ctx.exit(plot_command(options))

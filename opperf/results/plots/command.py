@@ -12,16 +12,20 @@ from typing import Any
 
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.installing import install_command
-from opperf.model import DECLARED, Record, Run, Status
+from opperf.model import DECLARED, Record, Run
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
-from opperf.results.plots.data import Source, make_plot
+from opperf.results.plots.bar_pictures import bar_picture, legend_lines
+from opperf.results.plots.bar_text import bar_text
+from opperf.results.plots.bars import MOST_ROWS, BarPlot, make_bars
+from opperf.results.plots.data import Plot, has_sizes, make_plot
+from opperf.results.plots.dimensions import Source, measured_records
 from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
 from opperf.results.plots.text import plot_text
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import pluralize, terminal_width, truncate
-from opperf.results.varied import swept_inputs
+from opperf.results.varied import OPERATOR, swept_inputs
 
 EXTRA = "opperf[plot]"
 
@@ -47,22 +51,44 @@ def plot_command(options: Mapping[str, Any]) -> int:
     runs = [_read(path) for path in files]
     names = _names(files)
     sources = [Source(name, run.records) for name, run in zip(names, runs, strict=True)]
-    plot = make_plot(sources, _lower(options["metrics"]), options["x"], _lower(options["by"]))
+    x, by = options["x"], _lower(options["by"])
+    plot: Plot | BarPlot
+    if x == OPERATOR or (x is None and not has_sizes(sources)):
+        plot = make_bars(sources, _lower(options["metrics"]), by, options["top"] or MOST_ROWS)
+    elif options["top"] is not None:
+        raise UsageError("--top limits the rows of bars, and these are lines; use --x operator")
+    else:
+        plot = make_plot(sources, _lower(options["metrics"]), x, by)
     for note in plot.notes:
         tell(note)
     if output is None:
-        _need("plotext")
-        is_terminal = sys.stdout.isatty()
-        color = is_terminal and not os.environ.get("NO_COLOR")
-        print(plot_text(plot, terminal_width() or TEXT_WIDTH, color))
+        _print(plot)
         return 0
     _need("altair", "vl_convert")
-    records = [record for run in runs for record in run.records if record.status is Status.OK]
-    subtitle = [*_subtitle(runs, records), *([INTERVALS] if plot.has_intervals else [])]
-    chart = picture(plot, _title(records), subtitle)
-    replace(output, WRITERS[suffix](chart))
+    records = measured_records(sources)
+    replace(output, WRITERS[suffix](_chart(plot, runs, records)))
     tell(f"written to {output}")
     return 0
+
+
+def _print(plot: Plot | BarPlot) -> None:
+    """Prints a chart, in the width of the terminal."""
+    width = terminal_width() or TEXT_WIDTH
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    if isinstance(plot, BarPlot):
+        print(bar_text(plot, width, color))
+        return
+    _need("plotext")
+    print(plot_text(plot, width, color))
+
+
+def _chart(plot: Plot | BarPlot, runs: Sequence[Run], records: Sequence[Record]) -> Any:
+    """Returns the picture of a plot, with its title."""
+    title, subtitle = _title(records), _subtitle(runs, records)
+    if isinstance(plot, BarPlot):
+        return bar_picture(plot, title, [*subtitle, *legend_lines(plot), *plot.notes])
+    marks = [INTERVALS] if plot.has_intervals else []
+    return picture(plot, title, [*subtitle, *marks, *plot.notes])
 
 
 def _lower(words: Sequence[str]) -> tuple[str, ...]:
@@ -122,7 +148,10 @@ def _need(*modules: str) -> None:
 
 def _title(records: Sequence[Record]) -> str:
     operators = dict.fromkeys(record.case.label for record in records)
-    return truncate(", ".join(operators), TITLE_WIDTH)
+    names = ", ".join(operators)
+    if len(names) > TITLE_WIDTH:
+        names = f"{pluralize(len(operators), 'operator')}: {names}"
+    return truncate(names, TITLE_WIDTH)
 
 
 def _subtitle(runs: Sequence[Run], records: Sequence[Record]) -> list[str]:

@@ -7,28 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.metrics import FORWARD, metrics_by_name, metrics_in
-from opperf.model import DECLARED, Metric, Record, Status
-from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
+from opperf.metrics import FORWARD
+from opperf.model import Metric, Record
+from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.figures import Unit
-from opperf.results.text import pluralize
-from opperf.results.units import Figure, choose_unit
-from opperf.results.varied import (
-    CONFIGURATION,
-    OPERATOR,
-    describe,
-    variables_of,
+from opperf.results.plots.dimensions import (
+    ELEMENTS,
+    Dimensions,
+    Source,
+    columns_of,
+    counted,
+    dimensions_of,
+    measured_records,
+    names_of,
+    split,
+    without_results,
 )
-
-ELEMENTS = "elements"
-"""Name of the number of elements of the largest tensor, as a size."""
-
-FILE = "file"
-"""Dimension of the file that a record is from."""
-
-MOST_LINES = 8
-"""Most lines of one panel: the palette that colour-blind people can distinguish has as many
-colours."""
+from opperf.results.plots.values import CUT_AT, Value, metrics_to_draw, value_of
+from opperf.results.units import Figure, choose_unit
+from opperf.results.varied import OPERATOR, variables_of
 
 ADVICE = (
     "measure several with `opperf run OPERATOR --sweep n=128..2048:x2 --shape data=16xn -f jsonl`"
@@ -65,6 +62,11 @@ class Panel(NamedTuple):
     lines: tuple[Line, ...]
 
     @property
+    def end(self) -> float:
+        """The value at which intervals are cut."""
+        return CUT_AT * max(point.y for line in self.lines for point in line.points)
+
+    @property
     def is_log(self) -> bool:
         """Whether its values suit a logarithmic axis; a rate is read against zero."""
         return self.metric.lower_is_better and all(
@@ -96,20 +98,6 @@ class Plot(NamedTuple):
         )
 
 
-class Source(NamedTuple):
-    """The records of a file."""
-
-    name: str
-    records: Sequence[Record]
-
-
-Value = tuple[float, float | None, float | None]
-"""A median and the bounds of its interval."""
-
-Dimensions = dict[str, str]
-"""What distinguishes a record besides its size, by dimension."""
-
-
 def make_plot(
     sources: Sequence[Source],
     metrics: Sequence[str] = (),
@@ -120,14 +108,11 @@ def make_plot(
 
     Raises `UsageError` for an unknown metric, size or dimension, and if there is nothing to draw.
     """
-    found = [record for source in sources for record in source.records]
-    records = [record for record in found if record.status is Status.OK]
-    if not records:
-        raise UsageError(f"{_names(sources)}: no record has results, so there is nothing to plot")
-    x = x or _default_size(sources, records)
+    records = measured_records(sources)
+    x = x or _default_size(records)
     read = _reader(x, records)
-    shown = _metrics(metrics, records)
-    dimensions = _dimensions(sources, records, x)
+    shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.name))
+    dimensions = dimensions_of(sources, x, by)
     sized = [
         (record, size, own)
         for record, own in zip(records, dimensions, strict=True)
@@ -136,44 +121,37 @@ def make_plot(
     sizes = tuple(sorted({size for _, size, _ in sized}))
     if len(sizes) < 2:
         raise UsageError(
-            f"{_names(sources)}: {x} has one value, {sizes[0]:g}, so there is nothing to plot "
+            f"{names_of(sources)}: {x} has one value, {sizes[0]:g}, so there is nothing to plot "
             f"against; {ADVICE}"
         )
-    columns = _columns([own for _, _, own in sized], by)
+    columns = columns_of([own for _, _, own in sized], by)
     panels = [panel for metric in shown for panel in _panels(metric, sized, columns)]
     # The metrics of the same lines are beside each other.
     titles = list(dict.fromkeys(panel.title for panel in panels))
     panels.sort(key=lambda panel: titles.index(panel.title))
     notes = [
-        f"{pluralize(number, 'record')} {why}"
-        for number, why in (
-            (len(found) - len(records), "without results not drawn"),
-            (len(records) - len(sized), f"without {x} not drawn"),
-        )
-        if number
+        *without_results(sources),
+        *counted(len(records) - len(sized), f"without {x} not drawn"),
     ]
     return Plot(_x_title(x), sizes, is_geometric(sizes), tuple(panels), tuple(notes))
 
 
-def _names(sources: Sequence[Source]) -> str:
-    return ", ".join(source.name for source in sources)
-
-
-def _default_size(sources: Sequence[Source], records: Sequence[Record]) -> str:
-    """Returns the swept variable with the most values; without a sweep the elements, if operators
-    have several sizes."""
+def has_sizes(sources: Sequence[Source]) -> bool:
+    """Whether a swept variable has several values, against which lines can be drawn."""
+    records = measured_records(sources)
     variables = variables_of(record.case for record in records)
-    if variables:
-        return max(variables, key=lambda name: len(set(map(_variable(name), records))))
-    sizes: dict[str, set[float | None]] = {}
-    for record in records:
-        sizes.setdefault(record.case.label, set()).add(elements_of(record))
-    if all(len(own) == 1 for own in sizes.values()):
-        raise UsageError(
-            f"{_names(sources)}: every operator has one size, so there is nothing to plot against; "
-            f"{ADVICE}"
-        )
-    return ELEMENTS
+    return any(len(_values(name, records)) > 1 for name in variables)
+
+
+def _values(name: str, records: Sequence[Record]) -> set[float | None]:
+    """Returns the values of a swept variable."""
+    return set(map(_variable(name), records)) - {None}
+
+
+def _default_size(records: Sequence[Record]) -> str:
+    """Returns the swept variable with the most values; the elements without a sweep."""
+    variables = variables_of(record.case for record in records)
+    return max(variables, key=lambda name: len(_values(name, records)), default=ELEMENTS)
 
 
 def elements_of(record: Record) -> float | None:
@@ -198,7 +176,7 @@ def _reader(x: str, records: Sequence[Record]) -> Callable[[Record], float | Non
     readers = {name: _variable(name) for name in variables_of(record.case for record in records)}
     readers |= {ELEMENTS: elements_of, "threads": _setting("threads")}
     if x not in readers:
-        raise unknown("size for --x", x, readers, "the file")
+        raise unknown("size for --x", x, (*readers, OPERATOR), "the file")
     if all(readers[x](record) is None for record in records):
         raise UsageError(f"--x {x}: no record has a value of {x}; use one of {', '.join(readers)}")
     return readers[x]
@@ -208,97 +186,18 @@ def _x_title(x: str) -> str:
     return "elements of the largest tensor" if x == ELEMENTS else x
 
 
-def _metrics(names: Sequence[str], records: Sequence[Record]) -> list[Metric]:
-    """Returns the metrics to draw: by default the forward time, and the rate at which bytes are
-    moved where they are known. Raises `UsageError` for one that is unknown or that no record
-    has."""
-    present = {metric.name: metric for metric in metrics_in(records)}
-    if any(bandwidth_of(record) for record in records):
-        present[BANDWIDTH.name] = BANDWIDTH
-    for name in names:
-        if name in present:
-            continue
-        if name in metrics_by_name() or name == BANDWIDTH.name:
-            raise UsageError(f"--metric {name}: no record has it; available: {', '.join(present)}")
-        raise unknown("metric", name, present, "the file")
-    wanted = names or [name for name in (FORWARD.name, BANDWIDTH.name) if name in present]
-    return [present[name] for name in wanted or list(present)[:1]]
-
-
-def _dimensions(sources: Sequence[Source], records: Sequence[Record], x: str) -> list[Dimensions]:
-    """Returns what distinguishes each record besides the size."""
-    files = [
-        source.name for source in sources for record in source.records if record.status is Status.OK
-    ]
-    variables = variables_of(record.case for record in records) if x != ELEMENTS else ()
-    found = []
-    for record, file, own in zip(records, files, describe(records), strict=True):
-        others = {name: f"{name}={value}" for name, value in record.case.point.items()}
-        own |= {name: others.get(name, "") for name in variables}
-        own.pop(x, None)
-        found.append(own | ({FILE: file} if len(sources) > 1 else {}))
-    return found
-
-
-def _columns(dimensions: Sequence[Dimensions], by: Sequence[str]) -> tuple[str, ...]:
-    """Returns the dimensions that distinguish the lines of a panel: those that the user names, or
-    all with more than one value, without the first ones if the lines were too many.
-
-    Raises `UsageError` for an unknown dimension.
-    """
-    known = dict.fromkeys(name for own in dimensions for name in own)
-    possible = dict.fromkeys((*known, OPERATOR, CONFIGURATION, FILE, *_settings()))
-    for name in by:
-        if name not in possible:
-            raise unknown("dimension for --by", name, possible)
-    differing = [name for name in known if len({own.get(name) for own in dimensions}) > 1]
-    if by:
-        return tuple(name for name in differing if name in by)
-    columns = differing
-    while _most_lines(dimensions, columns) > MOST_LINES:
-        columns = columns[1:]
-    return tuple(columns)
-
-
-def _settings() -> list[str]:
-    return [name for name, setting in DECLARED.items() if setting.identity]
-
-
-def _most_lines(dimensions: Iterable[Dimensions], columns: Sequence[str]) -> int:
-    """Returns the most lines of a panel, where panels have the other dimensions."""
-    panels: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for own in dimensions:
-        title, line = _split(own, columns)
-        panels.setdefault(title, set()).add(line)
-    return max(map(len, panels.values()))
-
-
-def _split(own: Dimensions, columns: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the texts of a record's panel and of its line."""
-    return (
-        tuple(text for name, text in own.items() if name not in columns and text),
-        tuple(own[name] for name in columns if own.get(name)),
-    )
-
-
 def _panels(
     metric: Metric,
     records: Iterable[tuple[Record, float, Dimensions]],
     columns: Sequence[str],
 ) -> list[Panel]:
-    """Returns the panels of one metric, all in one unit. Raises `UsageError` for too many lines."""
+    """Returns the panels of one metric, all in one unit."""
     found: dict[tuple[str, ...], dict[tuple[str, ...], list[tuple[float, Value]]]] = {}
     for record, size, own in records:
         value = value_of(metric, record)
         if value is not None:
-            title, line = _split(own, columns)
+            title, line = split(own, columns)
             found.setdefault(title, {}).setdefault(line, []).append((size, value))
-    for lines in found.values():
-        if len(lines) > MOST_LINES:
-            raise UsageError(
-                f"{len(lines)} lines are too many for one chart, which has at most {MOST_LINES}; "
-                f"name fewer dimensions with --by, of {', '.join(columns)}"
-            )
     values = [v for lines in found.values() for points in lines.values() for _, v in points]
     unit = choose_unit(metric.unit, [Figure(median) for median, _, _ in values])
     return [
@@ -323,19 +222,6 @@ def _point(size: float, value: Value, unit: Unit) -> Point:
     if low is None or high is None:
         return Point(size, median / unit.size)
     return Point(size, median / unit.size, low / unit.size, high / unit.size)
-
-
-def value_of(metric: Metric, record: Record) -> Value | None:
-    """Returns a record's median of a metric with its interval; None without a finite one."""
-    if metric is BANDWIDTH:
-        rate = bandwidth_of(record)
-        return None if rate is None else (rate.value, rate.low, rate.high)
-    summary = record.summaries.get(metric.name)
-    if summary is None or not math.isfinite(summary.median):
-        return None
-    if summary.half_width is None or metric.is_steady:
-        return summary.median, None, None
-    return summary.median, summary.ci_low, summary.ci_high
 
 
 def is_geometric(sizes: Sequence[float]) -> bool:

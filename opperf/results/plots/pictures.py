@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opperf.results.plots.data import Line, Panel, Plot
@@ -41,6 +41,12 @@ INTERVALS = "Bands: 95 % intervals of the medians"
 WIDTH, HEIGHT = 420, 280
 """Pixels of a panel, at which a legend beside two panels still fits a screen."""
 
+MOST_ROWS = 3
+"""Most rows of panels, each of which has a row of its own; more are small ones in a grid."""
+
+SMALL, GRID_COLUMNS = (230, 160), 4
+"""Width and height of a panel of a grid, and panels beside one another: as wide as two others."""
+
 SCALE = 2.0
 """Pixels of a PNG for each pixel of the page: sharp on a screen of high resolution."""
 
@@ -48,7 +54,7 @@ PADDING = 12
 """Pixels between the first and last points and the edges, so that no mark is cut."""
 
 MOST_TICKS = 8
-"""Most sizes that are labelled on the axis: their numbers do not overlap in `WIDTH`."""
+"""Most sizes that are labelled on an axis of `WIDTH`, in which their numbers do not overlap."""
 
 
 def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
@@ -59,13 +65,15 @@ def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
     rows: dict[str, list[Panel]] = {}
     for panel in plot.panels:
         rows.setdefault(panel.title, []).append(panel)
-    charts = alt.vconcat(
-        *(
-            alt.hconcat(*(_panel(panel, plot, names) for panel in row), bounds="flush", spacing=70)
-            for row in rows.values()
-        ),
-        spacing=25,
-    )
+    made = _grids(plot, names) if len(rows) > MOST_ROWS else _rows_of(rows.values(), plot, names)
+    charts = alt.vconcat(*made, spacing=25)
+    return styled(charts, title, subtitle)
+
+
+def styled(charts: Any, title: str, subtitle: Sequence[str]) -> Any:
+    """Returns charts with a title, and the fonts and colours of all pictures."""
+    import altair as alt
+
     return (
         charts.properties(title=alt.TitleParams(title, subtitle=list(subtitle), anchor="start"))
         .configure_title(fontSize=15, subtitleFontSize=11, subtitleColor="#555")
@@ -75,8 +83,44 @@ def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
     )
 
 
-def _panel(panel: Panel, plot: Plot, names: Sequence[str]) -> Any:
-    """Returns the chart of a panel: bands of the intervals, lines, and points."""
+def _rows_of(rows: Iterable[Sequence[Panel]], plot: Plot, names: Sequence[str]) -> list[Any]:
+    """Returns rows of panels, those of different metrics beside each other."""
+    import altair as alt
+
+    return [
+        alt.hconcat(*(_panel(panel, plot, names) for panel in row), bounds="flush", spacing=70)
+        for row in rows
+    ]
+
+
+def _grids(plot: Plot, names: Sequence[str]) -> list[Any]:
+    """Returns a grid of small panels for each metric, which share an axis if it is logarithmic."""
+    import altair as alt
+
+    grids = []
+    for metric in dict.fromkeys(panel.metric for panel in plot.panels):
+        panels = [panel for panel in plot.panels if panel.metric == metric]
+        shared = _limits(panels) if plot.x_is_log and all(one.is_log for one in panels) else None
+        charts = [_panel(panel, plot, names, SMALL, shared) for panel in panels]
+        grids.append(alt.concat(*charts, columns=GRID_COLUMNS, spacing=25))
+    return grids
+
+
+def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
+    """Returns the least and the largest value of any point or interval, as far as it is drawn."""
+    rows = [row for panel in panels for row in _rows(panel.lines, panel.end)]
+    return min(row["low"] for row in rows), max(row["high"] for row in rows)
+
+
+def _panel(
+    panel: Panel,
+    plot: Plot,
+    names: Sequence[str],
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+    shared: tuple[float, float] | None = None,
+) -> Any:
+    """Returns the chart of a panel: bands of the intervals, lines, and points. `shared` are the
+    ends of its vertical axis, where other panels have the same."""
     import altair as alt
 
     legend = alt.Legend(title=None, orient="right", symbolOpacity=1) if len(names) > 1 else None
@@ -89,11 +133,11 @@ def _panel(panel: Panel, plot: Plot, names: Sequence[str]) -> Any:
     shape = alt.Shape(
         "line:N", scale=alt.Scale(domain=list(names), range=list(SHAPES)), sort=None, legend=legend
     )
-    x = alt.X("x:Q", title=plot.x_title, scale=_size_scale(plot), axis=_size_axis(plot))
+    x = alt.X("x:Q", title=plot.x_title, scale=_size_scale(plot), axis=_size_axis(plot, size[0]))
     y_title = f"{panel.metric.title} ({panel.unit.name})"
-    y = alt.Y("y:Q", title=y_title, scale=_scale(plot.x_is_log and panel.is_log))
-    data = alt.Data(values=_rows(panel.lines))
-    joined = alt.Data(values=_rows([line for line in panel.lines if line.is_function]))
+    y = alt.Y("y:Q", title=y_title, scale=_scale(plot.x_is_log and panel.is_log, shared))
+    data = alt.Data(values=_rows(panel.lines, panel.end))
+    joined = alt.Data(values=_rows([line for line in panel.lines if line.is_function], panel.end))
     base = alt.Chart(data)
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("line", "size", "median", "interval")]
     layers = alt.layer(
@@ -106,17 +150,20 @@ def _panel(panel: Panel, plot: Plot, names: Sequence[str]) -> Any:
             x=x, y=y, color=color, shape=shape, tooltip=tooltip
         ),
     )
-    made = layers.properties(width=WIDTH, height=HEIGHT)
+    made = layers.properties(width=size[0], height=size[1])
     if len({one.title for one in plot.panels}) == 1:
         # The picture's title says it.
         return made
     return made.properties(title=alt.TitleParams(panel.title, frame="group", fontSize=13))
 
 
-def _scale(is_log: bool) -> Any:
+def _scale(is_log: bool, shared: tuple[float, float] | None) -> Any:
     import altair as alt
 
-    return alt.Scale(type="log", nice=False, padding=PADDING) if is_log else alt.Scale(zero=True)
+    if not is_log:
+        return alt.Scale(zero=True)
+    domain = list(shared) if shared else alt.Undefined
+    return alt.Scale(type="log", nice=False, padding=PADDING, domain=domain)
 
 
 def _size_scale(plot: Plot) -> Any:
@@ -128,25 +175,26 @@ def _size_scale(plot: Plot) -> Any:
     )
 
 
-def _size_axis(plot: Plot) -> Any:
+def _size_axis(plot: Plot, width: int) -> Any:
     """Returns the axis of the sizes, with the measured ones as its labels."""
     import altair as alt
 
     place = math.log10 if plot.x_is_log else float
-    values = ticks_of(plot.sizes, MOST_TICKS, place)
+    values = ticks_of(plot.sizes, MOST_TICKS * width // WIDTH, place)
     labels = {str(int(value)): number_text(value) for value in values}
     return alt.Axis(values=values, labelExpr=f"({json.dumps(labels)})[datum.value]", grid=True)
 
 
-def _rows(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """Returns the points as rows. A point without an interval has one of no height."""
+def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
+    """Returns the points as rows, with their intervals cut at `end`. A point without an interval
+    has one of no height."""
     return [
         {
             "line": line.name,
             "x": point.x,
             "y": point.y,
             "low": point.y if point.low is None else point.low,
-            "high": point.y if point.high is None else point.high,
+            "high": point.y if point.high is None else min(point.high, end),
             "size": f"{point.x:g}",
             "median": f"{point.y:.4g}",
             "interval": ""

@@ -43,7 +43,7 @@ def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
     x_log, y_log = plot.x_is_log, plot.x_is_log and panel.is_log
     along, up = _transform(x_log), _transform(y_log)
     points = [point for line in panel.lines for point in line.points]
-    low, high = _limits(points, y_log)
+    low, high = _limits(points, y_log, panel.end)
     terminal.limit(False, False)
     figure.clear()
     figure.plot_size(width, HEIGHT)
@@ -54,7 +54,9 @@ def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
             if point.low is not None and point.high is not None:
                 x = along(point.x)
                 figure.draw(
-                    figure.segment([x, x], [up(point.low), up(point.high)], _marker("│", pixel))
+                    figure.segment(
+                        [x, x], [up(point.low), up(min(point.high, panel.end))], _marker("│", pixel)
+                    )
                 )
     for line, pixel in zip(panel.lines, colors, strict=True):
         if line.is_function and len(line.points) > 1:
@@ -99,11 +101,11 @@ def _transform(is_log: bool) -> Transform:
     return math.log10 if is_log else float
 
 
-def _limits(points: Sequence[Point], is_log: bool) -> tuple[float, float]:
-    """Returns the limits of the vertical axis: those of the intervals, and zero unless the axis is
-    logarithmic."""
+def _limits(points: Sequence[Point], is_log: bool, end: float) -> tuple[float, float]:
+    """Returns the limits of the vertical axis: those of the intervals, which are cut at `end`, and
+    zero unless the axis is logarithmic."""
     lows = [point.y if point.low is None else point.low for point in points]
-    highs = [point.y if point.high is None else point.high for point in points]
+    highs = [point.y if point.high is None else min(point.high, end) for point in points]
     low, high = min(lows) if is_log else min(0.0, *lows), max(highs)
     if low == high:
         return (low / 2, high * 2) if is_log else (low, low + 1)

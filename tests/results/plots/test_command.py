@@ -96,6 +96,26 @@ def test_bad_options_are_refused(run_file, words, error, message):
     assert done.exception.exit_code == 2 and done.stdout == ""
 
 
+def test_without_a_sweep_there_are_bars_as_text_and_as_a_picture(run_file, make_record, tmp_path):
+    path = run_file(records=[make_record(name) for name in ("relu", "exp", "log")])
+    done = invoked(path, "--top", 2)
+    assert done.exit_code == 0 and done.stdout.count("█ ") == 2
+    assert done.stderr == "the 2 largest of 3 rows are drawn; more with --top\n"
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    output = tmp_path / "bars.svg"
+    assert invoked(path, "-o", output, "--top", 2).exit_code == 0
+    assert "the 2 largest of 3 rows are drawn" in output.read_text()
+
+
+def test_a_sweep_has_bars_on_request_and_only_they_have_a_top(run_file):
+    assert invoked(run_file(), "--x", "operator").stdout.count("relu, data: (16, ") == 3
+    refused = invoked(run_file("other.jsonl"), "--top", 2)
+    assert isinstance(refused.exception, UsageError) and "use --x operator" in str(
+        refused.exception
+    )
+
+
 def test_bad_files_are_refused(run_file, tmp_path, header):
     missing = invoked(tmp_path / "none.jsonl")
     assert isinstance(missing.exception, RunFileError)
@@ -133,3 +153,5 @@ def test_operators_beyond_the_first_are_counted_above_a_picture(run_file, make_p
     lines = command._subtitle([], records)
     assert lines[command.SHOWN_INPUTS] == "and 2 other operators"
     assert command._title(records).startswith("f0, f1, ")
+    many = [make_point(f"f{i}") for i in range(100)]
+    assert command._title(many).startswith("100 operators: f0, f1, ")

@@ -6,7 +6,8 @@ from opperf.errors import UsageError
 from opperf.metrics import FORWARD
 from opperf.model import Status
 from opperf.results.bandwidth import BANDWIDTH
-from opperf.results.plots.data import MOST_LINES, Point, Source, is_geometric, make_plot
+from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot
+from opperf.results.plots.dimensions import MOST_LINES, Source
 from tests.results.conftest import summary
 
 
@@ -74,10 +75,8 @@ def test_where_lines_are_too_many_each_operator_has_a_panel(make_point):
         for n in (128, 256)
     ]
     assert names(plotted(records)) == [(f"f{i}", ["float32", "float64"]) for i in range(MOST_LINES)]
-    with pytest.raises(
-        UsageError, match="16 lines are too many for one chart, which has at most 8"
-    ):
-        plotted(records, by=("operator", "dtype"))
+    # So have the first of the dimensions that are named.
+    assert len(plotted(records, by=("operator", "dtype")).panels) == MOST_LINES
 
 
 def test_metrics_of_one_panel_are_beside_each_other(make_point):
@@ -112,14 +111,15 @@ def test_threads_can_be_the_size(make_point):
     assert plot.notes == ("2 records without threads not drawn",)
 
 
-def test_without_a_sweep_the_size_is_that_of_the_largest_tensor(make_record):
+def test_the_size_can_be_that_of_the_largest_tensor(make_record):
     records = [
         make_record("relu", shape=(8, 8), index=(4, 2)),
         make_record("relu", shape=(16, 4)),
         make_record("relu", shape=(256,)),
         make_record("exp", shape=(256,)),
     ]
-    plot = plotted(records)
+    assert not has_sizes([Source("run", records)])
+    plot = plotted(records, x="elements")
     assert (plot.x_title, plot.sizes) == ("elements of the largest tensor", (64.0, 256.0))
     relu, exp = plot.panels[0].lines
     # Two shapes have one size: no line joins the points.
@@ -130,7 +130,7 @@ def test_without_a_sweep_the_size_is_that_of_the_largest_tensor(make_record):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"x": "k"}, "unknown size for --x 'k'; the file has: n, elements, threads"),
+        ({"x": "k"}, "unknown size for --x 'k'; the file has: n, elements, threads, operator"),
         (
             {"x": "threads"},
             "--x threads: no record has a value of threads; use one of n, elements",
@@ -154,11 +154,17 @@ def test_unknown_and_absent_metrics_are_refused(make_point):
         plotted(records, "forwrd")
 
 
-def test_a_single_size_is_nothing_to_plot_against(make_point, make_record):
+def test_a_single_size_is_nothing_to_plot_against(make_point):
+    assert has_sizes([Source("run", [make_point(n=n) for n in (128, 256)])])
+    assert not has_sizes([Source("run", [make_point(n=128)])])
     with pytest.raises(UsageError, match="run: n has one value, 128, .*--sweep n=128..2048:x2"):
-        plotted([make_point(n=128)])
-    with pytest.raises(UsageError, match="run: every operator has one size, .*--sweep"):
-        plotted([make_record("relu"), make_record("exp", shape=(4,))])
+        plotted([make_point(n=128)], x="n")
+
+
+def test_a_wide_interval_leaves_room_for_the_medians(make_point):
+    wide = {"forward": summary(1000.0, ci_high=1e6)}
+    records = [make_point(n=128), make_point(n=256, summaries=wide)]
+    assert plotted(records).panels[0].end == 2.0
 
 
 def test_records_without_a_result_are_counted(make_point):

@@ -6,13 +6,16 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from opperf.results.plots.data import MOST_LINES, Source, make_plot
+from opperf.results.plots.data import make_plot
+from opperf.results.plots.dimensions import MOST_LINES, Source
 from opperf.results.plots.text import MARKS
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from opperf.results.plots.pictures import (  # noqa: E402
+    GRID_COLUMNS,
+    MOST_ROWS,
     PALETTE,
     SHAPES,
     WRITERS,
@@ -102,9 +105,25 @@ def test_panels_of_other_lines_have_titles(make_point):
     assert [row["hconcat"][0]["title"]["text"] for row in rows] == ["relu", "exp"]
 
 
+def test_many_panels_are_small_ones_that_share_an_axis(make_point):
+    times = [10.0**place for place in range(MOST_ROWS + 5)]
+    records = [
+        make_point(f"f{place}", n=n, time=time, moved=4000)
+        for place, time in enumerate(times)
+        for n in (128, 256, 512)
+    ]
+    time, rate = picture(make_plot([Source("run", records)]), "", []).to_dict()["vconcat"]
+    assert len(time["concat"]) == len(rate["concat"]) == len(times)
+    assert time["columns"] == GRID_COLUMNS
+    scales = [panel["layer"][-1]["encoding"]["y"]["scale"] for panel in time["concat"]]
+    assert all(scale == scales[0] for scale in scales)
+    low, high = scales[0]["domain"]
+    assert low < high / 1e6
+
+
 def test_every_line_has_a_colour_and_a_mark_of_its_own():
     for choices in (PALETTE, SHAPES, MARKS):
-        assert len(set(choices)) == len(choices) == MOST_LINES
+        assert len(set(choices)) == len(choices) >= MOST_LINES
 
 
 def test_every_extension_has_a_writer():

@@ -2,7 +2,8 @@
 
 import pytest
 
-from opperf.results.plots.data import Source, make_plot
+from opperf.results.plots.data import make_plot
+from opperf.results.plots.dimensions import Source
 
 pytest.importorskip("plotext")
 

@@ -1,0 +1,296 @@
+"""The data of a bar chart: a row for each operator and its inputs, with a bar for each value of
+what else differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opperf.metrics import FORWARD
+from opperf.model import Metric, Record
+from opperf.results.bandwidth import BANDWIDTH
+from opperf.results.columns import bandwidth_figure
+from opperf.results.figures import Unit
+from opperf.results.plots.dimensions import (
+    CATEGORY,
+    Source,
+    columns_of,
+    counted,
+    dimensions_of,
+    measured_records,
+    split,
+    without_results,
+)
+from opperf.results.plots.values import CUT_AT, metrics_to_draw, value_of
+from opperf.results.text import inputs_text, short_inputs
+from opperf.results.units import Figure, choose_unit, figure_of
+from opperf.results.varied import CONFIGURATION, OPERATOR, variables_of
+
+MOST_ROWS = 120
+"""Most rows that are drawn unless more are asked for: they fill a page, in three columns."""
+
+ALL_INPUTS = 20
+"""Most rows that all have their inputs; of more, those of operators with several."""
+
+ROWS_OF_CATEGORY = 3
+"""Fewest rows, on average, for which each category has a panel of its own."""
+
+INPUTS_WIDTH, INPUTS_LINES = 48, 2
+"""Characters and lines of the inputs beside a row."""
+
+LOG_FROM = 20.0
+"""Ratio of the largest to the smallest bar from which the axis is logarithmic: on a linear one the
+smallest would be no wider than a line."""
+
+
+class Bar(NamedTuple):
+    """A median in the panel's unit, with the bounds of its 95 % confidence interval."""
+
+    name: str
+    """Of the series that it belongs to."""
+    figure: Figure
+    """In the metric's own unit."""
+    value: float
+    low: float
+    high: float
+    ratio: float | None
+    """To the first series of the same row; None for that one itself, and without it."""
+
+
+class Row(NamedTuple):
+    """The bars of an operator with the same inputs."""
+
+    operator: str
+    inputs: str
+    """Empty where the operator says enough."""
+    bars: tuple[Bar, ...]
+
+
+class BarPanel(NamedTuple):
+    """One chart: a metric of the rows that share the dimensions in the title."""
+
+    title: str
+    metric: Metric
+    unit: Unit
+    rows: tuple[Row, ...]
+
+
+class BarPlot(NamedTuple):
+    """The panels of one picture."""
+
+    series: tuple[str, ...]
+    panels: tuple[BarPanel, ...]
+    notes: tuple[str, ...] = ()
+    """Records and rows that are not drawn, a sentence for each reason."""
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether any bar has a ratio."""
+        return any(bar.ratio is not None for bar in self._bars)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any bar has an interval."""
+        return any(bar.low < bar.high for bar in self._bars)
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether any bar is marked."""
+        return any(bar.figure.is_uncertain for bar in self._bars)
+
+    @property
+    def _bars(self) -> Iterable[Bar]:
+        return (bar for panel in self.panels for row in panel.rows for bar in row.bars)
+
+    def limits(self, metric: Metric) -> Limits:
+        """Returns the ends of the axis that all panels of a metric share."""
+        return _limits(
+            metric,
+            [
+                bar
+                for panel in self.panels
+                if panel.metric == metric
+                for row in panel.rows
+                for bar in row.bars
+            ],
+        )
+
+
+class Limits(NamedTuple):
+    """The ends of an axis."""
+
+    low: float
+    high: float
+    is_log: bool
+
+
+def _limits(metric: Metric, bars: Sequence[Bar]) -> Limits:
+    values = [bar.value for bar in bars]
+    high = max(*values, *(min(bar.high, CUT_AT * bar.value) for bar in bars), 0.0)
+    smallest = min(values)
+    if metric.lower_is_better and smallest > 0 and max(values) > LOG_FROM * smallest:
+        # The smallest bar has a length too.
+        return Limits(smallest / 2, high, True)
+    return Limits(min(0.0, smallest), high or 1.0, False)
+
+
+class _Entry(NamedTuple):
+    """A record with what places its bar."""
+
+    record: Record
+    title: tuple[str, ...]
+    row: tuple[str, ...]
+    name: str
+
+
+def make_bars(
+    sources: Sequence[Source],
+    metrics: Sequence[str] = (),
+    by: Sequence[str] = (),
+    most: int = MOST_ROWS,
+) -> BarPlot:
+    """Returns the bars of some files' records, the largest rows first, at most `most` of them.
+
+    Raises `UsageError` for an unknown metric or dimension, and if there is nothing to draw.
+    """
+    records = measured_records(sources)
+    shown = metrics_to_draw(metrics, records, (FORWARD.name,))
+    entries = [
+        entry
+        for entry in _entries(sources, records, by)
+        if any(value_of(metric, entry.record) for metric in shown)
+    ]
+    series = tuple(dict.fromkeys(entry.name for entry in entries))
+    rows: dict[tuple[str, ...], list[_Entry]] = {}
+    for entry in entries:
+        rows.setdefault((*entry.title, "\n", *entry.row), []).append(entry)
+    largest = sorted(rows.values(), key=lambda own: -_largest(shown[0], own))
+    drawn = largest[:most]
+    panels: dict[tuple[str, ...], list[list[_Entry]]] = {}
+    for own in _by_category(drawn, by):
+        panels.setdefault(own[0].title, []).append(own)
+    texts = _inputs([own[0].record for own in drawn])
+    left = len(largest) - len(drawn)
+    notes = [
+        *without_results(sources),
+        *counted(len(records) - len(entries), "without these metrics not drawn"),
+    ]
+    if left:
+        notes.append(f"the {len(drawn)} largest of {len(largest)} rows are drawn; more with --top")
+    made = []
+    for metric in shown:
+        values = [value_of(metric, entry.record) for own in drawn for entry in own]
+        unit = choose_unit(metric.unit, [Figure(value[0]) for value in values if value])
+        made += [_panel(title, metric, unit, own, texts, series) for title, own in panels.items()]
+    return BarPlot(series, tuple(panel for panel in made if panel.rows), tuple(notes))
+
+
+def _entries(
+    sources: Sequence[Source], records: Sequence[Record], by: Sequence[str]
+) -> list[_Entry]:
+    """Returns the records with the titles of their panels, their rows, and their series."""
+    dimensions = dimensions_of(sources, "", by)
+    variables = variables_of(record.case for record in records)
+    # The extents of a sweep are among the inputs.
+    left_out = {OPERATOR, CONFIGURATION, *variables} - {
+        name for name in by if name not in variables
+    }
+    rest = [{k: v for k, v in own.items() if k not in left_out} for own in dimensions]
+    if CONFIGURATION in by:
+        rest = [
+            own | {CONFIGURATION: inputs_text(record.case)}
+            for own, record in zip(rest, records, strict=True)
+        ]
+    columns = columns_of(rest, [name for name in by if name not in variables])
+    entries: list[_Entry] = []
+    seen: Counter[tuple[tuple[str, ...], ...]] = Counter()
+    for record, own in zip(records, rest, strict=True):
+        title, line = split(own, columns)
+        row = (
+            "" if OPERATOR in by else record.case.label,
+            "" if CONFIGURATION in by else inputs_text(record.case),
+        )
+        # Cases that look alike have a row each.
+        number = seen[title, row, line]
+        seen[title, row, line] += 1
+        entries.append(_Entry(record, title, (*row, str(number or "")), ", ".join(line)))
+    return entries
+
+
+def _largest(metric: Metric, entries: Sequence[_Entry]) -> float:
+    values = [value_of(metric, entry.record) for entry in entries]
+    return max((value[0] for value in values if value), default=0.0)
+
+
+def _by_category(rows: Sequence[list[_Entry]], by: Sequence[str]) -> list[list[_Entry]]:
+    """Returns the rows with their categories in the titles, if these have several rows each."""
+    categories = {own[0].record.case.category for own in rows}
+    if (
+        CATEGORY in by
+        or len(categories) < 2
+        or len(rows) < max(ALL_INPUTS, ROWS_OF_CATEGORY * len(categories))
+    ):
+        return list(rows)
+    return [
+        [entry._replace(title=(entry.record.case.category, *entry.title)) for entry in own]
+        for own in rows
+    ]
+
+
+def _inputs(records: Sequence[Record]) -> dict[tuple[str, str], str]:
+    """Returns the inputs beside the rows, by operator and their whole text: those of all operators
+    if they are few, otherwise of those with several."""
+    pairs = list(dict.fromkeys((record.case.label, inputs_text(record.case)) for record in records))
+    short = short_inputs(pairs, INPUTS_WIDTH, INPUTS_LINES)
+    if len(pairs) <= ALL_INPUTS:
+        return short
+    number = Counter(label for label, _ in pairs)
+    return {pair: text if number[pair[0]] > 1 else "" for pair, text in short.items()}
+
+
+def _panel(
+    title: tuple[str, ...],
+    metric: Metric,
+    unit: Unit,
+    rows: Sequence[Sequence[_Entry]],
+    texts: dict[tuple[str, str], str],
+    series: Sequence[str],
+) -> BarPanel:
+    made = []
+    for own in rows:
+        operator, inputs, number = own[0].row
+        label = own[0].record.case.label
+        shown = texts[label, inputs_text(own[0].record.case)] if inputs else ""
+        if bars := _bars(metric, own, unit, series):
+            made.append(
+                Row(operator or shown, f"{shown if operator else ''} {number}".strip(), bars)
+            )
+    return BarPanel(", ".join(title), metric, unit, tuple(made))
+
+
+def _bars(
+    metric: Metric, entries: Sequence[_Entry], unit: Unit, series: Sequence[str]
+) -> tuple[Bar, ...]:
+    found: dict[str, Bar] = {}
+    for entry in sorted(entries, key=lambda entry: series.index(entry.name)):
+        value = value_of(metric, entry.record)
+        figure = (
+            bandwidth_figure(entry.record)
+            if metric is BANDWIDTH
+            else figure_of(entry.record, metric.name)
+        )
+        if value is None or figure is None:
+            continue
+        median, low, high = value
+        first = found.get(series[0])
+        ratio = median / first.figure.value if first and first.figure.value else None
+        found[entry.name] = Bar(
+            entry.name,
+            figure,
+            median / unit.size,
+            (median if low is None else low) / unit.size,
+            (median if high is None else high) / unit.size,
+            ratio,
+        )
+    return tuple(found.values())
