@@ -79,6 +79,11 @@ class Objects(Protocol):
         nowhere, and `UnsupportedError` for a package that is not installed."""
         ...
 
+    def call_parameters(self, built: type) -> dict[str, bool] | None:
+        """Returns the names of what an object of a class is called with, each with whether it is
+        required; None for a class whose objects are not called."""
+        ...
+
     def is_layer(self, function: Callable[..., Any]) -> bool:
         """Whether a callable is a class of layers, of which an object is called."""
         ...

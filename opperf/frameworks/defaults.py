@@ -112,6 +112,9 @@ class Defaults(Core):
 
         return user_code.constructor_of(target, called, (self.name,))
 
+    def call_parameters(self, built: type) -> dict[str, bool] | None:
+        return user_code.call_parameters(built)
+
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return False
 

@@ -7,6 +7,7 @@ import ast
 import functools
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 from opperf.decoding import parse_python
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
+from opperf.frameworks.literals import literal
 from opperf.model import (
     CallableTarget,
     FileTarget,
@@ -92,8 +94,10 @@ def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> C
     Raises `UnknownOperatorError` for a name that there is not, and `UnsupportedError` for a package
     that is not installed.
     """
-    first = target.path.partition(".")[0]
-    if first in names:
+    if target.file:
+        return _attribute(_module_of(str(Path(target.file).resolve())), target.path)
+    first = re.split("[.:]", target.path)[0]
+    if first in names and ":" not in target.path:
         return find(target.path)
     try:
         found: Callable[..., Any] = pkgutil.resolve_name(target.path)
@@ -121,17 +125,71 @@ PACKAGES = {"fbgemm_gpu": "fbgemm-gpu-cpu, or fbgemm-gpu for GPUs"}
 """What installs a package, where it has another name than the package."""
 
 
+OBJECT = "layer"
+"""Variable of a script that is the object which the case builds before it is called."""
+
+
+def call_parameters(built: type) -> dict[str, bool] | None:
+    """Returns the names of what an object of a class is called with, each with whether it is
+    required: those of `forward` if its call passes all on to that. None for a class whose objects
+    are not called."""
+    calls = [vars(base)["__call__"] for base in built.__mro__ if "__call__" in vars(base)]
+    if not calls:
+        return None
+    forward = getattr(built, "forward", None)
+    return parameters_of(forward if callable(forward) and takes_any(calls[0]) else calls[0])
+
+
+def takes_any(function: Callable[..., Any]) -> bool:
+    """Returns whether a function takes arguments of any name, as one does that passes them on."""
+    return inspect.Parameter.VAR_KEYWORD in _kinds(function)
+
+
+def takes_all(function: Callable[..., Any]) -> bool:
+    """Returns whether a function takes any number of arguments, by position too."""
+    return inspect.Parameter.VAR_POSITIONAL in _kinds(function)
+
+
+def _kinds(function: Callable[..., Any]) -> list[Any]:
+    return [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+
+
+def parameters_of(function: Callable[..., Any], bound: int = 1) -> dict[str, bool]:
+    """Returns the names of a function's parameters, each with whether it is required, without the
+    first `bound` ones, as `self`."""
+    own = list(inspect.signature(function).parameters.values())[bound:]
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {one.name: one.default is one.empty for one in own if one.kind in named}
+
+
 def call_in_script(target: Target) -> tuple[list[str], str]:
-    """Returns the lines of a script that import a user's function, and the function's name there;
-    no lines and no name for any other target."""
+    """Returns the lines of a script that import a user's function, or build an object, and the
+    name of what is called there; no lines and no name for any other target."""
+    if isinstance(target, ObjectTarget):
+        return _object_in_script(target)
     if isinstance(target, FileTarget):
-        path = str(Path(target.file).resolve())
-        first, *rest = target.function.split(".")
-        return ["import runpy"], ".".join([f"runpy.run_path({path!r})[{first!r}]", *rest])
+        return ["import runpy"], _in_file(target.file, target.function)
     if isinstance(target, CallableTarget) and ":" in target.path:
         module, _, name = target.path.partition(":")
         return [f"import {module}"], f"{module}.{name}"
     return [], ""
+
+
+def _in_file(file: str, name: str) -> str:
+    """Returns what a user's file has under a name, as an expression of a script."""
+    first, *rest = name.split(".")
+    return ".".join([f"runpy.run_path({str(Path(file).resolve())!r})[{first!r}]", *rest])
+
+
+def _object_in_script(target: ObjectTarget) -> tuple[list[str], str]:
+    unnamed, named = split_positional(target.arguments)
+    words = [literal(value) for value in unnamed]
+    words += [f"{name}={literal(value)}" for name, value in named.items()]
+    module, _, name = target.path.replace(":", ".").rpartition(".")
+    imported, path = f"import {module}", f"{module}.{name}"
+    if target.file:
+        imported, path = "import runpy", _in_file(target.file, target.path)
+    return [imported, f"{OBJECT} = {path}({', '.join(words)})"], OBJECT
 
 
 @functools.cache

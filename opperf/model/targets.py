@@ -99,12 +99,16 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
     """Dotted path of its constructor."""
     arguments: dict[str, Argument] = {}
     """Arguments of the constructor."""
+    file: str = ""
+    """Path of the user's file that has the constructor. Only its name is part of the case's id."""
 
     @property
     def key(self) -> TargetKey:
         # `package.module.Layer`, or `package.module:Layer`.
         end = max(map(self.path.rfind, ".:"))
         namespace, name = self.path[: max(end, 0)], self.path[end + 1 :]
+        if self.file:
+            namespace, name = PurePath(self.file).name, self.path
         return TargetKey(self.framework, namespace, name, digest(self.arguments)[:8])
 
     @property
@@ -164,6 +168,6 @@ Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, Snippet
 def canonical_target(target: Target) -> dict[str, Any]:
     """Returns a target's canonical form: without defaults, and with a file's name for its path."""
     content: dict[str, Any] = canonical(target)
-    if isinstance(target, FileTarget):
+    if isinstance(target, (FileTarget, ObjectTarget)) and target.file:
         content["file"] = PurePath(target.file).name
     return content

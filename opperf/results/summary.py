@@ -31,6 +31,7 @@ from opperf.results.table import (
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import duration, pluralize
 from opperf.results.units import Figure, choose_unit, figure_of, format_figure
+from opperf.results.varied import swept_labels
 
 SLOWEST = 10
 
@@ -61,7 +62,7 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
 
 
 def _counts(records: Sequence[Record], elapsed_s: float) -> str:
-    operators = len({record.case.label for record in records})
+    operators = len(set(swept_labels([record.case for record in records])))
     by_status = Counter(record.status for record in records)
     statuses = ", ".join(
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.model import DECLARED, Case, Record, display_arguments
+from opperf.model import DECLARED, Case, ObjectTarget, Record, display_argument, display_arguments
 from opperf.results.details import display_details
 from opperf.results.settings import SELF_EXPLANATORY, differing_settings
 from opperf.results.text import MORE, inputs_text, split_arguments, truncate, value_text
@@ -36,6 +36,37 @@ def sweep_text(cases: Sequence[Case]) -> str:
     return ", ".join(texts)
 
 
+def swept_labels(cases: Sequence[Case]) -> list[str]:
+    """Returns each case's label. The points of a layer's sweep, which is built for each, share one,
+    with the variables in the place of values: `LayerNorm(normalized_shape=(n,))`."""
+    layers: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        if case.point and isinstance(case.target, ObjectTarget):
+            layers.setdefault((case.target.file, case.target.path), []).append(case)
+    labels = {path: _layer_label(own) for path, own in layers.items()}
+    return [
+        labels[case.target.file, case.target.path]
+        if case.point and isinstance(case.target, ObjectTarget)
+        else case.label
+        for case in cases
+    ]
+
+
+def _layer_label(cases: Sequence[Case]) -> str:
+    """Returns the label of the points of one layer."""
+    points = [case.point for case in cases]
+    targets = [case.target for case in cases if isinstance(case.target, ObjectTarget)]
+    shown = [
+        {name: display_argument(value) for name, value in target.arguments.items()}
+        for target in targets
+    ]
+    words = [
+        f"{name}={_varying_text([own.get(name) for own in shown], points)}" for name in shown[0]
+    ]
+    name = targets[0].key.name
+    return f"{name}({', '.join(words)})" if words else name
+
+
 def describe(records: Sequence[Record]) -> list[dict[str, str]]:
     """Returns what distinguishes each record besides its size, by dimension: its operator, every
     setting in which operators differ, and its inputs where an operator has several configurations.
@@ -43,9 +74,10 @@ def describe(records: Sequence[Record]) -> list[dict[str, str]]:
     names = differing_settings(record.case for record in records)
     configurations = _configurations(records)
     found = []
-    for record in records:
+    labels = swept_labels([record.case for record in records])
+    for record, label in zip(records, labels, strict=True):
         settings = record.case.settings
-        one = {OPERATOR: record.case.label}
+        one = {OPERATOR: label}
         one |= {name: setting_text(name, getattr(settings, name)) for name in names}
         if configurations:
             one[CONFIGURATION] = configurations.get((record.case.label, record.case.tags), "")

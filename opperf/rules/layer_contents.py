@@ -4,6 +4,7 @@ classes in range."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -33,20 +34,29 @@ def _classes(build: Arguments, inputs: Arguments) -> int:
 LIMITS: Mapping[str, Callable[[Arguments, Arguments], int]] = {
     "torch.nn.Embedding": _of_build(0, "num_embeddings"),
     "torch.nn.EmbeddingBag": _of_build(0, "num_embeddings"),
+    "gluon.nn.Embedding": _of_build(0, "input_dim"),
     "torch.nn.CrossEntropyLoss": _classes,
     "torch.nn.NLLLoss": _classes,
     "torch.nn.MultiMarginLoss": _classes,
 }
-"""The limit of the whole numbers that a layer takes, by its path."""
+"""The limit of the whole numbers that a layer takes, by the end of its path."""
 
 OFFSETS = ("1", "offsets")
 """The input of `EmbeddingBag` that says where bags begin, in order."""
 
 
+Known = TypeVar("Known")
+
+
+def known_of(table: Mapping[str, Known], path: str) -> Known | None:
+    """Returns what a table by the ends of paths has for a path; None if it has nothing."""
+    return next((table[end] for end in table if f".{path}".endswith(f".{end}")), None)
+
+
 def layer_contents(target: ObjectTarget, arguments: Arguments) -> Arguments:
     """Returns a layer's inputs with contents that suit it in tensors of whole numbers without a
     fill."""
-    limit = LIMITS.get(target.path)
+    limit = None if target.file else known_of(LIMITS, target.path)
     if limit is None:
         return arguments
     size = max(1, limit(target.arguments, arguments))

@@ -10,7 +10,7 @@ from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, pluralize
-from opperf.results.varied import point_text, sweep_text
+from opperf.results.varied import point_text, sweep_text, swept_labels
 from opperf.sources.registry import Plan
 
 
@@ -47,7 +47,13 @@ def announcement(
 ) -> str:
     """Returns the announcement of a run: number of cases, settings, output file, and `cores`, a
     sentence on the workers' cores."""
-    operators = len({case.target.key for case in plan.cases})
+    labels = swept_labels(plan.cases)
+    operators = len(
+        {
+            label if case.point else case.target.key
+            for case, label in zip(plan.cases, labels, strict=True)
+        }
+    )
     total = rounds * len(plan.cases)
     done = total - len(remaining)
     unit = "them" if rounds == 1 else f"{total} measurements"

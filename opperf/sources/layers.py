@@ -3,16 +3,16 @@ follow from the shapes that a user gives their inputs."""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opperf.errors import OpperfError, UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Argument, CallableTarget, ObjectTarget, Target, TensorSpec
+from opperf.frameworks.user_code import parameters_of, takes_all, takes_any
+from opperf.model import Argument, CallableTarget, FileTarget, ObjectTarget, Target, TensorSpec
 from opperf.rules.engine import Inputs
-from opperf.rules.layer_contents import layer_contents
+from opperf.rules.layer_contents import known_of, layer_contents
 from opperf.rules.ranges import Shape
 from opperf.sources.overrides import Accepted, Overrides
 
@@ -60,6 +60,10 @@ ROLES: Mapping[str, Callable[[Shape], Argument]] = {
     "nhead": lambda shape: math.gcd(MOST_HEADS, shape[-1]),
     "num_embeddings": lambda shape: VOCABULARY,
     "embedding_dim": lambda shape: EMBEDDING,
+    "input_dim": lambda shape: VOCABULARY,
+    "output_dim": lambda shape: EMBEDDING,
+    "units": _last,
+    "channels": _channels,
 }
 """Arguments of constructors that follow from the shape of the first input, by name: widths are the
 last extent, channels the second; of what the shape leaves open, outputs are as wide as inputs."""
@@ -68,8 +72,9 @@ INDICES = {
     "torch.nn.Embedding": ("input",),
     "torch.nn.EmbeddingBag": ("input", "offsets"),
     "torch.nn.NLLLoss": ("target",),
+    "gluon.nn.Embedding": ("x",),
 }
-"""Inputs of layers that are indices, by the layer's path."""
+"""Inputs of layers that are indices, by the end of the layer's path."""
 
 
 class Layer(NamedTuple):
@@ -77,22 +82,25 @@ class Layer(NamedTuple):
 
     path: str
     built: type
-
-    @property
-    def inputs(self) -> dict[str, bool]:
-        """Names of what it is called with, each with whether it is required."""
-        return _parameters(getattr(self.built, "forward"))  # noqa: B009
+    inputs: dict[str, bool]
+    """Names of what it is called with, each with whether it is required."""
+    file: str = ""
+    """The user's file that has it."""
 
     @property
     def options(self) -> dict[str, bool]:
         """Names of the constructor's arguments, likewise: with those of the base classes that it
         passes on."""
         found: dict[str, bool] = {}
+        passes_all = True
         for base in self.built.__mro__:
             if "__init__" in vars(base):
-                found = {**_parameters(base.__init__), **found}  # type: ignore[misc]
-                if not _takes_any(base.__init__):  # type: ignore[misc]
+                own = parameters_of(base.__init__)  # type: ignore[misc]
+                # What a base requires is set by a class that passes on named arguments alone.
+                found = {n: required and passes_all for n, required in own.items()} | found
+                if not takes_any(base.__init__):  # type: ignore[misc]
                     break
+                passes_all = takes_all(base.__init__)  # type: ignore[misc]
         return {name: required for name, required in found.items() if name not in IMPLIED}
 
     @property
@@ -105,31 +113,24 @@ IMPLIED = ("mode",)
 """Arguments that a class sets itself in the constructor of its base, as LSTM does."""
 
 
-def _takes_any(function: Callable[..., Any]) -> bool:
-    """Returns whether a function takes arguments of any name, as one does that passes them on."""
-    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
-    return inspect.Parameter.VAR_KEYWORD in kinds
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, bool]:
-    _, *own = inspect.signature(function).parameters.values()
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return {one.name: one.default is one.empty for one in own if one.kind in named}
-
-
 def find_layer(framework: Framework, target: Target) -> Layer | None:
-    """Returns the class of layers that a path leads to: its objects are called with inputs by name,
-    by `forward`. None for any other target."""
-    if not isinstance(target, CallableTarget):
+    """Returns the class of layers that a target is: its objects are called. Of a framework's own
+    classes only layers count, of a user's all. None for any other target."""
+    if isinstance(target, FileTarget):
+        named = ObjectTarget(target.framework, target.function, file=target.file)
+    elif isinstance(target, CallableTarget):
+        named = ObjectTarget(target.framework, target.path)
+    else:
         return None
     try:
-        found = framework.constructor(ObjectTarget(target.framework, target.path))
+        found = framework.constructor(named)
     except OpperfError:
         return None
-    if not isinstance(found, type) or not callable(getattr(found, "forward", None)):
+    if not isinstance(found, type):
         return None
-    calls = [vars(base)["__call__"] for base in found.__mro__ if "__call__" in vars(base)]
-    return Layer(target.path, found) if calls and _takes_any(calls[0]) else None
+    is_own = bool(named.file) or ":" in named.path
+    inputs = framework.call_parameters(found) if is_own or framework.is_layer(found) else None
+    return None if inputs is None else Layer(named.path, found, inputs, named.file)
 
 
 def layer_inputs(layer: Layer, overrides: Overrides, dtype: str) -> Inputs:
@@ -138,7 +139,7 @@ def layer_inputs(layer: Layer, overrides: Overrides, dtype: str) -> Inputs:
     shapes = {name: overrides.shapes[name] for name in layer.inputs if name in overrides.shapes}
     first = next(iter(shapes.values()))
     names = [name for name, required in layer.inputs.items() if required or name in shapes]
-    whole = INDICES.get(layer.path, ())
+    whole = () if layer.file else known_of(INDICES, layer.path) or ()
     arguments: dict[str, Argument] = {
         name: TensorSpec(
             shapes.get(name, first),
@@ -167,7 +168,7 @@ def layer_target(framework: Framework, layer: Layer, overrides: Overrides) -> Ob
                 f"{layer.path} is built with {name}, which no shape says; set it with "
                 f"--arg {name}=VALUE"
             )
-    return ObjectTarget(framework.name, layer.path, built)
+    return ObjectTarget(framework.name, layer.path, built, layer.file)
 
 
 def needs_shape(layer: Layer) -> str:

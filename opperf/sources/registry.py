@@ -118,7 +118,7 @@ class Registry:
         dtype = selection.settings.dtype
         for target, operator in _targets(framework, selection):
             layer = find_layer(framework, target)
-            if layer is not None:
+            if layer is not None and not selection.settings.input_function:
                 yield from self._layer(target, layer, operator)
                 continue
             made = self._inputs(target, operator, preset)

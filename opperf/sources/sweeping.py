@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from opperf.errors import UsageError, suggest
-from opperf.model import Argument, Case, TargetKey
+from opperf.model import Argument, Case, ObjectTarget, TargetKey
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, shuffle
@@ -140,7 +140,9 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
 
 
 def _marked(case: Case, point: Point, selection: Selection, place: int) -> Case:
-    """Returns the case with the values of the point that its inputs have."""
+    """Returns the case with the values of the point that its inputs, or the arguments of what it
+    builds, have."""
+    built = case.target.arguments if isinstance(case.target, ObjectTarget) else {}
     used = {
         variable
         for name, shape in selection.swept_shapes.items()
@@ -149,7 +151,7 @@ def _marked(case: Case, point: Point, selection: Selection, place: int) -> Case:
     } | {
         word
         for name, value in selection.values.items()
-        if name in case.arguments
+        if name in case.arguments or name in built
         for word in _words(value)
     }
     own = {variable: value for variable, value in point.items() if variable in used}

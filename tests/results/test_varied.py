@@ -1,11 +1,12 @@
 """In what records differ, and the inputs that cases of a sweep have in common."""
 
-from opperf.model import Case, OperatorTarget, TensorSpec
+from opperf.model import Case, ObjectTarget, OperatorTarget, TensorSpec
 from opperf.results.varied import (
     describe,
     point_text,
     sweep_text,
     swept_inputs,
+    swept_labels,
     variables_of,
 )
 
@@ -83,3 +84,13 @@ def test_details_that_vary_are_not_among_the_common_inputs():
         a_case({"n": n}, data=TensorSpec((n,), dtype)) for n, dtype in ((4, "int8"), (8, "bool"))
     ]
     assert swept_inputs(cases) == "data: (n,)"
+
+
+def test_the_points_of_a_layers_sweep_share_a_label():
+    def layer(width, **point):
+        target = ObjectTarget("torch", "nn.Norm", {"shape": (width,), "eps": 0.1})
+        return Case(target=target, arguments={"input": TensorSpec((8, width))}, point=point)
+
+    swept = swept_labels([layer(n, n=n) for n in (64, 128)])
+    assert swept == ["Norm(shape=(n,), eps=0.1)"] * 2
+    assert swept_labels([layer(64)]) == ["Norm(shape=[64], eps=0.1)"]

@@ -1,9 +1,12 @@
 """Layers by path: what they are built with for the shapes of their inputs."""
 
+import msgspec
 import pytest
 
 from opperf.errors import UnsupportedError
-from opperf.model import CallableTarget
+from opperf.frameworks.user_code import call_parameters
+from opperf.model import CallableTarget, FileTarget, ObjectTarget
+from opperf.model.targets import canonical_target
 from opperf.sources.layers import Layer, find_layer, layer_inputs, layer_target, needs_shape
 from opperf.sources.overrides import Overrides
 
@@ -50,25 +53,50 @@ class Picture(Module):
         return input
 
 
-class Positional:
-    """Called with arguments by their places alone."""
+class Plain:
+    """Of no framework."""
 
-    def __call__(self, *arguments):
-        return self.forward(*arguments)
+    def __init__(self, scale=2.0):
+        self.scale = scale
 
-    def forward(self, x):
+    def __call__(self, x, y=None):
         return x
+
+
+class Uncalled:
+    pass
+
+
+class ClippedBase(Module):
+    def __init__(self, hidden_size, clip, mode):
+        self.clip = clip
+
+    def forward(self, input):
+        return input
+
+
+class Clipped(ClippedBase):
+    def __init__(self, hidden_size, clip=None, **named):
+        super().__init__(hidden_size, clip, "clipped", **named)
 
 
 class Framework:
     name = "fake"
 
     def constructor(self, target):
-        return {"fake.Norm": Norm, "fake.Positional": Positional, "fake.add": sum}[target.path]
+        if target.file:
+            return {"Norm": Norm, "Plain": Plain, "Uncalled": Uncalled, "add": sum}[target.path]
+        return {"fake.Norm": Norm, "fake.Plain": Plain, "fake.add": sum}[target.path]
+
+    def is_layer(self, built):
+        return isinstance(built, type) and issubclass(built, Module)
+
+    def call_parameters(self, built):
+        return call_parameters(built)
 
 
 def made(built, shapes, values=None):
-    layer = Layer(f"fake.{built.__name__}", built)
+    layer = Layer(f"fake.{built.__name__}", built, call_parameters(built))
     overrides = Overrides(shapes, values or {})
     target = layer_target(Framework(), layer, overrides)
     inputs = layer_inputs(layer, overrides, "float64").arguments
@@ -121,14 +149,34 @@ def test_required_inputs_have_the_shape_of_the_first():
 def test_what_no_shape_says_is_asked_for():
     with pytest.raises(UnsupportedError, match="fake.Picture is built with odd, .* --arg odd=VAL"):
         made(Picture, {"input": (2, 48, 7, 7)})
-    assert "--shape query=" in needs_shape(Layer("fake.Attention", Attention))
+    layer = Layer("fake.Attention", Attention, call_parameters(Attention))
+    assert "--shape query=" in needs_shape(layer)
 
 
-def test_only_classes_that_are_called_by_name_are_layers():
+def test_layers_of_the_framework_and_all_classes_of_a_user_are_built_first():
+    framework = Framework()
     found = {
-        name: find_layer(Framework(), CallableTarget("fake", f"fake.{name}"))
-        for name in ("Norm", "Positional", "add")
+        name: find_layer(framework, CallableTarget("fake", f"fake.{name}"))
+        for name in ("Norm", "Plain", "add")
     }
-    assert found == {"Norm": Layer("fake.Norm", Norm), "Positional": None, "add": None}
-    assert found["Norm"].accepted.of_shapes == ("input",)
-    assert found["Norm"].accepted.all == ("input", "normalized_shape", "eps")
+    norm = Layer("fake.Norm", Norm, {"input": True})
+    assert found == {"Norm": norm, "Plain": None, "add": None}
+    assert norm.accepted.of_shapes == ("input",)
+    assert norm.accepted.all == ("input", "normalized_shape", "eps")
+    own = {
+        name: find_layer(framework, FileTarget("fake", "dir/own.py", name))
+        for name in ("Norm", "Plain", "Uncalled", "add")
+    }
+    assert own["Norm"].inputs == {"input": True}
+    assert own["Plain"].inputs == {"x": True, "y": False}
+    assert own["Uncalled"] is own["add"] is None
+    target = layer_target(framework, own["Plain"], Overrides({"x": (2,)}, {"scale": 3.0}))
+    assert target == ObjectTarget("fake", "Plain", {"scale": 3.0}, "dir/own.py")
+    # The folder is no part of a case's id.
+    moved = msgspec.structs.replace(target, file="elsewhere/own.py")
+    assert canonical_target(moved) == canonical_target(target)
+    assert target.key.namespace == "own.py" and target.label == "Plain(scale=3.0)"
+
+
+def test_what_a_base_requires_is_set_by_a_class_that_passes_on_names_alone():
+    assert made(Clipped, {"input": (8, 4)})[0] == {"hidden_size": 4}

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.model import Case, OperatorTarget, TensorSpec
+from opperf.model import Case, ObjectTarget, OperatorTarget, TensorSpec
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import (
@@ -109,6 +109,14 @@ def test_a_case_carries_the_values_that_its_own_inputs_have():
     ]
     # An operator with a case at some point is not excluded.
     assert plan.excluded == {"odd": "no rule"}
+
+
+def test_a_case_carries_the_values_that_build_its_layer():
+    target = ObjectTarget("torch", "Linear", {"out_features": 8})
+    case = msgspec.structs.replace(a_case("linear", input=(4, 4)), target=target)
+    swept = Selection(values={"out_features": "k"}, sweeps={"k": (8, 16)})
+    (marked,) = join_points([({"k": 8}, Plan(cases=(case,), excluded={}))], swept).cases
+    assert marked.point == {"k": 8}
 
 
 def test_the_ids_are_those_of_runs_with_that_shape():

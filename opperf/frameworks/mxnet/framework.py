@@ -21,6 +21,7 @@ from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     PACKAGE,
     functions,
+    gluon,
     inference,
     messages,
     registry,
@@ -149,6 +150,9 @@ class MXNet(Defaults):
 
     def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
         return functions.constructor_of(target)
+
+    def call_parameters(self, built: type) -> dict[str, bool] | None:
+        return gluon.call_parameters(built)
 
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, mx.gluon.Block)

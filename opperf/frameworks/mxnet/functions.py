@@ -355,6 +355,8 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
         return function.bind(arguments)
     declared = _parameters(function)
     unnamed, arguments = by_position(arguments)
+    if isinstance(function, mx.gluon.Block) and not _takes_names(function):
+        return functools.partial(function, *unnamed, *arguments.values())
     renamed = _renamed_parameters(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
@@ -382,6 +384,12 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
         else:
             keywords[name] = value
     return functools.partial(function, *unnamed, *positional, **keywords)
+
+
+def _takes_names(function: Callable[..., Any]) -> bool:
+    """Whether a callable takes arguments by name: of Gluon's objects few do."""
+    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    return any(kind is not inspect.Parameter.VAR_POSITIONAL for kind in kinds)
 
 
 def _renamed_parameters(

@@ -16,8 +16,8 @@ from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
-from opperf.frameworks.user_code import call_in_script, imports_in_script
-from opperf.model import Case
+from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
+from opperf.model import Case, ObjectTarget
 from opperf.numpy_aliases import REMOVED
 
 PLACES: tuple[tuple[str, ModuleType], ...] = (
@@ -67,7 +67,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         codes[name] = tensors.code(one.spec, case.settings.device, gradient.HEAD_SEED)
         filled += codes[name].lines(name)
     defined = [*scripts.definitions(codes.values()), *_define(call)]
-    lines = [*imports_of(filled), *_imports(case), *defined, "", *filled, ""]
+    lines = [*imports_of(filled), *_imports(case), *_built(case, call), *defined, "", *filled, ""]
     if backward:
         outputs = ", ".join(f"out{place}" for place in heads)
         gradients = ", ".join(
@@ -103,10 +103,19 @@ def _imports(case: Case) -> list[str]:
     if case.label == CUSTOM:
         lines += [f"import {CUSTOM_MODULE}  # registers the custom operator"]
     own = [*imports_in_script(case.settings.imports), *call_in_script(case.target)[0]]
-    lines += list(dict.fromkeys(own))
+    # `mx` is MXNet's name here, and no package.
+    lines += [line for line in dict.fromkeys(own) if not line.startswith("import mx.")]
     if _is_numpy(case):
         lines += ["mx.npx.set_np()"]
     return lines
+
+
+def _built(case: Case, call: Callable[[], Any]) -> list[str]:
+    """The lines that give a built block its weights; none for any other target."""
+    assert isinstance(call, partial)
+    if not isinstance(case.target, ObjectTarget) or not isinstance(call.func, mx.gluon.Block):
+        return []
+    return [f"{OBJECT}.initialize()", f"{OBJECT}.cast({case.settings.dtype!r})"]
 
 
 def _is_numpy(case: Case) -> bool:

@@ -261,7 +261,10 @@ class PyTorch(Defaults):
         return isinstance(target, OperatorTarget) or bool(self.place(target))
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        return source.script(case, arguments, self._bind_eagerly(case, arguments))
+        called = self.function(case.target)
+        if isinstance(case.target, ObjectTarget):
+            called = self.place_weights(called, case)
+        return source.script(case, arguments, self._bind_eagerly(case, arguments, called))
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:

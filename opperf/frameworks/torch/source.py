@@ -14,8 +14,8 @@ from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.frameworks.torch import devices, functions, gradient, tensors
 from opperf.frameworks.torch import modes as execution
-from opperf.frameworks.user_code import call_in_script, imports_in_script
-from opperf.model import DEFAULTS, Case
+from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
+from opperf.model import DEFAULTS, Case, ObjectTarget
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
@@ -42,7 +42,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
         called = [context, *(f"    {line}" for line in called)]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
-    imported = [*imports_in_script(case.settings.imports), *imported]
+    imported = [*imports_in_script(case.settings.imports), *imported, *_placed(case, call)]
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
     lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]
     if "backward" in case.passes and wanted:
@@ -56,6 +56,16 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     if not case.settings.device.startswith("cpu"):
         lines += [f"torch.{devices.type_of(case.settings.device)}.synchronize()"]
     return "\n".join(lines) + "\n"
+
+
+def _placed(case: Case, call: partial[Any]) -> list[str]:
+    """Returns the lines that bring a built module to the case's device, dtype and phase; none for
+    any other target."""
+    if not isinstance(case.target, ObjectTarget) or not isinstance(call.func, torch.nn.Module):
+        return []
+    device, dtype = str(devices.torch_device(case.settings.device)), case.settings.dtype
+    lines = [f"{OBJECT}.to({device!r}, torch.{dtype})"]
+    return [*lines, f"{OBJECT}.eval()"] if execution.predicts(case) else lines
 
 
 def _tensor(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:

@@ -25,7 +25,7 @@ from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
 from opperf.results.plots.text import plot_text
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import pluralize, terminal_width, truncate
-from opperf.results.varied import OPERATOR, swept_inputs
+from opperf.results.varied import OPERATOR, swept_inputs, swept_labels
 
 EXTRA = "opperf[plot]"
 
@@ -147,7 +147,7 @@ def _need(*modules: str) -> None:
 
 
 def _title(records: Sequence[Record]) -> str:
-    operators = dict.fromkeys(record.case.label for record in records)
+    operators = dict.fromkeys(swept_labels([record.case for record in records]))
     names = ", ".join(operators)
     if len(names) > TITLE_WIDTH:
         names = f"{pluralize(len(operators), 'operator')}: {names}"
@@ -157,9 +157,10 @@ def _title(records: Sequence[Record]) -> str:
 def _subtitle(runs: Sequence[Run], records: Sequence[Record]) -> list[str]:
     """Returns the lines below the title: the inputs of a sweep, settings and machine."""
     swept: dict[str, list[Record]] = {}
-    for record in records:
+    labels = swept_labels([record.case for record in records])
+    for record, label in zip(records, labels, strict=True):
         if record.case.point:
-            swept.setdefault(record.case.label, []).append(record)
+            swept.setdefault(label, []).append(record)
     lines = [
         f"{label}: {swept_inputs([record.case for record in own])}"
         for label, own in list(swept.items())[:SHOWN_INPUTS]

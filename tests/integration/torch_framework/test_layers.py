@@ -1,9 +1,11 @@
 """Layers of PyTorch by path, with `--shape` of their inputs."""
 
+import msgspec
 import pytest
 
 from opperf.frameworks import load
 from opperf.model import Settings, Status
+from opperf.runner.listing import script
 from opperf.runner.measure import measure
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -51,6 +53,44 @@ def test_a_layer_is_built_for_its_input_and_measured(name, shapes, values, label
     record = measure(case, torch)
     assert record.status is Status.OK, record.reason
     assert set(record.summaries) >= {"forward", "backward"}
+
+
+OWN = """
+import torch
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width=8, hidden=4):
+        super().__init__()
+        self.inner = torch.nn.Linear(width, hidden)
+
+    def forward(self, x):
+        return torch.relu(self.inner(x))
+
+
+class Twice:
+    def __call__(self, x):
+        return 2 * x
+"""
+
+
+@pytest.mark.parametrize(
+    "name, values, shape", [("Block", {"hidden": 3}, (2, 3)), ("Twice", {}, (2, 8))]
+)
+def test_a_users_class_is_built_and_called_and_its_script_runs(tmp_path, name, values, shape):
+    torch = load("torch")
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    settings = msgspec.structs.replace(SETTINGS, dtype="float64")
+    selection = Selection(
+        patterns=(f"{path}:{name}",), shapes={"x": (2, 8)}, values=values, settings=settings
+    )
+    (case,) = plan(torch, selection).cases
+    record = measure(case, torch)
+    assert record.status is Status.OK, record.reason
+    names = {}
+    exec(script(torch, case), names)
+    assert names["out"].shape == shape and str(names["out"].dtype) == "torch.float64"
 
 
 def test_without_a_shape_a_layer_asks_for_one():
