@@ -16,15 +16,15 @@ from opperf.parameters import (
 )
 from opperf.parsing import RunFilePath, Words, split_commas, words_among
 
-FINDINGS = ("regressed", "improved", "suspect", "missing")
+FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
 OF_SESSIONS = frozenset(
     {"session", "weight", "output_formats", "output_files", "overwrite", "fail_on", "debug"}
 )
 """Parameters that apply to a session of `opperf ab`."""
 
-SESSION_FINDINGS = ("ambiguous", "different")
-"""Findings of a session beside the first two."""
+SESSION_FINDING = "ambiguous"
+"""Finding of a session alone."""
 
 
 def metric_names() -> Words:
@@ -96,10 +96,11 @@ class MetricOption(click.Option):
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(lambda: (*FINDINGS, *SESSION_FINDINGS)),
+    callback=words_among(lambda: (*FINDINGS, SESSION_FINDING)),
     help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
-    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), and of "
-    "--from-ab different (results) and ambiguous. Exit with 3 if the files cannot decide.",
+    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), of what "
+    "`opperf ab` measured different (results), and of --from-ab ambiguous. Exit with 3 if the "
+    "files cannot decide.",
 )
 @click.option(
     "--base-is",
@@ -144,9 +145,10 @@ def compare(ctx: click.Context, /, **options: object) -> None:
         from opperf.compare.ab.command import from_ab
 
         ctx.exit(from_ab(session, options))
-    for word in SESSION_FINDINGS:
-        if word in options["fail_on"]:  # type: ignore[operator]
-            raise click.UsageError(f"--fail-on {word} is for sessions of opperf ab: --from-ab FILE")
+    if SESSION_FINDING in options["fail_on"]:  # type: ignore[operator]
+        raise click.UsageError(
+            f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
+        )
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

@@ -8,6 +8,14 @@ can be read on a machine that has none.
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
 from opperf.model.cases import Case, Pass, display_arguments, split_positional
+from opperf.model.checks import (
+    DIFFERENT,
+    Check,
+    Checked,
+    Difference,
+    SameResults,
+    Tolerance,
+)
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
@@ -76,6 +84,7 @@ __all__ = [
     "Note",
     "NoteCode",
     "DECLARED",
+    "DIFFERENT",
     "ID_VERSION",
     "INSTRUCTIONS",
     "OWN",
@@ -88,9 +97,12 @@ __all__ = [
     "CallableTarget",
     "Case",
     "CaseLine",
+    "Check",
+    "Checked",
     "Closing",
     "DType",
     "Device",
+    "Difference",
     "Element",
     "Environment",
     "EnvironmentLine",
@@ -116,6 +128,7 @@ __all__ = [
     "Record",
     "RecordLine",
     "Run",
+    "SameResults",
     "Scalar",
     "Setting",
     "Settings",
@@ -127,6 +140,7 @@ __all__ = [
     "Target",
     "TargetKey",
     "TensorSpec",
+    "Tolerance",
     "split_positional",
     "display_argument",
     "display_arguments",

@@ -9,6 +9,7 @@ import msgspec
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, digest
 from opperf.model.cases import Case
+from opperf.model.checks import Checked
 from opperf.model.records import Outcome, Record
 
 SCHEMA_VERSION = 2
@@ -87,6 +88,8 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     interpreters: tuple[Interpreter, ...] = ()
     id: str = ""
     """Identity of the run, which its copies share."""
+    checked: Checked | None = None
+    """How its results compare with those of another run; None where they were not compared."""
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):

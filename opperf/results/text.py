@@ -165,3 +165,8 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def add_distinct(reasons: dict[str, str], name: str, id: str, reason: str) -> None:
+    """Adds the reason of a case under its name, with its id if another case has the name."""
+    reasons[f"{name} {id}" if name in reasons else name] = reason

@@ -4,9 +4,8 @@ import pytest
 
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.pairs import Pair
-from opperf.compare.ab.tolerances import Tolerance
 from opperf.frameworks import load
-from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec
+from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance
 from opperf.runner.observing import observe
 from opperf.runner.progress import Quiet
 

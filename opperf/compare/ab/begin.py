@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
-from opperf.compare.ab.checking import Check, check_results
+from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.forecast import (
     Forecast,
@@ -46,7 +46,7 @@ from opperf.compare.ab.threads import (
 from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
 from opperf.errors import RunFileError, UsageError
-from opperf.model import DECLARED, Environment, Settings
+from opperf.model import DECLARED, DIFFERENT, Check, Environment, Settings, Tolerance
 from opperf.results import output
 from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
@@ -305,10 +305,23 @@ def _check_same(
             # Either sets the cap, which is fixed before the first look.
             check_same(shown, header.thresholds.block_cap, block_cap(given))
             break
-    for option, shown in (("rtol", "--rtol"), ("atol", "--atol")):
-        if option in changed:
-            check_same(shown, getattr(header.tolerance, option, None), given[option])
-    if "no_check" in changed:
-        check_same("--no-check", header.tolerance is None, given["no_check"])
+    check_tolerance(header.tolerance, given, changed)
     if "no_pace" in changed:
         check_same("--no-pace", not header.reference_work, given["no_pace"])
+
+
+def check_tolerance(
+    tolerance: Tolerance | None, given: Mapping[str, Any], changed: Mapping[str, Any]
+) -> None:
+    """Raises `RunFileError` for an option that contradicts how the results of a session were
+    compared, None if they were not."""
+    for option, shown in (("rtol", "--rtol"), ("atol", "--atol")):
+        if option in changed:
+            check_same(shown, getattr(tolerance, option, None), given[option])
+    if "no_check" in changed:
+        check_same("--no-check", tolerance is None, given["no_check"])
+    if tolerance is None and DIFFERENT in given["fail_on"]:
+        raise RunFileError(
+            f"--fail-on {DIFFERENT}: the session was made with --no-check; omit "
+            "the option, or replace the session with --overwrite"
+        )

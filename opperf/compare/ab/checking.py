@@ -11,42 +11,23 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
 
 import msgspec
 
-from opperf.compare.ab.differences import Difference, Side, find_differences, is_partial
+from opperf.compare.ab.differences import Side, find_differences, is_partial
 from opperf.compare.ab.pairs import Pair, with_contents_of_a
-from opperf.compare.ab.tolerances import Tolerance
 from opperf.compare.statistics.data import Arm
-from opperf.model import Case, Record, Status, Struct
+from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
 from opperf.rules.not_finite import UNWRITTEN
 from opperf.runner.observed import Observed
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
-
-Outcome = Literal["same", "different", "not compared"]
-
-DIFFERENT: Final = "different"
-"""The outcome that is a finding."""
 
 KEPT = 5
 """Maximum number of differences of a pair that are kept: further outputs and gradients mostly
 follow from the first."""
 
 OTHER_DEVICE = "the gradients of results are drawn on each device"
-
-
-class Check(Struct, frozen=True):
-    """How the results of a pair's cases compare."""
-
-    outcome: Outcome
-    note: str = ""
-    """Why they are not compared, or what is not; empty where all of it is."""
-    differences: tuple[Difference, ...] = ()
-    """The first ones: outputs, then what a call wrote to, then gradients."""
-    count: int = 0
-    """Number of places that differ."""
 
 
 def check_results(
@@ -94,7 +75,7 @@ def _check(pair: Pair, workers: Mapping[Arm, Worker], tolerance: Tolerance, fold
         *(f"{place}: a {name} cannot be read" for place, name in unread.items()),
         *(["large tensors in part only"] if any(map(is_partial, sides.values())) else []),
     ]
-    outcome: Outcome = DIFFERENT if left else "same"
+    outcome: SameResults = DIFFERENT if left else "same"
     compared = {one.place for one in sides["A"].observed.values} - drawn.keys() - unread.keys()
     if not left and not compared:
         outcome = "not compared"

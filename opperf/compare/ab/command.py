@@ -13,7 +13,6 @@ from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
-from opperf.compare.ab.checking import DIFFERENT
 from opperf.compare.ab.counting import compare_counts, counts_instructions
 from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import cases_at, measure
@@ -30,6 +29,7 @@ from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
+from opperf.model import DIFFERENT
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import duration, pluralize, terminal_width

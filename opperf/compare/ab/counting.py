@@ -7,15 +7,17 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
-from opperf.compare.ab.begin import ARMS, SETTINGS
+from opperf.compare.ab.begin import ARMS, SETTINGS, check_tolerance
+from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
-from opperf.compare.ab.options import Options, arms_from, selection_from
+from opperf.compare.ab.options import Options, arms_from, selection_from, tolerance_from
 from opperf.compare.ab.pairs import Pair, pair_cases
 from opperf.compare.ab.planning import Say, announce, case_table, plan_arm, why_nothing
 from opperf.compare.ab.threads import with_threads
@@ -27,7 +29,7 @@ from opperf.compare.files.reading import read
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
-from opperf.model import DEFAULTS, Case, Interpreter, Run
+from opperf.model import DEFAULTS, Case, Check, Checked, Interpreter, Run
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
@@ -42,6 +44,7 @@ from opperf.runner.valgrind import installed, profile_folder
 from opperf.runner.workers import Workers, build
 from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
 
 OF_TIMES = {
@@ -178,10 +181,29 @@ def _begin(
     arms = dict(zip(ARMS, arms_from(given), strict=True))
     threads = given["threads"].number if "threads" in changed else DEFAULTS["threads"]
     common = with_threads(selection_from(given), threads)
-    plans = {}
-    for name, arm in arms.items():
-        with _planner(arm, options) as worker:
-            plans[name] = plan_arm(worker, name, arm, common, options, changed, say).plans
+    with ExitStack() as stack:
+        workers = {
+            name: stack.enter_context(_unprofiled(arm, options, threads))
+            for name, arm in arms.items()
+        }
+        return _begin_with(workers, arms, files, given, changed, common, options, say)
+
+
+def _begin_with(
+    workers: Mapping[Arm, Worker],
+    arms: Mapping[Arm, ArmSpec],
+    files: Arms,
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    common: Selection,
+    options: Options,
+    say: Say,
+) -> bool:
+    """Begins the run files with a worker of each arm, which plan and compare results."""
+    plans = {
+        name: plan_arm(workers[name], name, arm, common, options, changed, say).plans
+        for name, arm in arms.items()
+    }
     if not options.dry_run:
         for path in files:
             check_output(path, options.overwrite)
@@ -198,6 +220,13 @@ def _begin(
         print(case_table(pairing))
         return False
     excluded = {**pairing.alone, **{k: v for plan in plans["A"] for k, v in plan.excluded.items()}}
+    tolerance = tolerance_from(given)
+    checks: dict[str, Check] = {}
+    if tolerance is not None:
+        say("comparing the results of A and B")
+        shown = make_progress(sys.stderr, len(pairing.pairs), options.quiet)
+        checks = check_results(pairing.pairs, workers, tolerance, shown)
+    base = ""
     for name, path in zip(ARMS, files, strict=True):
         plan = Plan(cases=_cases(pairing.pairs, name, arms[name]), excluded=excluded)
         python = arms[name].python
@@ -207,16 +236,21 @@ def _begin(
             {"command": options.command, ARM: str(arms[name])},
             interpreters=[Interpreter(path=python, label=name)] if python else (),
         )
+        if base and tolerance is not None:
+            checked = Checked(base, tolerance, tuple(checks[pair.id] for pair in pairing.pairs))
+            header = msgspec.structs.replace(header, checked=checked)
+        base = header.id
         RunWriter.create(path, header, plan.cases, options.overwrite).__exit__()
         profile_folder(path, is_new=True)
     return True
 
 
-def _planner(arm: ArmSpec, options: Options) -> Worker:
-    """Returns a worker that plans an arm: not under Valgrind, where it takes half a minute."""
+def _unprofiled(arm: ArmSpec, options: Options, threads: int) -> Worker:
+    """Returns a worker that plans an arm and calls its cases: not under Valgrind, where that takes
+    half a minute."""
     settings = {name: value for name, value in arm.settings.items() if name != "profiler"}
     arm = msgspec.structs.replace(arm, settings=settings)
-    return worker_of(arm, options.framework, options.environment)
+    return worker_of(arm, options.framework, options.environment, threads)
 
 
 def _cases(pairs: Iterable[Pair], name: Arm, arm: ArmSpec) -> tuple[Case, ...]:
@@ -241,6 +275,8 @@ def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, 
             check_same("--threads", before.settings.threads, given["threads"].number)
         if arm is not None:
             check_same(option, run.header.options.get(ARM), str(arm))
+    # The second file has how its results compare with those of the first.
+    check_tolerance(run.header.checked and run.header.checked.tolerance, given, changed)
 
 
 def _measure(name: Arm, path: Path, options: Options, say: Say) -> Run:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opperf.compare.ab.tolerances import Tolerance, bounds, coarsest, dtypes_of
+from opperf.compare.ab.tolerances import bounds, coarsest, dtypes_of
 from opperf.dtypes import kind_of
-from opperf.model import Case, Struct
+from opperf.model import Case, Difference, Tolerance
 from opperf.runner.observed import Observed, Value
 
 PART = 1 << 22
@@ -25,26 +25,6 @@ GRADIENT = "gradient of "
 
 USUAL = "float32"
 """Precision of real results that no dtype decides, as of quantised tensors."""
-
-
-class Difference(Struct, frozen=True, omit_defaults=False):
-    """A place in which the results of B differ from those of A."""
-
-    place: str
-    text: str
-    """What differs, as one line without the place."""
-    index: tuple[int, ...] | None = None
-    """Of the element with the largest error, or of the first that is a finite number in one arm
-    only; None where no element differs."""
-    absolute: float | None = None
-    """Largest absolute error; None without two numbers to subtract."""
-    relative: float | None = None
-    """That error as a share of A's element; None likewise, and of zero."""
-    share: float = 1.0
-    """Share of the compared elements that differ."""
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
 
 
 class Side(NamedTuple):

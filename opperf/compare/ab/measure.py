@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from opperf.compare.ab.pairs import Pair, add_distinct
+from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost, ReplicateLine, Session, key
 from opperf.compare.ab.spending import parts_of
@@ -26,6 +26,7 @@ from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.frameworks.building import needs_build
 from opperf.model import WITHOUT_FIGURE, Case, Record, Status
+from opperf.results.text import add_distinct
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.session import utc_now

@@ -14,13 +14,11 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
-from opperf.compare.ab.checking import DIFFERENT
-from opperf.compare.ab.tolerances import Tolerance
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
-from opperf.model import DECLARED, SESSION_AXES
+from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.runner.assembling import check_rule_options
 from opperf.runner.cpus import Pinning

@@ -14,7 +14,7 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
 from opperf.results.settings import changed_settings_text
-from opperf.results.text import inputs_text
+from opperf.results.text import add_distinct, inputs_text
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
@@ -211,11 +211,6 @@ def _filled_as(value: Argument, other: Argument, place: str) -> Argument:
         both = enumerate(zip(value, other, strict=True))
         return tuple(_filled_as(one, two, f"{place}.{i}") for i, (one, two) in both)  # type: ignore[misc]
     return value
-
-
-def add_distinct(reasons: dict[str, str], name: str, id: str, reason: str) -> None:
-    """Adds the reason of a case under its name, with its id if another case has the name."""
-    reasons[f"{name} {id}" if name in reasons else name] = reason
 
 
 def _shown(case: Case, arm: str) -> str:

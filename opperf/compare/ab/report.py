@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from opperf.compare.ab.checking import Check, Outcome
-from opperf.compare.ab.differences import Difference
-from opperf.compare.ab.pairs import Pair, add_distinct
+from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.session import Session, metric_of, pair_of
 from opperf.compare.ab.weighing import weigh_session
+from opperf.compare.results import ResultsRow, row_fields
 from opperf.compare.statistics.data import (
     Analysis,
     CaseVerdict,
@@ -23,6 +22,7 @@ from opperf.compare.statistics.data import (
 )
 from opperf.compare.statistics.weights import Weighted
 from opperf.model import Struct
+from opperf.results.text import add_distinct
 from opperf.runner.resuming import find_lasting_differences
 
 
@@ -47,23 +47,9 @@ class Row(Struct, frozen=True, omit_defaults=False):
     settings: str = ""
     """Those of both arms that are not at their defaults, as text."""
     results: str = ""
-    """How the results of A and B compare, an `Outcome`; empty if they were not compared at all."""
+    """How the results of A and B compare, a `SameResults`; empty if they were not."""
     difference: str = ""
     """The first difference of the results, as one line, or why there is none to tell."""
-
-
-class ResultsRow(Struct, frozen=True, omit_defaults=False):
-    """How the results of a case compare."""
-
-    id: str
-    operator: str
-    inputs: str
-    outcome: Outcome
-    note: str
-    differences: tuple[Difference, ...]
-    """The first ones."""
-    count: int
-    """Number of places that differ."""
 
 
 class CoarseRow(Struct, frozen=True, omit_defaults=False):
@@ -173,7 +159,7 @@ def report_of(
             detectable=_change(one.detectable),
             note=one.note,
             settings=pairs[pair_of(one.case)].settings,
-            **_results(header.checks.get(pair_of(one.case))),
+            **row_fields(header.checks.get(pair_of(one.case))),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
@@ -215,15 +201,7 @@ def report_of(
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
         coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
         results=tuple(
-            ResultsRow(
-                pair.id,
-                pair.label,
-                pair.inputs,
-                check.outcome,
-                check.note,
-                check.differences,
-                check.count,
-            )
+            ResultsRow.of(pair.id, pair.label, pair.inputs, check)
             for pair in header.pairs
             if (check := header.checks.get(pair.id)) is not None
         ),
@@ -244,15 +222,6 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
         "p": one.p,
         "blocks": one.n_blocks,
     }
-
-
-def _results(check: Check | None) -> dict[str, Any]:
-    """What a row says of the results of its case."""
-    if check is None:
-        return {}
-    first = next(map(str, check.differences), "")
-    more = f"; {check.count - 1} more" if check.count > 1 else ""
-    return {"results": check.outcome, "difference": f"{first}{more}" if first else check.note}
 
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:

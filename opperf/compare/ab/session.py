@@ -14,14 +14,12 @@ from typing import Union
 import msgspec
 
 from opperf.compare.ab.arms import ArmSpec
-from opperf.compare.ab.checking import DIFFERENT, Check
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.threads import Threads
-from opperf.compare.ab.tolerances import Tolerance
 from opperf.compare.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.compare.statistics.verdicts import PHASES
 from opperf.decoding import decode
-from opperf.model import Environment, Pass, Struct
+from opperf.model import DIFFERENT, Check, Environment, Pass, Struct, Tolerance
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes

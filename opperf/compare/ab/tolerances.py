@@ -6,16 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from opperf.dtypes import kind_of
-from opperf.model import Case, Struct
+from opperf.model import Case, Tolerance
 from opperf.model.declaring import OFF
-
-
-class Tolerance(Struct, frozen=True):
-    """The largest error of an element of B: `rtol` of A's element, and `atol` beside it. None: by
-    the precision of the results."""
-
-    rtol: float | None = None
-    atol: float | None = None
 
 
 class Precision(NamedTuple):

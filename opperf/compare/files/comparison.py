@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from opperf.compare.results import ResultsRow
 from opperf.compare.statistics.data import Verdict
 from opperf.compare.statistics.weights import Weighted
 from opperf.metrics import metric_named
@@ -77,6 +78,10 @@ class Row(Struct, frozen=True):
     """Largest difference that counts as none; None for a metric that differs from run to run."""
     tolerance: str = ""
     """What it follows from: `1% or 50 instructions`."""
+    results: str = ""
+    """How the results of the case compare, a `SameResults`; empty if they were not."""
+    difference: str = ""
+    """The first difference of the results, as one line, or why there is none to tell."""
 
     @property
     def described(self) -> Metric:
@@ -160,6 +165,8 @@ class Comparison(Struct, frozen=True):
     """The project's file of thresholds and tolerances; empty without one."""
     notes: tuple[str, ...] = ()
     """Remarks on all verdicts, a sentence each."""
+    results: tuple[ResultsRow, ...] = ()
+    """How the results of each case compare, where the new run compared them with the base's."""
     weighted: Weighted | None = None
     """The totals weighted by count; None unless asked for."""
     confirm: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,13 +32,14 @@ from opperf.compare.files.joining import (
 )
 from opperf.compare.files.reading import Measured
 from opperf.compare.files.weighing import weigh_pairs
+from opperf.compare.results import ResultsRow, row_fields
 from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.tolerance import allowed_difference, compare_figures
 from opperf.compare.tolerances import Tolerances, tolerance_text
-from opperf.errors import RunFileError
+from opperf.errors import RunFileError, UsageError
 from opperf.metrics import default_metrics, metric_named, sort_metrics
-from opperf.model import Metric, Struct
+from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.settings import changed_settings_text
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
@@ -82,9 +83,12 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     averages = base.side.averages or new.side.averages
     pairs = join(base.entries, new.entries, _key(base, new, question))
     check_common(base, new, pairs)
+    checks = _checks(base, new, question)
     metrics = _metrics(pairs, question.metrics)
     rows = tuple(
-        row for metric in metrics for row in sort_rows(_rows(pairs, metric, question, averages))
+        row
+        for metric in metrics
+        for row in sort_rows(_rows(pairs, metric, question, averages, checks))
     )
     found = Comparison(
         base=msgspec.structs.replace(base.side, cases=len(base.entries)),
@@ -103,11 +107,30 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         fail_on=question.fail_on,
         limits_file=question.limits_file,
         notes=(*_notes(rows, averages), *contents_notes(pairs)),
+        results=tuple(
+            ResultsRow.of(before.id, _operators(before, after), before.inputs, check)
+            for before, after in pairs
+            if before and after and (check := checks.get(after.place)) is not None
+        ),
         weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
     )
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
     )
+
+
+def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:
+    """Returns how the results of cases compare, by place, where the new run compared them with the
+    base's. Raises `UsageError` if results that are different should fail and were not compared."""
+    checked = new.checked if question.in_order else None
+    if checked is not None and checked.base == base.run_id:
+        return dict(enumerate(checked.checks))
+    if DIFFERENT in question.fail_on:
+        raise UsageError(
+            f"--fail-on {DIFFERENT}: {new.side.path} does not compare its results with those of "
+            f"{base.side.path}; opperf ab makes one, which --in-order reads"
+        )
+    return {}
 
 
 def _key(base: Measured, new: Measured, question: Question) -> By:
@@ -175,13 +198,21 @@ def _is_in_one_only(pair: Pair, metric: str) -> bool:
     )
 
 
-def _rows(pairs: Iterable[Pair], metric: str, question: Question, averages: bool) -> Iterable[Row]:
+def _rows(
+    pairs: Iterable[Pair],
+    metric: str,
+    question: Question,
+    averages: bool,
+    checks: Mapping[int | None, Check],
+) -> Iterable[Row]:
     for base, new in pairs:
         if base and new and metric in base.figures and metric in new.figures:
-            yield _row(base, new, metric, question, averages)
+            yield _row(base, new, metric, question, averages, checks.get(new.place))
 
 
-def _row(base: Entry, new: Entry, metric: str, question: Question, averages: bool) -> Row:
+def _row(
+    base: Entry, new: Entry, metric: str, question: Question, averages: bool, check: Check | None
+) -> Row:
     a, b = base.figures[metric], new.figures[metric]
     left, right = _values(a, b, averages)
     described = metric_named(metric, a.unit)
@@ -220,6 +251,7 @@ def _row(base: Entry, new: Entry, metric: str, question: Question, averages: boo
         other_id=new.id if base.call != new.call else "",
         allowed=allowed_difference(described, left) if described.is_steady else None,
         tolerance=tolerance_text(described) if described.is_steady else "",
+        **row_fields(check),
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opperf.compare.files.comparison import MISSING, Change, Comparison, Row
+from opperf.compare.results import count_different
 from opperf.compare.statistics.data import Verdict
 from opperf.errors import FOUND, UNDECIDED
+from opperf.model import DIFFERENT
 
 SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
 """Verdicts of figures that are the same on every run."""
@@ -42,13 +44,19 @@ FAILING: dict[str, Callable[[Row], bool]] = {
 }
 """Predicates of the rows that are a finding: a case that may have become faster is none."""
 
-LOOKED_FOR = (*FAILING, "missing")
+LOOKED_FOR = (*FAILING, "missing", DIFFERENT)
 """Findings that `--fail-on` takes."""
 
 
-def fails(comparison: Comparison, row: Row) -> bool:
-    """Whether a row is a finding to fail on."""
-    return any(FAILING[word](row) for word in comparison.fail_on if word in FAILING)
+def findings(comparison: Comparison, row: Row) -> list[str]:
+    """Returns what a row is a finding of, among what to fail on."""
+    return [word for word in comparison.fail_on if _is_found(word, row)]
+
+
+def _is_found(word: str, row: Row) -> bool:
+    if word == DIFFERENT:
+        return row.results == DIFFERENT
+    return word in FAILING and FAILING[word](row)
 
 
 def is_missing(comparison: Comparison, change: Change) -> bool:
@@ -58,12 +66,7 @@ def is_missing(comparison: Comparison, change: Change) -> bool:
 
 def outcome(comparison: Comparison) -> tuple[int, str]:
     """The exit code, and the reason if it is not 0, as one line."""
-    found = {
-        word: sum(FAILING[word](row) for row in comparison.rows)
-        if word in FAILING
-        else sum(is_missing(comparison, change) for change in comparison.changes)
-        for word in comparison.fail_on
-    }
+    found = {word: _count(comparison, word) for word in comparison.fail_on}
     if any(found.values()):
         return FOUND, ", ".join(f"{number} {word}" for word, number in found.items() if number)
     open_words = [word for word in comparison.fail_on if not _is_decidable(comparison, word)]
@@ -73,6 +76,15 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
             for word in open_words
         )
     return 0, ""
+
+
+def _count(comparison: Comparison, word: str) -> int:
+    """Returns the number of findings of a word: of figures, of changes, or of cases."""
+    if word == DIFFERENT:
+        return count_different(comparison.results)
+    if word in FAILING:
+        return sum(FAILING[word](row) for row in comparison.rows)
+    return sum(is_missing(comparison, change) for change in comparison.changes)
 
 
 def _advice(comparison: Comparison, word: str) -> str:

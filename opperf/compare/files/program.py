@@ -88,7 +88,8 @@ def compare_files(
     config : str or path, optional
         File of thresholds and tolerances, as `opperf.toml`; no file by default.
     fail_on : list of str
-        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing'.
+        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing',
+        and of the counts of `opperf ab` 'different' (results).
     ignore_settings : bool
         Join cases that differ in their settings only.
     in_order : bool

@@ -22,6 +22,7 @@ from opperf.model import (
     UNRELIABLE,
     WITHOUT_FIGURE,
     Case,
+    Checked,
     Environment,
     MetricKind,
     NoteCode,
@@ -54,6 +55,10 @@ class Measured(NamedTuple):
     """The run's selection, without defaults; empty where the file has none."""
     labels: dict[str, str] = {}
     """The run's labels."""
+    run_id: str = ""
+    """Identity of the run; empty where the file has none."""
+    checked: Checked | None = None
+    """How its results compare with those of another run."""
 
 
 def read(path: Path) -> Measured:
@@ -94,6 +99,8 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
         tuple(found),
         run.header.options.get(SELECTION) or {},
         run.header.labels,
+        run.header.id,
+        run.header.checked,
     )
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from opperf.compare.ab import differences
 from opperf.compare.ab.differences import Side, find_differences
-from opperf.compare.ab.tolerances import PRECISIONS, Tolerance
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.compare.ab.tolerances import PRECISIONS
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec, Tolerance
 from opperf.runner.observed import Observed, Value
 
 USUAL = Tolerance()

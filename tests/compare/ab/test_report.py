@@ -10,7 +10,6 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.compare.ab.differences import Difference
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, ResultsRow, Row
 from opperf.compare.ab.reports import FORMATS
 from opperf.compare.ab.reports.data import json_report
@@ -19,6 +18,7 @@ from opperf.compare.ab.reports.tables import INTERVAL, MAX_ROWS, MAX_SAME
 from opperf.compare.ab.reports.text import text_report
 from opperf.compare.files.reports import FORMATS as OF_FILES
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
+from opperf.model import Difference
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
 

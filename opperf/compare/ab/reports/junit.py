@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opperf.compare.ab.checking import DIFFERENT
 from opperf.compare.ab.report import Report, Row
-from opperf.compare.ab.reports.tables import LISTS, RESULTS, interval_text, ratio_text
+from opperf.compare.ab.reports.tables import LISTS, interval_text, ratio_text
 from opperf.compare.junit import Test, junit_text
+from opperf.compare.results import TITLE
 from opperf.compare.statistics.data import Verdict
+from opperf.model import DIFFERENT
 
 SESSION = "opperf ab"
 """Name of the suite, and of the test that an invalid session fails."""
@@ -41,7 +42,7 @@ def _row_test(report: Report, row: Row) -> Test:
         *([f"B/A {ratio_text(row)}"] if row.ratio is not None else []),
         *([f"interval {interval_text(row)}"] if row.low is not None else []),
         *([row.note] if row.note else []),
-        *([f"{RESULTS}: {row.difference}"] if different else []),
+        *([f"{TITLE}: {row.difference}"] if different else []),
     ]
     return Test(
         operator=row.operator,

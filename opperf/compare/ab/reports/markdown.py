@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from tabulate import tabulate
 
-from opperf.compare.ab.checking import DIFFERENT
 from opperf.compare.ab.report import Report
 from opperf.compare.ab.reports.tables import (
     INTERVAL,
     LISTS,
-    UNCOMPARED,
     Table,
     summary,
     tables,
 )
+from opperf.compare.results import UNCOMPARED, count_different
 from opperf.compare.statistics.data import Verdict
 from opperf.results.markdown import fold
 from opperf.results.text import pluralize
@@ -80,7 +79,7 @@ def headline(report: Report) -> str:
         )
         if number[verdict]
     ]
-    if differing := _differing(report):
+    if differing := count_different(report.results):
         parts.insert(0, f"different results in {pluralize(differing, 'case')}")
     unfinished = "" if report.complete else " (unfinished)"
     return f"Of {figures}: {', '.join(parts) or 'none measured yet'}{unfinished}"
@@ -94,7 +93,7 @@ def advice(report: Report) -> list[str]:
         report.counts.get(verdict.value, 0) for verdict in (Verdict.REGRESSED, Verdict.AMBIGUOUS)
     )
     found = []
-    if differing := _differing(report):
+    if differing := count_different(report.results):
         found.append(
             "**What to do first:** A and B have different results in "
             f"{pluralize(differing, 'case')}. See which of the two is right: a wrong result is not "
@@ -114,11 +113,6 @@ def advice(report: Report) -> list[str]:
             f"{2 * report.block_cap}`) or a quieter machine can tell."
         )
     return found or ["Nothing to do: no figure is slower."]
-
-
-def _differing(report: Report) -> int:
-    """The number of cases whose results differ."""
-    return sum(one.outcome == DIFFERENT for one in report.results)
 
 
 def _block(table: Table) -> str:

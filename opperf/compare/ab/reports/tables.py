@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from opperf.compare.ab.checking import DIFFERENT, Outcome
 from opperf.compare.ab.forecast import processes
-from opperf.compare.ab.pairs import add_distinct
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.compare.results import TITLE, UNCOMPARED, WHERE, different_rows, not_compared, sentence
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
 from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import ARMS, sentences, table
+from opperf.model import DIFFERENT
 from opperf.results.terminal import GAP
 from opperf.results.text import pluralize, short_inputs
 
@@ -56,19 +55,9 @@ class Table(NamedTuple):
         return f"and {self.more} more; --format json has all" if self.more else ""
 
 
-RESULTS = "Results differ"
-"""Title of the table of results that differ, and header of the column in other tables."""
-
-
 def _results_table(report: Report) -> Table:
     """The cases of which A and B do not compute the same."""
-    found = [one for one in report.results if one.outcome == DIFFERENT]
-    rows = [
-        (one.operator, one.inputs, str(difference))
-        for one in found[:MAX_ROWS]
-        for difference in one.differences
-    ]
-    return Table(RESULTS, ("Operator", INPUTS, WHERE), rows, max(0, len(found) - MAX_ROWS))
+    return Table(TITLE, ("Operator", INPUTS, WHERE), *different_rows(report.results))
 
 
 def _difference(row: Row) -> str:
@@ -82,7 +71,7 @@ def _columns(report: Report, rows: Iterable[Row]) -> Mapping[str, Callable[[Row]
     vary = len({row.settings for row in report.rows}) > 1
     return {
         **{title: read for title, read in COLUMNS.items() if title != SETTINGS or vary},
-        **({RESULTS: _difference} if differ else {}),
+        **({TITLE: _difference} if differ else {}),
     }
 
 
@@ -123,7 +112,7 @@ def _cells(
     """The cells of some of a session's rows. The inputs use what other columns leave of the width,
     and are at least as long as distinguishes the session's cases."""
     taken = 0
-    for title in columns.keys() - {INPUTS, RESULTS}:
+    for title in columns.keys() - {INPUTS, TITLE}:
         texts: list[str] = [columns[title](row) for row in shown]
         taken += max(map(len, (title, *texts))) + GAP
     room = max(INPUTS_WIDTH, (width or 0) - taken)
@@ -186,26 +175,6 @@ COARSE_COLUMNS: dict[str, Callable[[CoarseRow], str]] = {
 }
 """Columns of a figure's row in the coarse look."""
 
-WHERE = "Where"
-"""Header of the column of differences."""
-
-RESULTS_WORDS: Mapping[Outcome, str] = {
-    "different": "different",
-    "same": "the same within rounding",
-    "not compared": "not compared",
-}
-"""How the summary names the outcomes, in this order."""
-
-
-def _not_compared(report: Report) -> dict[str, str]:
-    """The cases whose results are not compared, or in part only, each with the reason."""
-    found: dict[str, str] = {}
-    for one in report.results:
-        if one.note:
-            add_distinct(found, f"{one.operator} ({one.inputs})", one.id, one.note)
-    return found
-
-
 SHOWN = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.AMBIGUOUS, Verdict.SAME)
 """Verdicts that have a table, in this order."""
 
@@ -215,9 +184,6 @@ LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
     ("Missing in some process", "Case", "Reason", lambda report: report.lost),
 )
 """Tables of cases without a comparison: title, headers, and content."""
-
-UNCOMPARED = "Results that are not compared"
-"""Title of the table of results that were not, or in part only."""
 
 
 def tables(report: Report, width: int | None = None) -> list[Table]:
@@ -233,8 +199,10 @@ def tables(report: Report, width: int | None = None) -> list[Table]:
             [(one.field, one.a, one.b) for one in report.differences],
         )
     )
-    for title, name, why, read in (*LISTS, (UNCOMPARED, "Case", "Reason", _not_compared)):
-        rows = list(read(report).items())
+    lists = [(title, name, why, read(report)) for title, name, why, read in LISTS]
+    lists.append((UNCOMPARED, "Case", "Reason", not_compared(report.results)))
+    for title, name, why, reasons in lists:
+        rows = list(reasons.items())
         found.append(Table(title, (name, why), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS)))
     return [table for table in found if table.rows]
 
@@ -251,7 +219,7 @@ def summary(report: Report) -> list[str]:
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *([_unfinished(report)] if report.valid and not report.complete else []),
         f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
-        *([_results(report)] if report.results else []),
+        *([sentence(report.results)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
         f"Measured by {processes(report.processes)}.",
         *_power(report),
@@ -260,17 +228,6 @@ def summary(report: Report) -> list[str]:
         *(sentences(report.weighted, ARMS) if report.weighted else []),
         *([_coarse(report.coarse)] if report.coarse else []),
     ]
-
-
-def _results(report: Report) -> str:
-    """The sentence on the results of A and B."""
-    found = Counter(one.outcome for one in report.results)
-    parts = [
-        f"{words} in {pluralize(found[outcome], 'case')}"
-        for outcome, words in RESULTS_WORDS.items()
-        if found[outcome]
-    ]
-    return f"Results of A and B: {', '.join(parts)}."
 
 
 def _unfinished(report: Report) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from opperf.compare.ab.report import Report
-from opperf.compare.ab.reports.tables import INPUTS, RESULTS, WHERE, Table, summary, tables
+from opperf.compare.ab.reports.tables import INPUTS, Table, summary, tables
+from opperf.compare.results import TITLE, WHERE
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import wrap
 
-WRAPPED = frozenset({"Reason", "Case", INPUTS, RESULTS, WHERE})
+WRAPPED = frozenset({"Reason", "Case", INPUTS, TITLE, WHERE})
 """Headers of columns whose texts wrap and are never cut."""
 
 

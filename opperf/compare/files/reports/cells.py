@@ -16,6 +16,7 @@ from opperf.compare.files.comparison import (
     Row,
     count_verdicts,
 )
+from opperf.compare.results import sentence
 from opperf.compare.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.results.figures import NOT_APPLICABLE, Unit
@@ -217,6 +218,8 @@ def _value_text(field: str, value: Any) -> str:
 def closing_sentences(comparison: Comparison) -> list[str]:
     """Remarks on the verdicts, and the number of cases without figures."""
     sentences = [*comparison.notes, *_limits(comparison)]
+    if comparison.results:
+        sentences.insert(0, sentence(comparison.results))
     if comparison.unmeasured:
         sentences.append(f"{pluralize(comparison.unmeasured, 'case')} measured in neither run.")
     return sentences

@@ -34,6 +34,8 @@ COLUMNS: tuple[Column, ...] = (
     ("allowed", lambda row: None if row.allowed is None else finite_or_none(row.allowed)),
     ("note", lambda row: row.note),
     ("caveat", lambda row: row.caveat),
+    ("results", lambda row: row.results),
+    ("difference", lambda row: row.difference),
 )
 """Columns of a row in both formats; a missing value is null, or an empty cell."""
 
@@ -71,6 +73,7 @@ def json_report(comparison: Comparison) -> str:
             }
             for change in comparison.changes
         ],
+        "results": comparison.results,
         "weighted": comparison.weighted,
         "unmeasured": comparison.unmeasured,
         "notes": comparison.notes,

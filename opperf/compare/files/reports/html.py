@@ -20,9 +20,11 @@ from opperf.compare.files.reports.cells import (
     unit_of,
 )
 from opperf.compare.html import render
+from opperf.compare.results import TITLE, different_rows, not_compared
 from opperf.compare.statistics.data import Verdict
 from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import FILES, sentences, table
+from opperf.model import DIFFERENT
 from opperf.results.figures import Unit
 from opperf.results.text import pluralize
 
@@ -52,6 +54,8 @@ def _content(comparison: Comparison) -> dict[str, Any]:
             for name, side in (("base", comparison.base), ("new", comparison.new))
         ],
         "differences": difference_rows(comparison, limit=None)[0],
+        "different": different_rows(comparison.results)[0],
+        "not_compared": not_compared(comparison.results).items(),
         "metrics": [_metric(comparison, metric) for metric in comparison.metrics],
         "mean_titles": ("Category", *comparison.metrics),
         "means": mean_rows(comparison),
@@ -87,12 +91,16 @@ def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:
     }
 
 
+def _difference(row: Row) -> str:
+    return f"{TITLE}: {row.difference}" if row.results == DIFFERENT else ""
+
+
 def _row(row: Row, unit: Unit, with_settings: bool) -> dict[str, Any]:
     return {
         "case": (row.operator, row.inputs, *([row.settings] if with_settings else [])),
         "ratio": (ratio_text(row.ratio), interval_text(row)),
         "shade": SHADES.get(row.verdict, ("", ""))[row.is_worse],
         "verdict": row.verdict.value,
-        "remarks": remarks(row),
+        "remarks": "; ".join(filter(None, (remarks(row), _difference(row)))),
         "figures": figure_texts(row, unit),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opperf.compare.files.comparison import Change, Comparison, Row
-from opperf.compare.files.outcome import fails, is_missing
+from opperf.compare.files.outcome import findings, is_missing
 from opperf.compare.files.reports.cells import (
     CHANGES,
     figure_texts,
@@ -13,7 +13,9 @@ from opperf.compare.files.reports.cells import (
     unit_of,
 )
 from opperf.compare.junit import Test, junit_text
+from opperf.compare.results import TITLE
 from opperf.compare.statistics.data import Verdict
+from opperf.model import DIFFERENT
 
 
 def junit_report(comparison: Comparison) -> str:
@@ -37,7 +39,7 @@ def _name(one: Row | Change) -> str:
 
 
 def _row_test(comparison: Comparison, row: Row) -> Test:
-    failed = fails(comparison, row)
+    failed = findings(comparison, row)
     open_ = row.verdict is Verdict.AMBIGUOUS
     return Test(
         operator=row.operator,
@@ -45,7 +47,7 @@ def _row_test(comparison: Comparison, row: Row) -> Test:
         id=row.id,
         result="failure" if failed else "skipped" if open_ else "system-out",
         message=_row_text(row),
-        kind=row.verdict.value if failed else "",
+        kind=failed[0] if failed else "",
     )
 
 
@@ -56,6 +58,7 @@ def _row_text(row: Row) -> str:
         f"ratio {ratio_text(row.ratio)}",
         *([f"interval {interval_text(row)}"] if row.low is not None else []),
         *([remarks(row)] if remarks(row) else []),
+        *([f"{TITLE}: {row.difference}"] if row.results == DIFFERENT else []),
     ]
     return ", ".join(parts)
 

@@ -24,10 +24,19 @@ from opperf.compare.files.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.results import (
+    TITLE,
+    UNCOMPARED,
+    WHERE,
+    count_different,
+    different_rows,
+    not_compared,
+)
 from opperf.compare.statistics.data import Verdict
 from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import FILES, sentences, table
 from opperf.errors import one_line
+from opperf.model import DIFFERENT
 from opperf.results.markdown import fold, grid
 from opperf.results.text import pluralize, short_inputs
 
@@ -49,10 +58,12 @@ def markdown_report(comparison: Comparison) -> str:
         f"## Operators: {new} against {base}",
         _answer(comparison),
         "\n".join(f"- {m}: {summary_text(comparison, m)}" for m in comparison.metrics),
+        _results(comparison),
         *(_metric(comparison, metric) for metric in comparison.metrics),
         _weighted(comparison.weighted),
         _means(comparison),
         *(_changes(comparison, kind) for kind in CHANGES),
+        _uncompared(comparison),
         _differences(comparison),
         " ".join(plain(sentence) for sentence in closing_sentences(comparison)),
         *(f"{why}:\n\n```sh\n{command}\n```" for why, command in comparison.commands),
@@ -67,6 +78,11 @@ def _answer(comparison: Comparison) -> str:
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.is_worse]
     gone = [change for change in comparison.changes if change.kind in MISSING]
     found = []
+    if differing := count_different(comparison.results):
+        found.append(
+            f"**Different results in {pluralize(differing, 'case')}.** See which is right "
+            "first: a wrong result is not better."
+        )
     if worse:
         found.append(
             f"**{_figures(worse)} got worse.** Find the cause, or say why it is acceptable."
@@ -115,6 +131,24 @@ def _differences(comparison: Comparison) -> str:
     return fold("The environments of the two files differ", body)
 
 
+def _results(comparison: Comparison) -> str:
+    """The cases of which both sides do not compute the same."""
+    rows, more = different_rows(comparison.results)
+    if not rows:
+        return ""
+    cells = [(code(operator), in_cell(inputs), in_cell(where)) for operator, inputs, where in rows]
+    left = f"\n\nand {more} more; json has all" if more else ""
+    return f"### {TITLE}\n\n{grid(('Operator', 'Inputs', WHERE), cells)}{left}"
+
+
+def _uncompared(comparison: Comparison) -> str:
+    """The cases whose results are not compared, or in part only, folded."""
+    found = [
+        (in_cell(case), in_cell(why)) for case, why in not_compared(comparison.results).items()
+    ]
+    return fold(UNCOMPARED, grid(("Case", "Reason"), found)) if found else ""
+
+
 def _metric(comparison: Comparison, metric: str) -> str:
     """One metric's table, folded if it has no finding."""
     rows = comparison.rows_of(metric)
@@ -136,11 +170,14 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row]) -> str:
         "Sweep": lambda row: in_cell(row.point),
         "Settings": lambda row: in_cell(row.settings),
         "Verdict": _verdict,
+        TITLE: lambda row: in_cell(row.difference) if row.results == DIFFERENT else "",
         "Ratio": lambda row: ratio_text(row.ratio),
         "95 % interval": interval_text,
         f"Base ({unit.name})": lambda row: figure_texts(row, unit)[0],
         f"New ({unit.name})": lambda row: figure_texts(row, unit)[1],
     }
+    if not any(row.results == DIFFERENT for row in rows):
+        del columns[TITLE]
     if not any(row.low is not None for row in rows):
         del columns["95 % interval"]
     if not any(row.point for row in rows):

@@ -25,9 +25,11 @@ from opperf.compare.files.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.results import TITLE, UNCOMPARED, WHERE, different_rows, not_compared
 from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import FILES, sentences, table
 from opperf.errors import one_line
+from opperf.model import DIFFERENT
 from opperf.results.table import inputs_texts
 from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import pluralize, truncate, wrap
@@ -53,10 +55,12 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
     sections = [
         _sides(comparison, width),
         _differences(comparison, width),
+        _results(comparison, width),
         *(_metric(comparison, metric, width) for metric in comparison.metrics),
         _means(comparison, width),
         _weighted(comparison.weighted, width),
         *(_changes(comparison, kind, columns) for kind in CHANGES),
+        _uncompared(comparison, width),
         "\n".join(wrap(sentence, columns) for sentence in closing_sentences(comparison)),
     ]
     text = "\n\n".join(section for section in sections if section)
@@ -90,6 +94,32 @@ def _differences(comparison: Comparison, width: int | None) -> str:
     return f"{table}\n{more}" if more else table
 
 
+def _results(comparison: Comparison, width: int | None) -> str:
+    """The cases of which both sides do not compute the same."""
+    rows, more = different_rows(comparison.results)
+    if not rows:
+        return ""
+    titles = ("Operator", "Inputs", WHERE)
+    columns = [
+        Column(title, cells, wraps=title != "Operator")
+        for title, cells in zip(titles, zip(*rows, strict=True), strict=True)
+    ]
+    left = f"\n\nand {more} more; json has all" if more else ""
+    return f"{TITLE}\n\n{table_text(columns, width)}{left}"
+
+
+def _uncompared(comparison: Comparison, width: int | None) -> str:
+    """The cases whose results are not compared, or in part only."""
+    found = not_compared(comparison.results)
+    if not found:
+        return ""
+    columns = [
+        Column("Case", list(found), wraps=True),
+        Column("Reason", list(found.values()), wraps=True),
+    ]
+    return f"{UNCOMPARED}\n\n{table_text(columns, width)}"
+
+
 def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
     """One metric: its verdicts in a sentence, its table, and why rows are ambiguous."""
     rows = comparison.rows_of(metric)
@@ -116,6 +146,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
         names = [shorten(name, max(OPERATOR_WIDTH, width // OPERATOR_SHARE)) for name in names]
     settings = [row.settings for row in rows]
     points = [row.point for row in rows]
+    differences = [row.difference if row.results == DIFFERENT else "" for row in rows]
     columns = [
         Column("Operator", names),
         Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
@@ -130,6 +161,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
             )
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
+        *([Column(TITLE, differences, wraps=True)] if any(differences) else []),
         *([Column("Settings", settings)] if any(settings) else []),
         *([Column("Sweep", points)] if any(points) else []),
     ]
