@@ -276,7 +276,8 @@ def _check_resumed(files: Arms, given: Mapping[str, Any], changed: Mapping[str, 
         if arm is not None:
             check_same(option, run.header.options.get(ARM), str(arm))
     # The second file has how its results compare with those of the first.
-    check_tolerance(run.header.checked and run.header.checked.tolerance, given, changed)
+    checked = run.header.checked
+    check_tolerance(checked.tolerance if checked else None, given, changed)
 
 
 def _measure(name: Arm, path: Path, options: Options, say: Say) -> Run:

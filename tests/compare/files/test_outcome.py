@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.compare.files.comparison import Change, ChangeKind, Comparison, Row, Side
-from opperf.compare.files.outcome import fails, is_missing, outcome
+from opperf.compare.files.outcome import findings, is_missing, outcome
 from opperf.compare.statistics.data import Verdict
 
 WORDS = ("regressed", "improved", "suspect", "missing")
@@ -37,9 +37,9 @@ def found(*rows, fail_on=(), gone=()):
 def test_rows_that_are_looked_for(verdict, new, failing):
     one = row(Verdict(verdict), new)
     for word in WORDS:
-        assert fails(found(one, fail_on=(word,)), one) is (word in failing)
-    assert fails(found(one, fail_on=WORDS), one) is bool(failing)
-    assert not fails(found(one), one)
+        assert findings(found(one, fail_on=(word,)), one) == [*failing & {word}]
+    assert findings(found(one, fail_on=WORDS), one) == [*failing]
+    assert not findings(found(one), one)
 
 
 @pytest.mark.parametrize(

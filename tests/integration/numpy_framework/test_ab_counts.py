@@ -32,6 +32,7 @@ def other(x):
 def longer(x):
     for one in range(3000):
         pass
+    return 2 * x
 """
 
 WAIT_S = 300
@@ -94,9 +95,14 @@ def test_what_an_arm_changes_has_verdicts_and_its_functions(opperf, tmp_path):
 
 def test_operators_are_compared_with_each_other(opperf):
     arms = ("--a", "ops:./kernels.py:other", "--b", "ops:./kernels.py:longer")
-    fail = ("--fail-on", "improved,ambiguous")
-    out, _ = opperf("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json")
+    fail = ("--fail-on", "improved,ambiguous,different")
+    out, err = opperf("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json", code=1)
     (row,) = json.loads(out)["cases"]
+    assert (row["results"], row["difference"][:7]) == ("different", "output:")
+    assert "opperf: 1 different" in err
+    both = ("compare", "s.A.jsonl", "s.B.jsonl", "--in-order", "--fail-on")
+    assert "Results differ" in opperf(*both, "different", code=1)[0]
+    assert opperf(*both, "improved")
     assert (row["operator"], row["verdict"]) == ("other | longer", "regressed")
     explain = json.loads(out)["explain"]
     assert opperf(*explain.split()[1:])[0].startswith("base s.A.callgrind/")

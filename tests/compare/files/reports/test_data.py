@@ -10,7 +10,7 @@ from opperf.compare.files.reports.data import finite_or_none
 
 def test_json_has_every_key_and_every_row(everything, row, comparison):
     content = json.loads(FORMATS["json"](everything))
-    assert {len(case) for case in content["cases"]} == {19}
+    assert {len(case) for case in content["cases"]} == {21}
     relu = content["cases"][0]
     assert (relu["verdict"], relu["ratio"], relu["unit"]) == ("suspect", 1.5, "ns")
     assert content["cases"][2]["ratio"] is None
