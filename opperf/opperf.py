@@ -15,6 +15,7 @@ import click
 
 import opperf
 from opperf.commands import COMMANDS
+from opperf.commands.command import Context
 from opperf.commands.unknown_names import (
     explain_operator,
     is_meant_as_command,
@@ -35,6 +36,8 @@ from opperf.results.unwritable import ADVICE, unwritable
 
 class DefaultToRun(click.Group):
     """A group of commands whose default is `run`."""
+
+    context_class = Context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == [HELP]:

@@ -16,6 +16,30 @@ FIRST_COLUMN = 34
 """Most characters of an option's name beside its help; longer ones are above it."""
 
 
+HYPHEN, UNBROKEN = "-", "\N{NON-BREAKING HYPHEN}"
+"""Click ends lines at the first and not at the second."""
+
+
+class Formatter(click.HelpFormatter):
+    """Writes help whose lines end between words, and not within `--max-configs`."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace(HYPHEN, UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **more: Any) -> None:
+        unbroken = [(first, second.replace(HYPHEN, UNBROKEN)) for first, second in rows]
+        super().write_dl(unbroken, *args, **more)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(UNBROKEN, HYPHEN)
+
+
+class Context(click.Context):
+    """The context of a command, with the formatter of its help."""
+
+    formatter_class = Formatter
+
+
 class Command(click.Command):
     """A command that refuses options of one value that are set several times: click would use the
     last value and say nothing.
@@ -23,6 +47,8 @@ class Command(click.Command):
     `examples` are commands by what they are for; a command with examples has its options in
     sections, as it has many.
     """
+
+    context_class = Context
 
     def __init__(self, *args: Any, examples: Mapping[str, str] | None = None, **more: Any) -> None:
         super().__init__(*args, **more)

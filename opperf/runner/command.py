@@ -28,7 +28,7 @@ from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
-from opperf.runner.forecast import forecast, pace_of
+from opperf.runner.forecast import case_s, forecast, pace_of
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.keeping import (
     choose_run_file,
@@ -48,6 +48,7 @@ from opperf.runner.options import (
     quick_settings,
     split_sources,
 )
+from opperf.runner.paces import FEWEST_RECORDS, Paces, keep_paces, load_paces, read_gauge
 from opperf.runner.planning import limit_case_times
 from opperf.runner.progress import make_progress
 from opperf.runner.resuming import check_axes, check_same, check_selection, read_unfinished
@@ -130,7 +131,12 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         width = terminal_width()
         has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
         quick = quick_settings(changed) if has_quick else None
-        expected = forecast(work.remaining, work.rounds, quick, work.plan.earlier).text()
+        frameworks = {case.target.framework for case in work.remaining}
+        paces = load_paces(frameworks.pop()) if len(frameworks) == 1 else Paces()
+        gauge_s = read_gauge() if len(work.remaining) >= FEWEST_RECORDS else 0.0
+        expected = forecast(
+            work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
+        ).text()
         for text in filter(None, (line, expected)):
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
@@ -140,6 +146,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         build(workers, work.remaining, partial(_log, options))
         workers.profiles = profile_folder(run_file, is_new=work.header is not None)
         try:
+            begun = time.monotonic()
             with side_by_side(workers, pinning, number) as measuring:
                 result = execute(
                     run_file,
@@ -162,6 +169,10 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         except CutShortError as error:
             _keep_cut_short(run_file, options)
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
+    if work.header is not None and gauge_s:
+        # Of a run that was resumed, some records are of another time.
+        for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
+            _print(options, f"warning: {warning}", error=True)
     return _finish(result, run_file, options, time.monotonic() - started)
 
 

@@ -12,6 +12,7 @@ from opperf.defaults import LEAST_RUNS, WARMUP_SHARE
 from opperf.model import Case, Record, Status
 from opperf.results.text import duration, pluralize
 from opperf.runner.pace import Pace
+from opperf.runner.paces import FEWEST_RECORDS, Paces
 
 CASE_S = 0.04
 """Seconds of a case beside the calls of its operator: inputs, reading the profiler, memory."""
@@ -31,10 +32,10 @@ forecast."""
 WORTH_SAYING_S = 120.0
 """Shortest forecast that is printed: a shorter run is waited for."""
 
-FEWEST_RECORDS = 20
-"""Fewest records that correct the forecast of other cases: times of cases differ a thousandfold."""
-
 MINUTE, HOUR = 60, 3600
+
+NO_PACES = Paces()
+"""Of a build that no run has measured."""
 
 
 def case_s(case: Case) -> float:
@@ -53,16 +54,26 @@ def case_s(case: Case) -> float:
     return CASE_S + FIRST_CALLS * call_s + max(timed_s, LEAST_RUNS * call_s)
 
 
-def total_s(cases: Iterable[Case], earlier: Sequence[Record] = ()) -> float:
+def total_s(
+    cases: Iterable[Case],
+    earlier: Sequence[Record] = (),
+    paces: Paces = NO_PACES,
+    gauge_s: float = 0.0,
+) -> float:
     """Returns the seconds that cases are expected to take. Earlier records correct them: a case's
-    own one, and all of them together the cases without one, if they are enough."""
+    own one, and all of them together the cases without one, if they are enough; else the paces of
+    earlier runs here, by how much slower the machine is now."""
     measured = [record for record in earlier if record.status is Status.OK and record.wall_s > 0]
     taken = {record.id: record.wall_s / record.rounds for record in measured}
     expected = {record.id: case_s(record.case) for record in measured}
     enough = len(taken) >= FEWEST_RECORDS
-    usual = sum(taken.values()) / sum(expected.values()) if enough else 1.0
-    factors = {id: taken[id] / expected[id] for id in taken}
-    return sum(case_s(case) * factors.get(case.id, usual) for case in cases)
+    slowed = paces.slowed(gauge_s)
+    usual = slowed * (paces.usual or 1.0)
+    if enough:
+        usual = sum(taken.values()) / sum(expected.values())
+    factors = {id: slowed * pace for id, pace in paces.cases.items()}
+    factors |= {id: taken[id] / expected[id] for id in taken}
+    return paces.beside * sum(case_s(case) * factors.get(case.id, usual) for case in cases)
 
 
 def pace_of(cases: Sequence[Case]) -> Pace:
@@ -91,7 +102,8 @@ class Forecast(NamedTuple):
     cases: int
     seconds: float
     is_limit: bool
-    """Whether the run may be shorter: cases end as soon as they are precise."""
+    """Whether the run may be much shorter: cases end as soon as they are precise, and no run here
+    says when."""
     quick_cases: int = 0
     """Number of cases with --quick; 0 if that cannot be chosen."""
     quick_s: float = 0.0
@@ -115,17 +127,20 @@ def forecast(
     rounds: int,
     quick: Mapping[str, Any] | None,
     earlier: Sequence[Record] = (),
+    paces: Paces = NO_PACES,
+    gauge_s: float = 0.0,
 ) -> Forecast:
     """Returns the forecast of the visits that remain of a run. `quick` are the settings of --quick,
-    None if it cannot be chosen; `earlier` are records of the run so far, or of files."""
+    None if it cannot be chosen; `earlier` are records of the run so far, or of files; `gauge_s` is
+    the gauge of the machine as it is now."""
     distinct = list({case.id: case for case in remaining}.values())
     fewer = [] if quick is None else quick_cases(distinct, quick)
     return Forecast(
         cases=len(distinct),
-        seconds=total_s(remaining, earlier),
-        is_limit=any(case.settings.runs is None for case in distinct),
+        seconds=total_s(remaining, earlier, paces, gauge_s),
+        is_limit=not paces.usual and any(case.settings.runs is None for case in distinct),
         quick_cases=len(fewer),
-        quick_s=rounds * total_s(fewer),
+        quick_s=rounds * total_s(fewer, (), msgspec.structs.replace(paces, cases={}), gauge_s),
     )
 
 

@@ -1,5 +1,6 @@
 """The help of commands with many options: examples, and options in sections."""
 
+import re
 import shlex
 
 import click
@@ -58,3 +59,11 @@ def test_the_help_uses_the_width_up_to_what_can_be_read():
     assert cli.context_settings["max_content_width"] == HELP_WIDTH >= 100
     longest = max(len(line) for line in help_of("run", 78).splitlines())
     assert longest <= 80
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_lines_of_the_help_end_between_words(name):
+    for columns in (80, 100):
+        narrow = help_of(name, columns)
+        assert not re.search(r"\w-$", narrow, re.MULTILINE)
+        assert "\N{NON-BREAKING HYPHEN}" not in narrow

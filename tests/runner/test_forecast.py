@@ -8,7 +8,6 @@ from opperf.model import Record, Status
 from opperf.runner.forecast import (
     CALL_S,
     CASE_S,
-    FEWEST_RECORDS,
     FIRST_CALLS,
     FORWARD_SHARE,
     WORTH_SAYING_S,
@@ -20,6 +19,7 @@ from opperf.runner.forecast import (
     total_s,
 )
 from opperf.runner.options import QUICK, quick_settings
+from opperf.runner.paces import FEWEST_RECORDS, Paces
 
 BOTH = ("forward", "backward")
 MILLION = (1000, 1000)
@@ -90,6 +90,19 @@ def test_a_cases_own_record_corrects_its_forecast(case):
     few, many = case("relu", runs=10), case("relu", runs=1000)
     own = Record(case=few, id=few.id, status=Status.OK, wall_s=2 * case_s(few))
     assert total_s([many], [own]) == pytest.approx(2 * case_s(many))
+
+
+def test_paces_of_earlier_runs_are_those_of_the_forecast_and_of_the_machine_as_it_is_now(case):
+    known, other = case("relu", max_time_s=1.0), case("add", max_time_s=1.0)
+    paces = Paces({known.id: 0.5}, usual=0.2, beside=1.5, gauge_s=0.01)
+    expected = case_s(known)
+    assert total_s([known, other], (), paces) == pytest.approx(1.5 * 0.7 * expected)
+    assert total_s([known], (), paces, 0.02) == pytest.approx(1.5 * 2 * 0.5 * expected)
+    # A machine that is quieter than before is none that takes less.
+    assert total_s([known], (), paces, 0.005) == total_s([known], (), paces, 0.01)
+    many = [case("add", (1000 + n, 1000), max_time_s=1.0) for n in range(900)]
+    assert forecast(many, 1, None).text().startswith("900 cases: the run takes up to about ")
+    assert forecast(many, 1, None, (), paces).text().startswith("900 cases: the run takes about ")
 
 
 def test_quick_measures_the_first_case_of_each_operator_and_combination(case):
