@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from opperf.frameworks import BUILT_IN, PREFERENCE, is_available
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -58,6 +60,9 @@ def commands(block):
     """Yields the commands of a block that are carried out, as they are."""
     for line in block.replace("\\\n", " ").splitlines():
         command = line.partition("  #")[0].strip()
+        named = re.search(r"--framework (\w+)", command)
+        if named and not is_available(named[1]):
+            continue
         if not command or command.startswith(("#", *NOT_RUN)):
             continue
         if command in WHOLE_REGISTRY:
@@ -65,6 +70,15 @@ def commands(block):
         elif MEASURING.match(command) and not re.search(r" -r | --(quick|list|resume)\b", command):
             command += BRIEFLY
         yield command
+
+
+def test_the_first_page_has_an_example_of_each_framework():
+    text = (ROOT / "README.md").read_text().partition("## Measure")[2].partition("\n## ")[0]
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^### )", text, re.MULTILINE | re.DOTALL))
+    for name, title in zip(PREFERENCE, ("MXNet", "PyTorch", "JAX", "NumPy"), strict=True):
+        assert f"--framework {name}" in sections[title]
+    first, *_ = zip(*table("guide.md", "framework"), strict=True)
+    assert [re.findall(r"`(\w+)`", name) for name in first] == [[name] for name in PREFERENCE]
 
 
 def test_there_are_examples():
@@ -130,8 +144,6 @@ def test_the_guides_options_are_the_commands():
 
 
 def test_the_guides_frameworks_are_the_registry():
-    from opperf.frameworks import BUILT_IN, PREFERENCE
-
     (row,) = [row for flag, row, *_ in table("guide.md", "flag") if "--framework" in flag]
     assert re.findall(r"`(\w+)`", row) == list(PREFERENCE)
     assert set(PREFERENCE) == set(BUILT_IN)

@@ -22,6 +22,7 @@ from opperf.runner.calls import (
     framework_of_call,
     measure_calls,
     measure_here,
+    one_device,
 )
 from opperf.runner.pristine import is_self_contained
 from opperf.runner.programs import (
@@ -45,6 +46,7 @@ def run_performance_test(
     runs: int = RUNS,
     framework: str | None = None,
     save: str | os.PathLike[str] | None = None,
+    device: Any = None,
 ) -> list[Results]:
     """Measure one callable, or several, on each of the inputs.
 
@@ -63,8 +65,8 @@ def run_performance_test(
     dtype : str, optional
         Data type of the tensors made from shapes; by default that of the arrays beside them, or
         float32. If it is given, arrays of its kind (floating, integer) are converted to it too.
-    ctx : str, mx.Context, torch.device or jax.Device
-        Device; by default a GPU if there is one.
+    ctx, device : str, mx.Context, torch.device or jax.Device
+        Device, under either name; by default a GPU if there is one.
     profiler : {'native', 'python'}
         The framework's own profiler (kernel time) or the wall clock; by default `native` where the
         framework has it.
@@ -84,6 +86,8 @@ def run_performance_test(
         `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
         `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
         `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
+        Results of another framework than MXNet have the names of CSV's columns in place of these:
+        `forward_median_ms`, `memory_kB` and so on.
         A call that failed has `status` and `reason` in place of numbers.
 
     Raises
@@ -94,6 +98,7 @@ def run_performance_test(
     OutputError
         For a file to save to that exists or cannot be written.
     """
+    ctx = one_device(ctx, device)
     if framework is None:
         framework = framework_of_call(ops, inputs, ctx) or FRAMEWORK
     check_type("framework", framework, str, "a name")
@@ -120,6 +125,7 @@ def run_op_benchmarks(
     int64_tensor: str = "off",
     warmup: int = WARMUP,
     runs: int = RUNS,
+    device: Any = None,
 ) -> Results:
     """Measure operators by name, on the inputs that opperf's rules make for them.
 
@@ -128,6 +134,7 @@ def run_op_benchmarks(
     names = tuple(ops)
     if not names:
         return {}
+    ctx = one_device(ctx, device)
     _, made = make_plan(FRAMEWORK, ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names)
     return measure_plan(made)
 
@@ -142,6 +149,7 @@ def run_benchmark_operator(
     profiler: Literal["native", "python"] = "native",
     warmup: int = WARMUP,
     runs: int = RUNS,
+    device: Any = None,
 ) -> dict[str, list[Results]]:
     """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
 
@@ -157,7 +165,7 @@ def run_benchmark_operator(
     additional_inputs : dict
         Arguments that replace the made ones, by name; those that a namespace's function does not
         have are ignored there.
-    dtype, run_backward, ctx, profiler, warmup, runs
+    dtype, run_backward, ctx, profiler, warmup, runs, device
         As for `run_performance_test`.
 
     Returns
@@ -174,6 +182,7 @@ def run_benchmark_operator(
     UnknownOperatorError
         When no namespace has the operator.
     """
+    ctx = one_device(ctx, device)
     framework = load_for_measuring(FRAMEWORK)
     settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}

@@ -12,6 +12,7 @@ from opperf.metrics import exported_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.details import display_details
 from opperf.results.figures import unit_of
+from opperf.results.result_keys import figure_name
 from opperf.results.varied import variables_of
 
 Column = tuple[str, Callable[[Record], object]]
@@ -88,12 +89,10 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
 
 
 def _columns_of(metric: Metric) -> list[Column]:
-    unit = unit_of(metric.unit)
-    if metric.is_steady:
-        return [(f"{metric.name}_{unit.name}", _figure(metric, "median", unit.size))]
+    size = unit_of(metric.unit).size
     return [
-        (f"{metric.name}_{statistic}_{unit.name}", _figure(metric, statistic, unit.size))
-        for statistic in STATISTICS
+        (figure_name(metric, statistic), _figure(metric, statistic, size))
+        for statistic in (("median",) if metric.is_steady else STATISTICS)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Results in the format of MXNet's utility: `{operator: [result, ...]}`."""
+"""Results by operator, the format of MXNet's utility: `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 
@@ -7,38 +7,21 @@ from typing import Any
 
 import msgspec
 
-from opperf.metrics import MEMORY, PASSES, TOTAL
-from opperf.model import MetricKind, Record, Run, Status, display_arguments
+from opperf.model import Record, Run, Status, display_arguments
 from opperf.results.details import display_details
-from opperf.results.figures import device_label, sort_by_operator, statistic_value
+from opperf.results.figures import sort_by_operator
+from opperf.results.result_keys import figures_of
 from opperf.results.settings import differing_settings
-
-MEDIAN = "p50"
-
-PERCENTILES = (MEDIAN, "p90", "p99")
-
-FIGURES = {
-    "avg_time_*": "mean of the samples, in ms",
-    "p50_time_*": "median of the samples, in ms, as tables show it",
-    "p90_time_*": "90th percentile of the samples, in ms",
-    "p99_time_*": "99th percentile of the samples, in ms",
-    "*_time_forward_*": "time of the forward pass",
-    "*_time_backward_*": "time of the backward pass",
-    "max_storage_mem_alloc_*": "peak of memory above the level before the call, in kB",
-}
-"""What the keys of results mean, for the file beside them."""
 
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the result of a record: inputs, memory in kB, times in ms (`avg_` is the mean, `p50_`
-    the median); metrics that it lacks have no key. `details` are those of tensors, by name, that
-    differ from others in more than shape; `sweep` has the values of swept variables, `source_id` is
-    the case's id in its file.
+    """Returns the result of a record: inputs and figures. `details` are those of tensors, by name,
+    that differ from others in more than shape; `sweep` has the values of swept variables,
+    `source_id` is the case's id in its file.
 
     `inputs` replace the record's own, for a caller who wrote them in another form.
     """
     case = record.case
-    name = case.label
     result: dict[str, Any] = {"inputs": display_arguments(case) if inputs is None else dict(inputs)}
     details = display_details(case) if inputs is None else {}
     if details:
@@ -47,23 +30,7 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
         result["sweep"] = dict(case.point)
     if case.source_id:
         result["source_id"] = case.source_id
-    figures = {
-        f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
-            record, MEMORY.name, "median"
-        ),
-    }
-    for direction in PASSES:
-        figures[f"avg_time_{direction}_{name}"] = statistic_value(record, direction, "mean")
-    percentiles = PERCENTILES if record.time_kind is MetricKind.WALL else (MEDIAN,)
-    if record.time_kind is MetricKind.WALL:
-        figures[f"avg_time_{name}"] = statistic_value(record, TOTAL.name, "mean")
-        for percentile in PERCENTILES:
-            figures[f"{percentile}_time_{name}"] = statistic_value(record, TOTAL.name, percentile)
-    for direction in PASSES:
-        for percentile in percentiles:
-            key = f"{percentile}_time_{direction}_{name}"
-            figures[key] = statistic_value(record, direction, percentile)
-    return result | {key: value for key, value in figures.items() if value is not None}
+    return result | figures_of(record)
 
 
 def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:

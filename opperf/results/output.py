@@ -18,8 +18,9 @@ from opperf.results.csv_file import csv_text
 from opperf.results.instruction_counts import instruction_counts_text
 from opperf.results.markdown import markdown_text
 from opperf.results.messages import tell
-from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
+from opperf.results.opperf_json import ids_by_operator, json_text
 from opperf.results.param_lines import param_text
+from opperf.results.result_keys import meanings
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
@@ -90,7 +91,7 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
     ]
     return environment_of(run, path) | {
         "ids": ids_by_operator(run.records),
-        "figures": FIGURES,
+        "figures": meanings(run.records),
         "not_measured": unmeasured,
     }
 

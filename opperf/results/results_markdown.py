@@ -1,21 +1,31 @@
-"""A Markdown page of results in the format of MXNet's utility, `{operator: [result, ...]}`."""
+"""A Markdown page of results by operator, `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL
 from opperf.model import MetricKind
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.markdown import FEATURES, features_text, fold, grid
+from opperf.results.result_keys import Source, source_of
 
-MEMORY = "max_storage_mem_alloc_"
+MEDIANS = (
+    ("Forward (ms)", Source(FORWARD, "median")),
+    ("Backward (ms)", Source(BACKWARD, "median")),
+)
+MEANS = (
+    ("Mean forward (ms)", Source(FORWARD, "mean")),
+    ("Mean backward (ms)", Source(BACKWARD, "mean")),
+)
+"""Titles of columns, each with what its figure is of."""
 
-MEDIANS = (("Forward (ms)", "p50_time_forward_"), ("Backward (ms)", "p50_time_backward_"))
-MEANS = (("Mean forward (ms)", "avg_time_forward_"), ("Mean backward (ms)", "avg_time_backward_"))
-"""Titles of columns, each with the prefix of its figure's key."""
-
-PERCENTILES = (("P50 (ms)", "p50_time_"), ("P90 (ms)", "p90_time_"), ("P99 (ms)", "p99_time_"))
+PERCENTILES = (
+    ("P50 (ms)", Source(TOTAL, "median")),
+    ("P90 (ms)", Source(TOTAL, "p90")),
+    ("P99 (ms)", Source(TOTAL, "p99")),
+)
 """The same of both passes together."""
 
 
@@ -27,21 +37,17 @@ def results_text(
     """Returns the page: a row for each configuration, sorted by operator, then the runtime
     features. Times are medians, or means if the results, of another program, have no medians.
     `kind` is that of the times."""
-    keys = {key for listed in results.values() for result in listed for key in result}
-    have_medians = any(key.startswith(prefix) for key in keys for _, prefix in MEDIANS)
+    listed = [(name, one) for name, several in sorted(results.items()) for one in several]
+    figures = [_figures(name, result) for name, result in listed]
+    have_medians = any(source in found for found in figures for _, source in MEDIANS)
     columns = (
         *(MEDIANS if have_medians else MEANS),
-        ("Memory (kB)", MEMORY),
+        ("Memory (kB)", Source(MEMORY, "median")),
         *(PERCENTILES if kind is MetricKind.WALL else ()),
     )
     rows = [
-        [
-            name,
-            _inputs(result),
-            *(_figure(result, key, name) for _, key in columns),
-        ]
-        for name, listed in sorted(results.items())
-        for result in listed
+        [name, _inputs(result), *(found.get(source, NOT_APPLICABLE) for _, source in columns)]
+        for (name, result), found in zip(listed, figures, strict=True)
     ]
     titles = ["Operator", "Inputs", *(title for title, _ in columns)]
     return "\n\n".join(
@@ -61,12 +67,12 @@ def _inputs(result: Mapping[str, Any]) -> str:
     return f"{inputs}; {details}" if details else inputs
 
 
-def _figure(result: Mapping[str, Any], key: str, name: str) -> str:
-    """Returns the figure of a column: keys end with the device's name for memory, and with the
-    operator's for times."""
-    found = [
-        value
-        for field, value in result.items()
-        if field == key + name or (key == MEMORY and field.startswith(MEMORY))
-    ]
-    return str(found[0]) if found else NOT_APPLICABLE
+def _figures(name: str, result: Mapping[str, Any]) -> dict[Source, str]:
+    """Returns the figures of an operator's result by what they are of; of several devices' memory,
+    the first."""
+    found: dict[Source, str] = {}
+    for key, value in result.items():
+        source = source_of(key, name)
+        if source is not None:
+            found.setdefault(source, str(value))
+    return found

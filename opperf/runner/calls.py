@@ -47,6 +47,17 @@ def device_name(device: Any, framework: Framework) -> str:
     return framework.devices()[0] if device is None else parse_device(framework, str(device))
 
 
+def one_device(ctx: Any, device: Any) -> Any:
+    """Returns a device that has two names among the arguments of a function, MXNet's and the usual
+    one; None without either.
+
+    Raises `UsageError` if both are set.
+    """
+    if ctx is not None and device is not None:
+        raise UsageError("ctx and device are two names of one argument; set one of them")
+    return device if ctx is None else ctx
+
+
 def call_settings(
     framework: Framework, device: Any, dtype: Any, profiler: str | None, warmup: int, runs: int
 ) -> Settings:

@@ -14,7 +14,7 @@ from opperf.frameworks import Framework, load
 from opperf.model import Case, Record, Status
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
-from opperf.runner.calls import Results, call_settings
+from opperf.runner.calls import Results, call_settings, one_device
 from opperf.runner.pool import Worker
 from opperf.runner.rounds import without_memory
 from opperf.runner.stalls import find_suspects, settle
@@ -112,6 +112,17 @@ def run_category(
 Runner = Callable[..., Results]
 
 
+def _takes_device(runner: Runner) -> Runner:
+    """Returns a runner that takes its first argument, `ctx`, by the name `device` too. Its
+    signature is still that of MXNet's utility."""
+
+    @functools.wraps(runner)
+    def called(ctx: Any = None, *others: Any, device: Any = None, **named: Any) -> Results:
+        return runner(one_device(ctx, device), *others, **named)
+
+    return called
+
+
 def category_runner(framework: str, category: str, name: str, title: str) -> Runner:
     """Returns the function `name`, which measures one category of a framework's operators."""
 
@@ -129,9 +140,9 @@ def category_runner(framework: str, category: str, name: str, title: str) -> Run
     runner.__doc__ = f"""Measure {title}.
 
     Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes, as `run_performance_test` does.
+    memory in kB of 1000 bytes, as `run_performance_test` does. `device` is another name of `ctx`.
     """
-    return runner
+    return _takes_device(runner)
 
 
 def all_runner(framework: str, title: str, runners: Mapping[str, Runner]) -> Runner:
@@ -155,4 +166,4 @@ def all_runner(framework: str, title: str, runners: Mapping[str, Runner]) -> Run
 
     Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
     """
-    return runner
+    return _takes_device(runner)

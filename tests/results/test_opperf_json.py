@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Record, Run, Status, Summary
+from opperf.model import OperatorTarget, Record, Run, Status, Summary
 from opperf.results import output
+from opperf.results.csv_file import csv_text
+from opperf.results.figures import statistic_value
 from opperf.results.opperf_json import json_text, result_of, results_by_operator
+from opperf.results.result_keys import figures_of, meanings, source_of
 
 MakeRecord = Callable[..., Record]
 
@@ -92,3 +95,47 @@ def test_a_result_has_the_values_of_swept_variables(make_point: MakeRecord) -> N
     result = result_of(make_point(n=128, m=2))
     assert result["sweep"] == {"n": 128, "m": 2}
     assert "sweep" not in result_of(make_point(n=128), inputs={"data": (16, 128)})
+
+
+def of_torch(record: Record) -> Record:
+    """The same record, of another framework than MXNet."""
+    target = OperatorTarget("torch", record.case.label)
+    return msgspec.structs.replace(record, case=msgspec.structs.replace(record.case, target=target))
+
+
+def test_other_frameworks_have_the_names_of_csv(make_record: MakeRecord, run: Run) -> None:
+    records = [of_torch(record) for record in run.records]
+    found = results_by_operator(records)
+    first = found["relu"][0]
+    assert first == {
+        "inputs": {"data": [1024, 1024]},
+        **{
+            f"{name}_{statistic}_ms": round(ms * factor, 6)
+            for name, ms in (("forward", 2.0), ("backward", 3.0), ("total", 5.0))
+            for statistic, factor in (("mean", 1.1), ("median", 1.0), ("p90", 1.5), ("p99", 1.9))
+        },
+        "memory_kB": 4194.304,
+    }
+    text = csv_text(msgspec.structs.replace(run, records=tuple(records)))
+    assert set(first) <= set(text.splitlines()[0].split(","))
+
+
+def test_what_keys_mean_is_of_the_frameworks_of_the_run(make_record: MakeRecord) -> None:
+    own, other = make_record(), of_torch(make_record())
+    assert set(meanings([other])) == set(result_of(other)) - {"inputs"}
+    assert meanings([other])["forward_median_ms"] == (
+        "median of the samples, as tables show it: time of the forward pass, as the profiler of "
+        "the record measures it, in ms"
+    )
+    assert "max_storage_mem_alloc_*" in meanings([own])
+    assert set(meanings([own, other])) == {*meanings([own]), *meanings([other])}
+
+
+def test_every_key_is_read_as_what_it_was_written_from(make_record: MakeRecord) -> None:
+    for profiler in ("native", "python"):
+        record = make_record("forward_x", profiler=profiler)
+        for one in (record, of_torch(record)):
+            for key, value in figures_of(one).items():
+                metric, statistic = source_of(key, "forward_x")
+                assert value == statistic_value(one, metric.name, statistic), key
+    assert source_of("inputs", "relu") is source_of("settings", "relu") is None

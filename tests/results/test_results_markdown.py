@@ -60,6 +60,15 @@ def test_percentiles_are_those_of_the_python_profiler():
     assert row[4:] == ["0.064", "1.0", "1.5", "2.0"]
 
 
+def test_results_of_other_frameworks_than_mxnet():
+    result = {"forward_mean_ms": 0.5, "forward_median_ms": 0.25, "total_p90_ms": 2.0}
+    titles, row = table_of(results_text({"mm": [result | {"memory_kB": 4.0}]}, {}, MetricKind.WALL))
+    assert titles[2:] == [
+        *("Forward (ms)", "Backward (ms)", "Memory (kB)", "P50 (ms)", "P90 (ms)", "P99 (ms)")
+    ]
+    assert row[2:] == ["0.25", "---", "4.0", "---", "2.0", "---"]
+
+
 def test_numbers_are_aligned_to_the_right_and_texts_to_the_left():
     text = results_text(RESULTS, {}, MetricKind.KERNEL)
     (dashes,) = [line for line in text.splitlines() if "--:" in line]

@@ -1,19 +1,21 @@
 """Calls measured in this process, and saved to a run file."""
 
 import sys
+from inspect import signature
 from types import ModuleType
 
 import msgspec
 import numpy as np
 import pytest
 
-from opperf.errors import OutputError, UsageError
+from opperf.errors import DeviceError, OutputError, UsageError
 from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.runner import calls, session
 from opperf.runner.calls import framework_of_call
 from opperf.runner.contended import Contended
+from opperf.runner.programs import all_runner, category_runner
 from opperf.utils.benchmark_utils import run_performance_test
 
 FEW = {"warmup": 0, "runs": 3, "framework": "numpy"}
@@ -27,7 +29,7 @@ def test_results_are_saved_and_the_same(tmp_path):
     assert warnings == [] and run.closing is not None
     assert [record.status for record in run.records] == [Status.OK] * 2
     times = [record.summaries["forward"].mean / 1e6 for record in run.records]
-    shown = [one["avg_time_forward_negative"] for one in made["negative"]]
+    shown = [one["forward_mean_ms"] for one in made["negative"]]
     assert shown == pytest.approx(times, abs=1e-5)
 
 
@@ -123,3 +125,33 @@ def test_a_function_of_any_arrays_belongs_to_the_only_framework_that_is_imported
     assert framework_of_call(plain, [{"x": (2,)}]) == "lightning"
     assert framework_of_call([with_numpy], [{"x": (2,)}]) == "lightning"
     assert framework_of_call(np.negative, []) == "numpy"
+
+
+def test_a_device_has_two_names():
+    inputs = [{"x": (2, 2)}]
+    for name in ("ctx", "device"):
+        (made,) = run_performance_test(np.negative, inputs, **FEW, **{name: "cpu(0)"})
+        assert made["negative"][0]["forward_median_ms"] > 0
+        with pytest.raises(DeviceError, match=r"gpu\(3\)"):
+            run_performance_test(np.negative, inputs, **FEW, **{name: "gpu(3)"})
+        for runner in (one := category_runner("numpy", "unary", "one", "one"), all_of(one)):
+            with pytest.raises(DeviceError, match=r"gpu\(3\)"):
+                runner(**{name: "gpu(3)"})
+            assert list(signature(runner).parameters)[0] == "ctx"
+            assert "device" not in signature(runner).parameters, "not one of MXNet's utility"
+
+
+def all_of(runner):
+    return all_runner("numpy", "NumPy", {"unary": runner})
+
+
+def test_a_device_by_both_names_is_refused():
+    runner = category_runner("numpy", "unary", "one", "one")
+    both = {"ctx": "cpu", "device": "cpu"}
+    for call in (
+        lambda: run_performance_test(np.negative, [{"x": (2, 2)}], **FEW, **both),
+        lambda: runner(**both),
+        lambda: runner("cpu", device="cpu"),
+    ):
+        with pytest.raises(UsageError, match="two names of one argument"):
+            call()

@@ -189,4 +189,4 @@ def test_a_result_for_each_of_the_inputs_of_each_callable(numpy):
     for results in (exp["exp"], twice["<lambda>"]):
         assert [one["inputs"] for one in results] == inputs
         assert [one.get("status", "ok") for one in results] == ["ok", "failed"]
-    assert exp["exp"][0]["max_storage_mem_alloc_cpu/0"] == 0.016
+    assert exp["exp"][0]["memory_kB"] == 0.016

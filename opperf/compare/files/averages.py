@@ -1,4 +1,4 @@
-"""Reads results by operator, `{operator: [result, ...]}`: the JSON of MXNet's operator benchmarks.
+"""Reads results by operator, `{operator: [result, ...]}`, as JSON.
 
 They hold averages and a peak for each configuration, and no spread.
 """
@@ -12,17 +12,9 @@ from typing import Any
 
 from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL
 from opperf.results.figures import unit_of
+from opperf.results.result_keys import source_of
 from opperf.results.text import arguments_text
-
-KEYS = (
-    ("avg_time_forward_", FORWARD),
-    ("avg_time_backward_", BACKWARD),
-    ("avg_time_", TOTAL),
-    ("max_storage_mem_alloc_", MEMORY),
-)
-"""Prefixes of keys, and the metric of each; the first match counts."""
 
 
 def entries_of_results(
@@ -68,7 +60,7 @@ def _entry(
         inputs=arguments_text(shown, details),
         shown=key(operator, inputs),
         details=details_key(details),
-        figures=_figures(result),
+        figures=_figures(operator, result),
     )
 
 
@@ -77,14 +69,17 @@ def details_key(details: Any) -> str:
     return json.dumps(details, sort_keys=True, default=str) if details else ""
 
 
-def _figures(result: dict[str, Any]) -> dict[str, Figure]:
+def _figures(operator: str, result: dict[str, Any]) -> dict[str, Figure]:
     """The figures by metric; for memory, that of the device with the largest peak."""
     found: dict[str, Figure] = {}
     for name, value in result.items():
-        metric = next((metric for begin, metric in KEYS if name.startswith(begin)), None)
-        if metric is not None and isinstance(value, int | float):
-            measured = value * unit_of(metric.unit).size
-            figure = Figure(metric.unit, measured, measured)
-            if metric.name not in found or found[metric.name].mean < figure.mean:
-                found[metric.name] = figure
+        source = source_of(name, operator)
+        if source is None or not isinstance(value, int | float):
+            continue
+        metric, statistic = source
+        if statistic != "mean" and not metric.is_steady:
+            continue
+        measured = value * unit_of(metric.unit).size
+        if metric.name not in found or found[metric.name].mean < measured:
+            found[metric.name] = Figure(metric.unit, measured, measured)
     return found

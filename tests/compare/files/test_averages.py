@@ -48,6 +48,13 @@ def test_an_average_is_the_median_as_well(tmp_path):
     assert not figure.unsound and not figure.caveat
 
 
+def test_results_of_other_frameworks_than_mxnet(tmp_path):
+    result = {"forward_mean_ms": 2.0, "forward_median_ms": 1.0, "memory_kB": 3.0, "total_p99_ms": 9}
+    (entry,) = entries(tmp_path, {"mm": [result]})
+    found = {metric: (one.unit, one.mean) for metric, one in entry.figures.items()}
+    assert found == {"forward": ("ns", 2e6), "memory": ("B", 3e3)}
+
+
 @pytest.mark.parametrize("peaks", [(3.0, 5.0), (5.0, 3.0)])
 def test_of_several_devices_the_largest_peak_counts(tmp_path, peaks):
     devices = ("cpu/0", "gpu/0")

@@ -23,8 +23,8 @@ def measured(function, inputs, **options):
 def test_a_function_of_jax_is_its_operator():
     name, found = measured(jnp.add, {"x": (8, 8), "y": (8, 8)})
     assert name == "jnp.add"
-    assert found["avg_time_forward_jnp.add"] > 0
-    assert found["avg_time_backward_jnp.add"] >= 0
+    assert found["forward_mean_ms"] > 0
+    assert found["backward_mean_ms"] >= 0
 
 
 def test_a_jitted_function_of_a_user():
@@ -34,19 +34,19 @@ def test_a_jitted_function_of_a_user():
 
     name, found = measured(product, SQUARE)
     assert found.get("status", "ok") == "ok"
-    assert found[f"avg_time_forward_{name}"] > 0
+    assert found["forward_mean_ms"] > 0
 
 
 def test_a_lambda():
     name, found = measured(lambda x: jnp.tanh(x) * 2, SQUARE, run_backward=False)
     assert found.get("status", "ok") == "ok"
-    assert found[f"avg_time_forward_{name}"] > 0
+    assert found["forward_mean_ms"] > 0
 
 
 def test_an_array_of_the_user_is_measured_and_left_alone():
     data = jnp.arange(16.0)
     name, found = measured(jax.jit(lambda x: x * 2, donate_argnums=0), {"x": data})
-    assert found[f"avg_time_forward_{name}"] > 0
+    assert found["forward_mean_ms"] > 0
     assert not data.is_deleted() and float(data.sum()) == 120.0
 
 

@@ -42,10 +42,10 @@ def run(command, *arguments, code=0):
 def test_forward_backward_and_memory(command_here):
     results = run(command_here, "exp", "aten::add.Tensor")
     assert set(results) == {"exp", "add.Tensor"}
-    for name, (first, *_) in results.items():
-        assert first[f"avg_time_forward_{name}"] > 0
-        assert first[f"avg_time_backward_{name}"] >= 0
-        assert first["max_storage_mem_alloc_cpu/0"] > 0
+    for first, *_ in results.values():
+        assert first["forward_mean_ms"] > 0
+        assert first["backward_mean_ms"] >= 0
+        assert first["memory_kB"] > 0
 
 
 def test_every_variant_of_a_name(command_here):
@@ -59,7 +59,7 @@ def test_operators_that_a_users_module_registers(command):
     (command.folder / "my_ops.py").write_text(OPERATORS)
     results = run(command, "mylib::scaled_add", "--import", "my_ops.py")
     (result,) = results["mylib::scaled_add"]
-    assert result["avg_time_backward_mylib::scaled_add"] > 0
+    assert result["backward_mean_ms"] > 0
     own = ("--import", "my_ops", "--framework", "torch")
     out, _ = command("list", "--namespace", "mylib", *own)
     assert "1 operator" in out
