@@ -174,7 +174,7 @@ def text_columns(table: AxisTable) -> list[Column]:
     columns = [Column("Operator", [row.first.case.label for row in table.rows])]
     if table.settings:
         cells = [settings_text(row.first.case, table.settings) for row in table.rows]
-        columns.append(Column("Settings", cells))
+        columns.append(Column("Settings", cells, wraps=True))
     return columns
 
 

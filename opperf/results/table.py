@@ -90,7 +90,7 @@ def settings_columns(records: Sequence[Record]) -> list[Column]:
     """Returns a column of the settings in which the records differ, if they do."""
     names = differing_settings(record.case for record in records)
     cells = [settings_text(record.case, names) for record in records]
-    return [Column("Settings", cells)] if names else []
+    return [Column("Settings", cells, wraps=True)] if names else []
 
 
 def inputs_column(

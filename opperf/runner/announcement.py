@@ -27,7 +27,11 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
         Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
         *([Column("Id in the file", sources, is_text=False)] if any(sources) else []),
-        *([Column("Settings", [settings_text(case, names) for case in cases])] if names else []),
+        *(
+            [Column("Settings", [settings_text(case, names) for case in cases], wraps=True)]
+            if names
+            else []
+        ),
         *([Column("Sweep", points)] if any(points) else []),
         Column("Inputs", [inputs_text(case) for case in cases], wraps=True),
     ]

@@ -353,9 +353,10 @@ class Pinning(AbstractContextManager["Pinning"]):
         shared = cpus.intersection(*[frozenset().union(*(held.cpus for held in beside))])
         verb = "is" if len(shared) == 1 else "are"
         runs = pluralize(len(beside), "other run")
-        processes = ", ".join(map(str, sorted(held.process for held in beside)))
+        noun = "process" if len(beside) == 1 else "processes"
+        processes = f"{noun} {', '.join(map(str, sorted(held.process for held in beside)))}"
         return (
-            f"{self._name(shared)} {verb} also used by {runs} of opperf (process {processes}): "
+            f"{self._name(shared)} {verb} also used by {runs} of opperf ({processes}): "
             "times may be longer than alone"
         )
 

@@ -97,3 +97,17 @@ def test_numbers_have_the_name_of_their_setting():
         "threads 2 us",
         "threads 2/threads 1",
     ]
+
+
+def test_settings_in_which_rows_differ_are_not_cut():
+    records = []
+    for dtype in ("float32", "bfloat16"):
+        for threads in (1, 2):
+            for mode, time in (("eager", 1000.0), ("compile", 90_000.0)):
+                one = made("relu", mode, threads, time, ci_high=9 * time)
+                settings = msgspec.structs.replace(one.case.settings, dtype=dtype)
+                case = msgspec.structs.replace(one.case, settings=settings)
+                records.append(msgspec.structs.replace(one, case=case, id=case.id))
+    for width in (60, 66, 72, 80):
+        text = render_by_axis(records, width)
+        assert "…" not in text and max(map(len, text.splitlines())) <= width

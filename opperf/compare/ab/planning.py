@@ -144,7 +144,7 @@ def case_table(pairing: Pairing) -> str:
     ]
     settings = [pair.settings or "default" for pair in pairs]
     if len(set(settings)) > 1:
-        columns.append(Column("Settings", settings))
+        columns.append(Column("Settings", settings, wraps=True))
     lines = table_text(columns, terminal_width()).splitlines()
     lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)

@@ -156,7 +156,7 @@ def _inputs(
 ) -> list[Column]:
     """Returns the columns of the inputs of cases, and of the settings in which they differ."""
     settings = [settings_text(one.timed[0].record.case, found.settings) for one in cases]
-    columns = [Column("Settings", settings)] if any(settings) else []
+    columns = [Column("Settings", settings, wraps=True)] if any(settings) else []
     run = [_shown(one.record.case) for one in found.timed]
     shown = [_shown(one.timed[0].record.case) for one in cases]
     return [*columns, inputs_texts(shown, run, [*others, *columns], width)]

@@ -162,7 +162,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
         *([Column(TITLE, differences, wraps=True)] if any(differences) else []),
-        *([Column("Settings", settings)] if any(settings) else []),
+        *([Column("Settings", settings, wraps=True)] if any(settings) else []),
         *([Column("Sweep", points)] if any(points) else []),
     ]
     inputs = inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric), columns, width)
