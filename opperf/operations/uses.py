@@ -51,6 +51,8 @@ class Use:
     operation: str
     apply: Apply
     to_arguments: ToArguments
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Roles of its arguments, by their names, where renaming is enough; some may be other names."""
 
     def of(self, arguments: Values) -> Use:
         """This use, in every case."""
@@ -188,7 +190,8 @@ def use(
         made = rename(operator, inputs)
         return None if made is None else {**made, **(also or {})}
 
-    return Use(operation, apply, convert)
+    named = {name: role for name, role in words.roles.items() if role is not None}
+    return Use(operation, apply, convert, named)
 
 
 def uses(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -122,9 +122,13 @@ LISTED = 3
 """Most operators whose arguments an error lists: one or two lines of a terminal."""
 
 
-def check_names(overrides: Overrides, arguments: Mapping[str, Accepted]) -> None:
+def check_names(
+    overrides: Overrides,
+    arguments: Mapping[str, Accepted],
+    partners: Iterable[tuple[Target, Operator]] = (),
+) -> None:
     """Raises `UsageError` for a name that no operator has. `arguments` are those of each operator,
-    by its label."""
+    by its label; errors name those of `partners` beside them."""
     for name in overrides.names:
         shaped = name in overrides.shapes
         names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
@@ -136,10 +140,20 @@ def check_names(overrides: Overrides, arguments: Mapping[str, Accepted]) -> None
         whose = next(iter(names)) if len(names) == 1 else "no selected operator"
         kind = "tensor argument" if shaped else "argument"
         own = [f"{label} has {', '.join(one)}" for label, one in list(names.items())[:LISTED]]
+        own += [
+            f"{target.label}, which it is compared with, {_names(operator)}"
+            for target, operator in partners
+        ]
         raise UsageError(
             f"{overrides.option(name)}: {whose} has {'no' if len(names) == 1 else 'the'} {kind} "
             f"{name!r}{suggest(name, known)} ({'; '.join(own)})"
         )
+
+
+def _names(operator: Operator) -> str:
+    """Returns the names of an operator's arguments, in a sentence."""
+    names = ", ".join(one.name for one in operator.parameters)
+    return f"has {names}" if names else "says none"
 
 
 def own_inputs(

@@ -52,6 +52,7 @@ from opperf.sources.overrides import (
     with_tensors,
     with_values,
 )
+from opperf.sources.partners import with_names_of
 from opperf.sources.selecting import (
     Selection,
     check_groups,
@@ -231,7 +232,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     memory_format = selection.settings.memory_format
     cases = (with_memory_format(case, memory_format) for case in source.cases())
     made = deduplicate(cases)
-    check_names(Overrides.of(selection), source.arguments)
+    check_names(Overrides.of(selection), source.arguments, _partners(framework, selection))
     check_gradients(selection.settings.differentiated, source.differentiable)
     return Plan(
         cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
@@ -342,7 +343,19 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
             for operator in select(operators, narrowed, framework.function_paths())
         ]
     targets = [framework.callable_target(path) for path in paths]
-    return registered + [(target, framework.signature(target)) for target in targets]
+    found = registered + [(target, framework.signature(target)) for target in targets]
+    if not selection.partners:
+        return found
+    partners = _partners(framework, selection)
+    return [with_names_of(framework, one, partners) for one in found]
+
+
+def _partners(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:
+    """Returns what the selection's operators are compared with, if they are."""
+    patterns = selection.partners
+    if not patterns:
+        return []
+    return _targets(framework, msgspec.structs.replace(selection, patterns=patterns, partners=()))
 
 
 def _case(

@@ -49,6 +49,8 @@ class Selection(Struct, frozen=True):
     """Factor by which the batch of recorded calls is scaled."""
     fuzz: Fuzz | None = None
     """Random shapes in place of the rules'."""
+    partners: tuple[str, ...] = ()
+    """Operators that these are compared with, whose names of arguments are taken as well."""
     ids: tuple[str, ...] = ()
     """Ids, or beginnings of ids, of the cases to measure; empty for all."""
     phase: Literal["train", "predict"] | None = None

@@ -36,6 +36,7 @@ def inputs_by_function(
     function = framework.function(target)
     names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
     for one in made:
+        one = _own_names(operator, one)
         lacking = [name for name in collect_lists(one, operator) if names and name not in names]
         if lacking:
             return NoInputs(
@@ -44,13 +45,14 @@ def inputs_by_function(
 
     def specs(returned: list[Mapping[str, Any]]) -> list[Case]:
         """Returns the cases of what the function returned."""
+        own = [_own_names(operator, one) for one in returned]
         places = [_places(reference, index, own) for index, own in enumerate(returned)]
 
         def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
             return Fill(FUNCTION, data=places[position][id(value)], digest=spec.fill.digest)
 
         call = UserCall(
-            framework, function, returned, settings, target=target, dtype=dtype, locate=locate
+            framework, function, own, settings, target=target, dtype=dtype, locate=locate
         )
         cases = list(call.cases())
         for position, reason in call.excluded.items():
@@ -87,6 +89,11 @@ def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
         # A function in C may have no signature.
         return False
     return any(one.kind is one.VAR_KEYWORD for one in declared)
+
+
+def _own_names(operator: Operator, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns arguments under the operator's own names."""
+    return {operator.own_name(name): value for name, value in arguments.items()}
 
 
 def _places(reference: str, index: int, own: Mapping[str, Any]) -> dict[int, str]:

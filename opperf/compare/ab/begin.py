@@ -32,6 +32,7 @@ from opperf.compare.ab.planning import (
     announce,
     case_table,
     name_arm_in_errors,
+    name_pairs,
     plan_arm,
     why_nothing,
 )
@@ -58,6 +59,9 @@ MakeProgress = Callable[[int], Progress]
 """Makes the progress of a number of visits."""
 
 ARMS: tuple[Arm, Arm] = ("A", "B")
+
+OTHER: dict[Arm, Arm] = {"A": "B", "B": "A"}
+"""The arm that an arm is compared with."""
 
 
 def starter(
@@ -133,7 +137,7 @@ def _begin(
     thresholds = thresholds_from(given, COARSE_BLOCKS if threads.coarse else 0)
     common = with_threads(selection_from(given), threads.number)
     planned = {
-        name: plan_arm(workers[name], name, arm, common, options, changed, say)
+        name: plan_arm(workers[name], name, arm, common, options, changed, say, arms[OTHER[name]])
         for name, arm in arms.items()
     }
     if not options.dry_run:
@@ -160,6 +164,8 @@ def _begin(
     # After each case was called once, the forecast is of what was measured here.
     expected = f": {forecast_text(forecast, thresholds)}" if options.dry_run else ""
     show(announce(pairing, expected))
+    for line in name_pairs(pairing):
+        show(line)
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
         print(case_table(pairing))

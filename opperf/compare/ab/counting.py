@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
-from opperf.compare.ab.begin import ARMS, SETTINGS, check_tolerance
+from opperf.compare.ab.begin import ARMS, OTHER, SETTINGS, check_tolerance
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.options import Options, arms_from, selection_from, tolerance_from
 from opperf.compare.ab.pairs import Pair, pair_cases
-from opperf.compare.ab.planning import Say, announce, case_table, plan_arm, why_nothing
+from opperf.compare.ab.planning import Say, announce, case_table, name_pairs, plan_arm, why_nothing
 from opperf.compare.ab.threads import with_threads
 from opperf.compare.files.command import report
 from opperf.compare.files.comparison import Comparison
@@ -201,7 +201,9 @@ def _begin_with(
 ) -> bool:
     """Begins the run files with a worker of each arm, which plan and compare results."""
     plans = {
-        name: plan_arm(workers[name], name, arm, common, options, changed, say).plans
+        name: plan_arm(
+            workers[name], name, arm, common, options, changed, say, arms[OTHER[name]]
+        ).plans
         for name, arm in arms.items()
     }
     if not options.dry_run:
@@ -216,6 +218,8 @@ def _begin_with(
     for name, arm in arms.items():
         show(f"{name}: {arm}")
     show(announce(pairing, ", counted once in each arm"))
+    for line in name_pairs(pairing):
+        show(line)
     if options.dry_run:
         print(case_table(pairing))
         return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -115,8 +116,10 @@ def plans_of(
     selection: Selection,
     operators: Sequence[str],
     say: Callable[[str], None],
+    partners: Sequence[str] = (),
 ) -> list[Plan]:
-    """The plans of an arm: one for the selection, or one for each of the arm's own operators.
+    """The plans of an arm: one for the selection, or one for each of the arm's own operators, whose
+    arguments may be named as those of its partner.
 
     Raises what `plan_cases` raises, and `UsageError` for an operator of its own without a case.
     """
@@ -125,8 +128,9 @@ def plans_of(
         all_of_them = msgspec.structs.replace(selection, ids=())
         return [plan_cases(worker, framework, all_of_them, say)]
     plans = []
-    for name in operators:
-        one = msgspec.structs.replace(selection, patterns=(name,))
+    for name, partner in zip_longest(operators, partners):
+        own = () if partner is None else (partner,)
+        one = msgspec.structs.replace(selection, patterns=(name,), partners=own)
         plan = plan_cases(worker, framework, one, say)
         if not plan.cases:
             reasons = "; ".join(plan.excluded.values()) or "it is not in the selection"

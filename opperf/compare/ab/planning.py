@@ -55,8 +55,10 @@ def plan_arm(
     options: Options,
     changed: Mapping[str, Any],
     say: Say,
+    other: ArmSpec,
 ) -> ArmPlan:
-    """Starts the worker of an arm, and plans its cases."""
+    """Starts the worker of an arm, and plans its cases. The arguments of its own operators may be
+    named as those of the `other` arm's."""
     begun = time.monotonic()
     with name_arm_in_errors(name, arm):
         environment = worker.environment()
@@ -74,7 +76,7 @@ def plan_arm(
         plans = [
             plan
             for selection in selections
-            for plan in _plans(worker, arm, selection, options, changed, say)
+            for plan in _plans(worker, arm, selection, options, changed, say, other)
         ]
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
 
@@ -97,11 +99,13 @@ def _plans(
     options: Options,
     changed: Mapping[str, Any],
     say: Say,
+    other: ArmSpec,
 ) -> list[Plan]:
     """Returns the plans of an arm: of each file, of each of its own operators, or of the
     selection."""
     if not options.files:
-        return plans_of(worker, options.framework, selection, arm.operators, say)
+        operators, partners = arm.operators, other.operators
+        return plans_of(worker, options.framework, selection, operators, say, partners)
     return plans_of_files(
         worker,
         options.files,
@@ -123,11 +127,23 @@ def announce(pairing: Pairing, rest: str) -> str:
     return ", ".join(parts) + rest
 
 
+def name_pairs(pairing: Pairing) -> Iterator[str]:
+    """A line for each way in which arguments of B stand for those of A that have other names."""
+    found = {
+        f"{pair.label}: {', '.join(f'{own} of B is {other} of A' for own, other in named)}"
+        for pair in pairing.pairs
+        if (named := tuple(pair.names.items()))
+    }
+    yield from sorted(f"paired by position, {line}" for line in found)
+
+
 def why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
     """The reason that there is nothing to compare."""
     if pairing.alone:
-        name, reason = next(iter(pairing.alone.items()))
-        return f"no case is in both arms, e.g. {name}: {reason}"
+        (name, reason), *others = pairing.alone.items()
+        shown = f"{name}: {reason}"
+        in_b = next((other for other, _ in others if other.endswith(" in B")), "")
+        return f"no case is in both arms, e.g. {shown}{f', but {in_b}' if in_b else ''}"
     for plan in plans:
         for name, reason in plan.excluded.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"
