@@ -40,15 +40,20 @@ WITHOUT_EFFECT = (
 """Options with a value that have no effect here: programs that opperf does not start, and batches,
 as each case is one."""
 
-SWITCHES_WITHOUT_EFFECT = ("cupti-profiler", "cupti-profiler-measure-per-kernel", "verbose")
+SWITCHES_WITHOUT_EFFECT = {
+    "cupti-profiler": (),
+    "cupti-profiler-measure-per-kernel": (),
+    "verbose": ("-v",),
+}
+"""Options without a value that have no effect here, with their short forms."""
 
 
 def without_effect(function: Decorated) -> Decorated:
     """Adds the options of PARAM that have no effect here, which scripts may have."""
     for name in WITHOUT_EFFECT:
         function = click.option(f"--{name}", hidden=True)(function)
-    for name in SWITCHES_WITHOUT_EFFECT:
-        function = click.option(f"--{name}", is_flag=True, hidden=True)(function)
+    for name, short in SWITCHES_WITHOUT_EFFECT.items():
+        function = click.option(*short, f"--{name}", is_flag=True, hidden=True)(function)
     return function
 
 

@@ -206,6 +206,8 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
+    for remark in getattr(source, "remarks", ()):
+        say(f"note: {remark}")
     if "batch_factor" in given and completion_of(source) != "each":
         raise UsageError(
             f"--scale-batch does not apply to {path}, whose cases have a batch of their own; "

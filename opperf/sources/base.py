@@ -19,6 +19,7 @@ GROUP = "opperf.sources"
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.input_log:source",
+    "results of PARAM": "opperf.sources.param.result_files:source",
     "configuration": "opperf.sources.param.files:source",
     "snippets": "opperf.sources.snippets.files:source",
 }
@@ -30,10 +31,10 @@ class Source(Protocol):
 
     excluded: dict[str, str]
     """Targets without a case, each with the reason; complete once all cases were yielded. A source
-    may also have `interpreters`, those whose labels its cases name; `warnings` about the file; and
-    `own_settings`, fields of `Settings` that its cases decide. Where `completion` is set, the cases
-    are as the file has them, and the framework completes them as `opperf.sources.completing`
-    says."""
+    may also have `interpreters`, those whose labels its cases name; `warnings` about the file, and
+    `remarks` on what is not wrong in it; and `own_settings`, fields of `Settings` that its cases
+    decide. Where `completion` is set, the cases are as the file has them, and the framework
+    completes them as `opperf.sources.completing` says."""
 
     def cases(self) -> Iterator[Case]: ...
 

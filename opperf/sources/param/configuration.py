@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from opperf.errors import UsageError
+from opperf.errors import UsageError, one_line
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.sources.call_dtype import call_dtype
@@ -15,35 +15,40 @@ from opperf.sources.completing import Completion
 from opperf.sources.param.arguments import GENERATORS
 from opperf.sources.param.iterators import DEFAULT
 from opperf.sources.param.naming import target_of
-from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, Arguments
-from opperf.sources.param.schema import Config, Entry, Spec, convert
+from opperf.sources.param.registering import (
+    DATA_GENERATORS,
+    ITERATORS,
+    Arguments,
+    DataGenerator,
+)
+from opperf.sources.param.registering import Iterator as Iterate
+from opperf.sources.param.remarks import remarks
+from opperf.sources.param.schema import Config, Entry, Raw, Spec, convert
 
 UNBUILT = "0"
 """The second part of the ids of an operator that is not built."""
 
 
-class Configuration:
-    """The cases of a configuration. All are made at once, so that nothing is measured of one with
-    an error."""
+class Cases:
+    """Cases that are made at once, so that nothing is measured where all are wrong."""
 
     completion: Completion = "all"
 
-    def __init__(self, content: Mapping[str, Any], place: str = "") -> None:
-        """`place` is where the content is from, before the key paths of messages. Raises
-        `UsageError`."""
+    def __init__(self, found: Iterable[Case | UsageError], before: str) -> None:
+        """`before` is where the content is from, and begins the messages of the errors. Raises the
+        first of them, a `UsageError`, if there is no case."""
         self.excluded: dict[str, str] = {}
         """Cases that are wrong, and operators of which all are, by key path, each with the
         reason."""
         self.warnings: list[str] = []
-        before = place and f"{place}: "
+        self.remarks: list[str] = []
         self._cases: list[Case] = []
         errors: list[UsageError] = []
-        for name, entry in content.items():
-            for one in _cases(name, entry, f"{before}{name}"):
-                if isinstance(one, Case):
-                    self._cases.append(one)
-                else:
-                    errors.append(one)
+        for one in found:
+            if isinstance(one, Case):
+                self._cases.append(one)
+            else:
+                errors.append(one)
         if not self._cases:
             raise (
                 errors[0]
@@ -61,7 +66,25 @@ class Configuration:
         yield from self._cases
 
 
-def _cases(name: str, content: object, place: str) -> Iterator[Case | UsageError]:
+class Configuration(Cases):
+    """The cases of a configuration."""
+
+    def __init__(self, content: Mapping[str, Any], place: str = "") -> None:
+        """`place` is where the content is from, before the key paths of messages. Raises
+        `UsageError`."""
+        before = place and f"{place}: "
+        super().__init__(
+            (
+                one
+                for name, entry in content.items()
+                for one in cases_of(name, entry, f"{before}{name}")
+            ),
+            before,
+        )
+        self.remarks = [f"{before}{remark}" for remark in remarks(content)]
+
+
+def cases_of(name: str, content: object, place: str) -> Iterator[Case | UsageError]:
     """Yields the cases of an operator, and the error of each that is wrong."""
     try:
         entry = convert(content, Entry, place)
@@ -71,8 +94,11 @@ def _cases(name: str, content: object, place: str) -> Iterator[Case | UsageError
     for number, config in enumerate(entry.config):
         here = f"{place}.config[{number}]"
         try:
-            for build_id, spec, build in _builds(entry, config, place, here):
-                yield from _inputs(name, entry, config, (f"{number}", build_id, spec, build), place)
+            for built in _builds(entry, config, place, here):
+                if isinstance(built, UsageError):
+                    yield built
+                else:
+                    yield from _inputs(name, entry, config, (f"{number}", *built), place)
         except UsageError as error:
             yield error
 
@@ -83,19 +109,24 @@ Built = tuple[str, str, "Spec | None", "dict[str, Argument] | None"]
 
 def _builds(
     entry: Entry, config: Config, place: str, here: str
-) -> Iterator[tuple[str, Spec | None, dict[str, Argument] | None]]:
-    """Yields the builds of a config: id, spec and arguments. Raises `UsageError`."""
+) -> Iterator[tuple[str, Spec | None, dict[str, Argument] | None] | UsageError]:
+    """Yields the builds of a config, id, spec and arguments, and the error of each that is wrong.
+    Raises `UsageError` for what all of them have."""
     iterate = ITERATORS.get(entry.build_iterator or DEFAULT, f"{place}.build_iterator")
     name = entry.build_data_generator or GENERATORS[0]
     generate = DATA_GENERATORS.get(name, f"{place}.build_data_generator")
     if not config.build:
         yield UNBUILT, None, None
         return
-    for build_id, spec in iterate(config.build, None, f"{here}.build"):
+    for build_id, spec in specs_of(iterate, config.build, None, f"{here}.build"):
         if isinstance(spec, UsageError):
-            raise spec
-        arguments = _by_name(generate(spec, f"{here}.build[{build_id.partition('_')[0]}]"))
-        yield build_id, spec, {name: _plain(value) for name, value in arguments.items()}
+            yield spec
+            continue
+        arguments = _generated(generate, spec, f"{here}.build[{build_id.partition('_')[0]}]")
+        if isinstance(arguments, UsageError):
+            yield arguments
+        else:
+            yield build_id, spec, {name: _plain(value) for name, value in arguments.items()}
 
 
 def _plain(value: Argument) -> Argument:
@@ -114,15 +145,14 @@ def _inputs(
     generate = DATA_GENERATORS.get(generator, f"{place}.input_data_generator")
     target = target_of(name, build, f"{place}.config[{number}]" if build else place)
     here = f"{place}.config[{number}].input"
-    for input_id, one in iterate(config.input, spec, here):
+    for input_id, one in specs_of(iterate, config.input, spec, here):
         if isinstance(one, UsageError):
             yield one
             continue
         origin = f"{here}[{input_id.partition('_')[0]}]"
-        try:
-            arguments = _by_name(generate(one, origin))
-        except UsageError as error:
-            yield error
+        arguments = _generated(generate, one, origin)
+        if isinstance(arguments, UsageError):
+            yield arguments
             continue
         tensors = [*arguments.values(), *(build or {}).values()]
         # A layer is made to be trained, and dropout does nothing else.
@@ -135,6 +165,42 @@ def _inputs(
             source_id=SEPARATOR.join((name, number, build_id, input_id)),
             count=one.count if type(one.count) is int and one.count > 0 else 1,
         )
+
+
+def specs_of(
+    iterate: Iterate, specs: Sequence[Raw], build: Spec | None, place: str
+) -> Iterator[tuple[str, Spec | UsageError]]:
+    """Yields what an iterator makes of specs, each with its id. One that raises an error is called
+    for each spec alone, so that a wrong spec costs its own cases only."""
+    try:
+        made = list(iterate(specs, build, place))
+    except Exception as raised:  # An iterator may be a user's.
+        if len(specs) == 1:
+            yield "0", usage_error(raised, f"{place}[0]")
+            return
+    else:
+        yield from made
+        return
+    for i, one in enumerate(specs):
+        for spec_id, spec in specs_of(iterate, [one], build, place):
+            if isinstance(spec, UsageError):
+                spec = UsageError(str(spec).replace(f"{place}[0]", f"{place}[{i}]", 1))
+            yield f"{i}{spec_id.removeprefix('0')}", spec
+
+
+def usage_error(raised: Exception, place: str) -> UsageError:
+    """Returns the error of a spec that an iterator or a data generator cannot read."""
+    if isinstance(raised, UsageError):
+        return raised
+    return UsageError(f"{place}: {type(raised).__name__}: {one_line(str(raised))}")
+
+
+def _generated(generate: DataGenerator, spec: Spec, place: str) -> dict[str, Argument] | UsageError:
+    """Returns what a data generator makes of a spec, or the error of one that it cannot read."""
+    try:
+        return _by_name(generate(spec, place))
+    except Exception as raised:  # A data generator may be a user's.
+        return usage_error(raised, place)
 
 
 def _by_name(arguments: Arguments) -> dict[str, Argument]:

@@ -26,7 +26,8 @@ GIVEN = 2
 
 
 def with_build(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable[tuple[str, Spec]]:
-    """Yields inputs with what they need of the build. Raises `UsageError`."""
+    """Yields inputs with what they need of the build. Raises `UsageError`; one that is of a single
+    input is raised for it alone by `specs_of`."""
     if build is None or len(build.args) <= OF_BUILD[-1]:
         raise UsageError(f"{place}: the `build` has at least {OF_BUILD[-1] + 1} `args`")
     tables, rows, columns, weighted, precision = (build.args[i] for i in OF_BUILD)

@@ -253,3 +253,29 @@ def test_keys_of_other_tools_are_ignored_and_their_count_is_the_cases():
     assert case.count == 12
     (plain,) = cases(content())
     assert case.id == plain.id and plain.count == 1
+
+
+def test_what_is_ignored_and_what_is_guessed_is_said_once():
+    config = content(inputs=[(TENSOR, number(2.5)), (TENSOR, number(2.0))], size=3)
+    first, second = config["torch.add"]["config"][0]["input"]
+    first |= {"count": 12, "size": 64}
+    second["args"][0] = {**TENSOR, "name": "x", "device": "cuda"}
+    source = Configuration(config, "f.json")
+    begin = "torch.add.config[0].input"
+    assert source.warnings == []
+    assert source.remarks == [
+        "f.json: keys without a meaning here are ignored: size, device (3 places: torch.add.size, "
+        f"{begin}[0].size, {begin}[1].args[0].device)",
+        "f.json: arguments of type int that are no whole numbers are passed as they are, as PARAM "
+        f"passes them: {begin}[0].args[1] (2.5)",
+    ]
+    assert [case.arguments["1"] for case in source.cases()] == [2.5, 2.0]
+    assert Configuration(content(), "f.json").remarks == []
+
+
+def test_a_wrong_build_costs_its_own_cases():
+    builds = [(number("x"), number(4)), (number(4), number(4)), (number(2), {"type": "itn"})]
+    source = Configuration(content("torch.nn.Linear", [(TENSOR,)], builds), "f.json")
+    assert [case.source_id for case in source.cases()] == ["torch.nn.Linear|0|1|0"]
+    begin = "torch.nn.Linear.config[0].build"
+    assert list(source.excluded) == [f"{begin}[0].args[0].value", f"{begin}[2].args[1].type"]

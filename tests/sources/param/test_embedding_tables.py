@@ -64,3 +64,9 @@ def test_tables_have_their_own_pooling_and_samples_may_have_weights():
 def test_wrong_numbers_are_errors(build, inputs, message):
     with pytest.raises(UsageError, match=message):
         cases(build, inputs)
+
+
+def test_a_wrong_input_costs_its_own_cases():
+    build = (1, 100, 8, 0, False, "fp16", "exact_sgd")
+    found = cases(build, (typed(2), typed(3)), (typed(2),), (typed(4), typed(3)))
+    assert [case.source_id for case in found] == [f"{NAME}|0|0_0|0_0", f"{NAME}|0|0_0|2_0"]

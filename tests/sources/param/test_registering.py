@@ -95,6 +95,33 @@ def test_a_registered_data_generator_makes_the_arguments():
     assert case.arguments == {"0": TensorSpec((4,), fill=Fill("constant")), "out": None}
 
 
+def test_a_spec_that_an_iterator_or_generator_cannot_read_costs_its_own_cases():
+    def squares(specs, build, place):
+        for i, one in enumerate(specs):
+            for number, extent in enumerate(one["extents"]):
+                yield f"{i}_{number}", Spec(args=[{**TENSOR, "shape": [extent, extent]}])
+
+    def no_threes(spec, place):
+        if spec.args[0]["shape"] == [3, 3]:
+            raise ValueError("no threes")
+        return [TensorSpec(tuple(spec.args[0]["shape"]))], {}
+
+    ITERATORS.add("Squares of some", squares)
+    DATA_GENERATORS.add("No threes", no_threes)
+    entry = {"input_iterator": "Squares of some", "input_data_generator": "No threes"}
+    inputs = [{"extents": [2, 3]}, {"extent": [4]}, {"extents": [5]}]
+    source = Configuration({"torch.relu": {"config": [{"input": inputs}], **entry}}, "f.json")
+    assert [case.source_id for case in source.cases()] == [
+        "torch.relu|0|0|0_0",
+        "torch.relu|0|0|2_0",
+    ]
+    begin = "torch.relu.config[0].input"
+    assert source.excluded == {
+        f"{begin}[0]": "ValueError: no threes",
+        f"{begin}[1]": "KeyError: 'extents'",
+    }
+
+
 def test_another_package_registers_by_entry_points(tmp_path, monkeypatch):
     installed = tmp_path / "toy-1.dist-info"
     installed.mkdir()

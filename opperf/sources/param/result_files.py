@@ -1,0 +1,81 @@
+"""Results in PARAM's format, lines of JSON, whose cases are measured again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.decoding import read_json
+from opperf.errors import UsageError, one_line
+from opperf.model import Case
+from opperf.model.cases import SEPARATOR
+from opperf.results.lines import PARAM_RESULTS
+from opperf.sources.param.configuration import Cases, cases_of
+
+
+class ResultFiles:
+    """Files of PARAM's lines of JSON, as `-f param` and `opperf param` write them."""
+
+    name = "results in PARAM's format (lines of JSON)"
+
+    def recognizes(self, path: Path) -> bool:
+        with path.open("rb") as file:
+            return file.read(len(PARAM_RESULTS)) == PARAM_RESULTS
+
+    def open(self, path: Path) -> Cases:
+        return Cases(_cases(path), f"{path}: ")
+
+
+def _cases(path: Path) -> Iterator[Case | UsageError]:
+    """Yields the case of each line that has one, and the error of each that is wrong; of equal
+    lines, as of a file that was appended to, the first. The case has the id of the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
+    seen = set()
+    for number, text in enumerate(lines, 1):
+        place = f"{path}: line {number}"
+        try:
+            line = read_json(text)
+        except json.JSONDecodeError as error:
+            yield UsageError(f"{place}: not JSON, {error.msg.lower()}; is it truncated?")
+            continue
+        except ValueError as error:
+            yield UsageError(f"{place}: {error}")
+            continue
+        if not isinstance(line, dict) or "op_name" not in line:
+            continue
+        key = json.dumps([line.get(name) for name in ("op_name", "id", "config")])
+        if key not in seen:
+            seen.add(key)
+            yield from _case(line, place)
+
+
+def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
+    """Yields the case of a line, or its error."""
+    name, config = line["op_name"], line.get("config")
+    if not isinstance(name, str) or not isinstance(config, dict):
+        yield UsageError(f"{place}: expected `op_name`, a text, and `config`, an object")
+        return
+    build = config.get("build")
+    entry = {
+        "config": [
+            {"input": [config.get("input")], **({"build": [build]} if build else {})},
+        ]
+    }
+    for one in cases_of(name, entry, f"{place}: {name}"):
+        if isinstance(one, Case):
+            own = line.get("id")
+            number = own if isinstance(own, str) else one.source_id.partition(SEPARATOR)[2]
+            one = msgspec.structs.replace(one, source_id=f"{name}{SEPARATOR}{number}")
+        yield one
+
+
+def source() -> ResultFiles:
+    """Returns the kind of file; called by name, as an entry point is."""
+    return ResultFiles()
