@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import Option
 
 from opperf.frameworks import BUILT_IN, PREFERENCE, is_available
+from opperf.opperf import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -134,13 +136,45 @@ def table(page, title):
     return [re.split(r"(?<!\\)\|", row.strip("|")) for row in found[1].splitlines()]
 
 
-def test_the_guides_options_are_the_commands():
-    from opperf.commands.run import run as command
+def shown_options(command):
+    """Returns the names of each option of a command that its help shows."""
+    options = [one for one in command.params if isinstance(one, Option) and not one.hidden]
+    return [{*one.opts, *one.secondary_opts} for one in options]
 
-    known = {word for one in command.params for word in (*one.opts, *one.secondary_opts)}
-    for flag, *_ in table("guide.md", "flag"):
-        written = re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", flag)
-        assert written and set(written) <= known, flag
+
+TABLES_OF_OPTIONS = [
+    ("guide.md", "flag", "run", set()),
+    ("workloads.md", "option", "param", set()),
+    # Those of every command that writes a file are with the commands of the page.
+    ("sweeps.md", "option", "plot", {"--output-file", "--overwrite", "--debug"}),
+]
+
+
+@pytest.mark.parametrize(("page", "title", "name", "elsewhere"), TABLES_OF_OPTIONS)
+def test_a_table_has_all_options_of_its_command_and_no_others(page, title, name, elsewhere):
+    known = shown_options(cli.get_command(None, name))
+    written = set()
+    for flag, *_ in table(page, title):
+        found = set(re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", flag))
+        assert found and found <= set().union(*known), flag
+        written |= found
+    assert [names for names in known if not names & (written | elsewhere)] == []
+
+
+def test_the_types_of_arguments_of_a_configuration_are_all():
+    from opperf.sources.param.schema import TYPES
+
+    rows = [
+        re.findall(r"`(\w+)`", kind) for kind, *_ in table("workloads.md", "type of an argument")
+    ]
+    assert sorted(name for row in rows for name in row) == sorted(TYPES)
+
+
+def test_the_definitions_of_snippets_are_exported():
+    from opperf import snippets
+
+    rows = [re.findall(r"`(\w+)\(", made) for made, *_ in table("snippets.md", "definition")]
+    assert rows and all(hasattr(snippets, name) for row in rows for name in row)
 
 
 def test_the_guides_frameworks_are_the_registry():
@@ -179,4 +213,6 @@ def test_the_guides_verdicts_are_those_of_compare():
     from opperf.compare.statistics.data import Verdict
 
     names = [re.findall(r"`([a-z ]+)`", verdict) for verdict, *_ in table("guide.md", "verdict")]
-    assert {name for row in names for name in row} <= {verdict.value for verdict in Verdict}
+    written = {name for row in names for name in row}
+    # That of a whole session of ab, and not of a case.
+    assert written | {Verdict.INVALID.value} == {verdict.value for verdict in Verdict}

@@ -52,7 +52,8 @@ def test_its_values_are_in_tables_files_and_comparisons(opperf):
 
 
 def test_a_producer_that_fails_costs_its_own_value_only(opperf):
-    opperf("run", "add", *BRIEFLY, "--seed", "13", "-o", "a.csv")
+    said = opperf("run", "add", *BRIEFLY, "--seed", "13", "-o", "a.csv")
+    assert "add: no bandwidth: ZeroDivisionError: no luck" in said
     (row,) = csv.DictReader((opperf.folder / "a.csv").read_text().splitlines())
     assert row["status"] == Status.OK.value and float(row["forward_median_ms"]) > 0
     assert row["bandwidth_median_GB/s"] == ""

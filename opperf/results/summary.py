@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
-from opperf.model import NoteCode, Record, Run, Status, Waits
+from opperf.model import Note, NoteCode, Record, Run, Status, Waits
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.hotspots.text import short_text
@@ -102,14 +102,20 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     return sentences
 
 
-SAID = (NoteCode.WRITTEN, NoteCode.CONSTANT)
+SAID = (NoteCode.WRITTEN, NoteCode.CONSTANT, NoteCode.NOT_PRODUCED)
 """Codes of notes on what was measured, which are printed after a run."""
+
+
+def _text(note: Note) -> str:
+    """Returns what is printed of a note."""
+    is_missing = note.code == NoteCode.NOT_PRODUCED
+    return f"no {note.metric}: {note.message}" if is_missing else note.message
 
 
 def _said(records: Sequence[Record]) -> list[str]:
     """Returns the notes on what was measured, each once for the cases of one label."""
     noted = {
-        (record.case.label, note.message): None
+        (record.case.label, _text(note)): None
         for record in records
         for note in record.notes
         if note.code in SAID

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import CodeType
 from typing import TypeVar
 
@@ -63,11 +65,12 @@ class Families:
         return sum(len(one) for one in of)
 
     def add(self, *names: str) -> Callable[[F], F]:
-        """Decorator: the family of the operators of these names, canonical or alias."""
+        """Decorator: the family of the operators of these names, canonical or alias. A user's
+        replaces opperf's."""
 
         def register(family: F) -> F:
             for name in names:
-                if name in self.by_name:
+                if name in self.by_name and is_users(family) == is_users(self.by_name[name]):
                     raise _second("operator", name, self.by_name[name], family)
                 self.by_name[name] = family
             return family
@@ -116,8 +119,9 @@ class Families:
                 self.also(name)(family)
 
     def family_of(self, operator: Operator) -> Family | None:
-        """The family registered under any of an operator's names."""
-        return next((self.by_name[name] for name in operator.names if name in self.by_name), None)
+        """The family registered under any of an operator's names; a user's first."""
+        found = [self.by_name[name] for name in operator.names if name in self.by_name]
+        return next(filter(is_users, found), found[0] if found else None)
 
 
 AnyFamily = Callable[..., object]
@@ -137,6 +141,14 @@ def place_of(family: AnyFamily) -> str:
     """Returns `FILE:LINE` of a family's definition."""
     code = _code_of(family)
     return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+
+def is_users(family: AnyFamily) -> bool:
+    """Whether a family is a user's or another package's, and not opperf's."""
+    return not _code_of(family).co_filename.startswith(PACKAGE)
 
 
 def _code_of(family: AnyFamily) -> CodeType:

@@ -3,8 +3,10 @@
 import pytest
 
 from opperf.errors import RuleError, UnsupportedError
-from opperf.rules.registering import Families, NoInputs, each_of, place_of
+from opperf.model import Operator
+from opperf.rules.registering import Families, NoInputs, each_of, is_users, place_of
 from opperf.rules.sizes import PRESETS
+from opperf.rules.torch import recorded
 from opperf.rules.values import tensor
 
 HERE = __file__
@@ -60,3 +62,15 @@ def test_a_second_family_names_both_places():
         f"{place_of(no_dict)}; `also` adds to its configurations"
     )
     assert families.count == 1
+
+
+def test_a_users_family_comes_before_that_of_opperf():
+    families, operator = Families(), Operator("torch", "aten", "sqrt", aliases=("sqrt.default",))
+    families.add("sqrt")(recorded.family)
+    assert families.family_of(operator) is recorded.family and not is_users(recorded.family)
+    families.add("sqrt.default")(no_dict)
+    assert families.family_of(operator) is no_dict
+    families.add("sqrt")(no_such_name)
+    assert families.family_of(operator) is no_such_name
+    with pytest.raises(RuleError, match="two families for the operator 'sqrt'"):
+        families.add("sqrt")(no_dict)
