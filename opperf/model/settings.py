@@ -44,7 +44,7 @@ class Settings(Struct, frozen=True):
             metavar="DEVICE",
             axis=True,
             common=True,
-            title="ctx",
+            title="Device",
         ),
     ] = "cpu(0)"
     dtype: Annotated[

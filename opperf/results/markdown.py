@@ -21,6 +21,7 @@ from opperf.results.outliers import (
     outliers,
 )
 from opperf.results.ranking import explain_unranked
+from opperf.results.result_keys import OWN_TITLES, has_own_keys
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
 from opperf.results.table import LEGEND, legend
@@ -168,11 +169,12 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
 def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     """The settings of the cases, with every value in use."""
     facts = []
+    titles = OWN_TITLES if all(map(has_own_keys, records)) else {}
     for name, setting in DECLARED.items():
         values = [getattr(record.case.settings, name) for record in records]
         # A setting of which no case has a value is not shown.
         texts = dict.fromkeys(map(setting.text, values)) if any(map(_has_value, values)) else {}
-        facts.append((setting.title, ", ".join(filter(None, texts))))
+        facts.append((titles.get(name, setting.title), ", ".join(filter(None, texts))))
     return facts
 
 

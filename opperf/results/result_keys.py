@@ -35,6 +35,9 @@ OWN_FIGURES = {
 }
 """Meanings of the keys of MXNet's results."""
 
+OWN_TITLES = {"device": "ctx"}
+"""Names of settings on a page of MXNet's results, where they are not the usual ones."""
+
 STATISTICS = {
     "mean": "mean of the samples",
     "median": "median of the samples, as tables show it",
@@ -51,6 +54,11 @@ class Source(NamedTuple):
     statistic: str
 
 
+def has_own_keys(record: Record) -> bool:
+    """Whether a record is of MXNet."""
+    return record.case.target.framework == WITH_OWN_KEYS
+
+
 def figure_name(metric: Metric, statistic: str) -> str:
     """Returns a figure's name in files for programs: `forward_median_ms`, or `memory_kB` for a
     metric that is the same on every run."""
@@ -61,8 +69,8 @@ def figure_name(metric: Metric, statistic: str) -> str:
 def figures_of(record: Record) -> dict[str, float]:
     """Returns the figures of a result, times in ms and memory in kB. Metrics that the record lacks
     have no key."""
-    has_own = record.case.target.framework == WITH_OWN_KEYS
-    sources = _own_sources(record) if has_own else _sources(metrics_in([record]))
+    own = has_own_keys(record)
+    sources = _own_sources(record) if own else _sources(metrics_in([record]))
     values = {
         key: statistic_value(record, metric.name, statistic)
         for key, (metric, statistic) in sources.items()
@@ -127,7 +135,7 @@ def meanings(records: Iterable[Record]) -> dict[str, str]:
     """Returns what the keys of the records' results mean, for the file beside them."""
     by_kind: dict[bool, list[Record]] = {True: [], False: []}
     for record in records:
-        by_kind[record.case.target.framework == WITH_OWN_KEYS].append(record)
+        by_kind[has_own_keys(record)].append(record)
     own, others = by_kind[True], by_kind[False]
     return (OWN_FIGURES if own else {}) | {
         key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Note, NoteCode, Record, Run, Status
+from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
 from opperf.results import output
 from opperf.results.markdown import flatten, grid, markdown_text
 from opperf.results.table import LEGEND
@@ -21,6 +21,17 @@ def rows_of(markdown: str, section: str) -> list[list[str]]:
     body = markdown.split(f"## {section}\n\n")[1].split("\n\n")[0]
     lines = [line.replace("\\|", "<bar>") for line in body.splitlines()]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_a_page_of_another_framework_than_mxnet_names_the_device(run: Run) -> None:
+    target = OperatorTarget("torch", "relu")
+    cases = [msgspec.structs.replace(record.case, target=target) for record in run.records]
+    records = [
+        msgspec.structs.replace(record, case=case)
+        for record, case in zip(run.records, cases, strict=True)
+    ]
+    text = markdown_text(msgspec.structs.replace(run, records=tuple(records)), ())
+    assert "- Device: cpu(0)" in text.splitlines() and "ctx" not in text
 
 
 def test_markdown(tmp_path: Path, run: Run) -> None:
