@@ -9,6 +9,7 @@ from typing import Any
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
+from opperf.compare.ab.earlier import make_room
 from opperf.compare.ab.forecast import (
     Forecast,
     check_budget,
@@ -142,7 +143,7 @@ def _begin(
     }
     if not options.dry_run:
         # A wrong name is reported before a file that is in the way.
-        output.check_output(options.report, options.overwrite)
+        output.check_output(options.report, options.may_replace(options.report))
     say_cores(arms, options, threads, say)
     a, b = planned["A"].plans, planned["B"].plans
     pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
@@ -213,6 +214,9 @@ def _begin(
     forecast = forecast_of(header)
     say(f"{_runnable(header, pairing)}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
+    if options.is_default_report and not options.overwrite:
+        for line in make_room([options.report]):
+            say(line)
     return SessionWriter.create(options.report, header, options.overwrite)
 
 

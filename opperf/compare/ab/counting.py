@@ -17,6 +17,7 @@ from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.begin import ARMS, OTHER, SETTINGS, check_tolerance
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
+from opperf.compare.ab.earlier import make_room
 from opperf.compare.ab.options import Options, arms_from, selection_from, tolerance_from
 from opperf.compare.ab.pairs import Pair, pair_cases
 from opperf.compare.ab.planning import Say, announce, case_table, name_pairs, plan_arm, why_nothing
@@ -208,7 +209,7 @@ def _begin_with(
     }
     if not options.dry_run:
         for path in files:
-            check_output(path, options.overwrite)
+            check_output(path, options.may_replace(path))
     pairing = pair_cases(plans["A"], plans["B"], positional=bool(arms["A"].operators))
     if not options.files:
         pairing = choose_by_id(pairing, common.ids)
@@ -230,6 +231,9 @@ def _begin_with(
         say("comparing the results of A and B")
         shown = make_progress(sys.stderr, len(pairing.pairs), options.quiet)
         checks = check_results(pairing.pairs, workers, tolerance, shown)
+    if options.is_default_report and not options.overwrite:
+        for line in make_room(files):
+            say(line)
     base = ""
     for name, path in zip(ARMS, files, strict=True):
         plan = Plan(cases=_cases(pairing.pairs, name, arms[name]), excluded=excluded)

@@ -14,6 +14,7 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
+from opperf.compare.ab.earlier import can_make_room
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
@@ -31,7 +32,7 @@ from opperf.runner.options import (
 from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
-from opperf.sources.varying import Axes
+from opperf.sources.varying import Axes, dtype_options
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of
@@ -67,6 +68,13 @@ class Options:
     """Files whose cases are compared, in place of the registry's."""
     axes: Axes = field(default_factory=dict)
     """Settings that have several values in both arms."""
+    is_default_report: bool = False
+    """Whether the user named no file for the session."""
+
+    def may_replace(self, path: Path) -> bool:
+        """Whether a file of the session may take the place of one that exists: if that is asked
+        for, or that one is an earlier session's under the default name, and can make room."""
+        return self.overwrite or (self.is_default_report and can_make_room(path))
 
 
 def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
@@ -112,6 +120,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         files=files,
         weight=given["weight"],
         axes=axes,
+        is_default_report="report" not in changed,
     )
 
 
@@ -128,8 +137,20 @@ def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Pa
 
 
 def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
-    """The two arms. Raises `UsageError` for arms that cannot be compared."""
-    return two_arms(given["a"], given["b"], bool(given["names"] or given["ops"]), given["imports"])
+    """The two arms, with the options that their dtypes need in a process. Raises `UsageError` for
+    arms that cannot be compared."""
+    named = bool(given["names"] or given["ops"])
+    a, b = two_arms(given["a"], given["b"], named, given["imports"])
+    return _with_dtype_options(a, given), _with_dtype_options(b, given)
+
+
+def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
+    """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
+    own = arm.settings.get("dtype")
+    needed: dict[str, str] = {}
+    for dtype in (given["dtype"] or ()) if own is None else (own,):
+        needed |= dtype_options(given["framework"], dtype)
+    return msgspec.structs.replace(arm, options={**needed, **arm.options})
 
 
 def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresholds:

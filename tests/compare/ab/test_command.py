@@ -362,7 +362,8 @@ def test_a_report_needs_a_file(session, command):
 def test_a_file_that_exists_is_not_replaced(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
-    _, err = command(folder, "ab", "add", *QUICK, "--b", "env:X=1", code=2)
+    named = ("--b", "env:X=1", "--report", "opperf_ab.jsonl")
+    _, err = command(folder, "ab", "add", *QUICK, *named, code=2)
     assert "opperf_ab.jsonl exists; add --overwrite to replace it, or --resume" in err
     assert err.count("\n") == 1
     assert (folder / "opperf_ab.jsonl").read_bytes() == before

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.commands.ab import ab as command
-from opperf.compare.ab.options import options_from, thresholds_from
+from opperf.compare.ab.options import arms_from, options_from, thresholds_from
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 
@@ -43,3 +43,18 @@ def test_a_margin_of_the_same_may_be_the_threshold():
 def test_what_counts_as_the_same_follows_the_threshold():
     found = thresholds_from(USUAL | {"threshold": 0.05})
     assert (found.threshold, found.same_within) == (0.05, 0.1)
+
+
+def test_an_arm_has_the_options_of_all_its_dtypes(monkeypatch):
+    needed = {"float64": {"wide": "true"}}
+    monkeypatch.setattr(
+        "opperf.compare.ab.options.dtype_options", lambda framework, dtype: needed.get(dtype, {})
+    )
+    arms = {"a": ("env:X=1",), "b": ("dtype:float64",)}
+    for dtypes, a, b in [
+        (("float32", "float64"), needed["float64"], needed["float64"]),
+        (("float32",), {}, needed["float64"]),
+    ]:
+        assert [one.options for one in arms_from(USUAL | arms | {"dtype": dtypes})] == [a, b]
+    (one, _) = arms_from(USUAL | {"a": ("dtype:float64", "options:wide=no"), "b": ("env:X=1",)})
+    assert one.options == {"wide": "no"}
