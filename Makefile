@@ -21,8 +21,9 @@ TORCH ?= torch==2.13.0
 
 # A process for each core, up to as many as have the memory for a framework and its workers. A
 # module's tests stay together, for what they share, until a process has nothing left to do. What
-# is skipped is listed, by its reason.
-PYTEST = $(BIN)/python -m pytest -q -rs -n $(shell nproc) --maxprocesses 8 --dist worksteal
+# is skipped is listed, by its reason. Python keeps its compiled files, also where the environment
+# says otherwise: without them each of a thousand processes compiles opperf for half a second.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -rs -n $(shell nproc) --maxprocesses 8 --dist worksteal
 
 # Files or folders of tests, for `make test FILES=tests/results`.
 FILES :=
