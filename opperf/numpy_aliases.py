@@ -1,4 +1,5 @@
-"""Restores the names that NumPy removed and MXNet uses, before MXNet is imported.
+"""Restores the names that NumPy removed and MXNet uses, before MXNet is imported, and puts off an
+import of MXNet's that takes a third of its time.
 
 MXNet 1.x and 2.0 betas use `np.bool`, `np.object` and the like at import time. NumPy 1.24
 removed them. `install` adds an import finder that acts on MXNet only, and restores the names when
@@ -12,6 +13,7 @@ a finder, imports half of the standard library, or modules of these names in the
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Sequence
@@ -72,12 +74,34 @@ def restore() -> None:
                 setattr(numpy, name, builtin)
 
 
+STATISTICS = "scipy.stats"
+"""What MXNet's quantization imports with MXNet, and uses when a model is calibrated."""
+
+
+class _LateModule(ModuleType):
+    """Stands for a module until one of its names is used."""
+
+    def __getattr__(self, name: str) -> object:
+        # What imports and inspection ask every module for.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 class _RestoringLoader(SourceFileLoader):
     """Loads MXNet after restoring the names."""
 
     def exec_module(self, module: ModuleType) -> None:
         restore()
-        super().exec_module(module)
+        late = None
+        if STATISTICS not in sys.modules and PathFinder.find_spec("scipy") is not None:
+            late = sys.modules[STATISTICS] = _LateModule(STATISTICS)
+        try:
+            super().exec_module(module)
+        finally:
+            # Whoever imports them next has the module itself, as have the late one's names.
+            if late is not None and sys.modules.get(STATISTICS) is late:
+                del sys.modules[STATISTICS]
 
 
 class _BeforeMXNet:

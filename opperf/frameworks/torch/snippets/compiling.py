@@ -13,13 +13,19 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from torch.utils import cpp_extension
-
 from opperf.errors import UnsupportedError
 from opperf.frameworks.torch.snippets.units import HEADER
 
 FLAGS = ("-O2",)
 """Flags of the compiler: the optimisation that PyTorch itself is built with."""
+
+
+def _builder() -> ModuleType:
+    """Returns PyTorch's extension builder. It imports setuptools, which takes a quarter of a
+    second of every worker's start, and few workers compile anything."""
+    from torch.utils import cpp_extension
+
+    return cpp_extension
 
 
 class CompileError(Exception):
@@ -28,20 +34,20 @@ class CompileError(Exception):
 
 def check_compiler() -> None:
     """Raises `UnsupportedError` without a compiler, or without what starts it."""
-    words = shlex.split(cpp_extension.get_cxx_compiler())
+    words = shlex.split(_builder().get_cxx_compiler())
     if not words or shutil.which(words[0]) is None:
         raise UnsupportedError(
             f"snippets of C++ need a compiler, and there is no {words[0] if words else 'c++'}; "
             "install one (apt install g++), or name it in CXX"
         )
-    if not cpp_extension.is_ninja_available():
+    if not _builder().is_ninja_available():
         raise UnsupportedError("snippets of C++ need ninja; pip install ninja")
 
 
 @cache
 def compiler_version() -> str:
     """Returns the first line of what the compiler says of itself; empty if it says nothing."""
-    command = [*shlex.split(cpp_extension.get_cxx_compiler()), "--version"]
+    command = [*shlex.split(_builder().get_cxx_compiler()), "--version"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -57,7 +63,7 @@ def compile_unit(name: str, text: str, file: Path) -> ModuleType:
         source = Path(folder, f"{name}.cpp")
         source.write_text(text, encoding="utf-8")
         try:
-            made: ModuleType = cpp_extension.load(
+            made: ModuleType = _builder().load(
                 name,
                 [str(source)],
                 extra_cflags=list(FLAGS),
