@@ -46,6 +46,17 @@ mx.operator.register("opperf_test_gain")(Declaration)
 mx.operator.register("relu")(Declaration)
 """
 
+FUNCTIONS = """
+import numpy as np
+
+def scaled_add(x, y, alpha=0.5):
+    return x + alpha * y
+
+def make():
+    return [{"x": np.ones((3, 2)), "y": np.ones((3, 2))}]
+"""
+"""Functions for what is refused by any framework, of that which starts soonest."""
+
 SHORT = ("--size", "small", "-w", "0", "-r", "2", "-f", "jsonl")
 
 
@@ -107,23 +118,24 @@ def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("relu", "--import", "nothing"), "nothing: No module named 'nothing'; install it"),
-        (("relu", "--import", "./nothing.py"), "nothing.py: no such file"),
-        (("relu", "--import", "broken.py"), "broken.py:1 cannot be loaded: NameError"),
+        (("exp", "--import", "nothing"), "nothing: No module named 'nothing'; install it"),
+        (("exp", "--import", "./nothing.py"), "nothing.py: no such file"),
+        (("exp", "--import", "broken.py"), "broken.py:1 cannot be loaded: NameError"),
         (("kernels.py:nothing",), "kernels.py has no 'nothing'"),
         (("kernels:scaled_add", "--shape", "x=4x0"), "'4x0' is not a shape"),
         (("kernels:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),
         (("kernels:scaled_add", "--arg", "alpha=(1,"), "'(1,' is not a value for alpha"),
         (("kernels:scaled_add", "--arg", "beta=1"), "scaled_add has no argument 'beta'"),
         (
-            ("relu", "--inputs", "kernels:make"),
-            "it has no argument 'x', which kernels:make returns",
+            ("exp", "--inputs", "kernels:make"),
+            "it has no argument 'y', which kernels:make returns",
         ),
-        (("relu", "--inputs", "kernels:make", "--size", "small"), "--size has no effect with"),
+        (("exp", "--inputs", "kernels:make", "--size", "small"), "--size has no effect with"),
     ],
 )
-def test_what_is_refused(kernels, arguments, words):
-    (kernels.folder / "broken.py").write_text("undefined\n")
-    _, err = kernels("run", *arguments, code=2)
+def test_what_is_refused(command, arguments, words):
+    (command.folder / "kernels.py").write_text(FUNCTIONS)
+    (command.folder / "broken.py").write_text("undefined\n")
+    _, err = command("run", *arguments, "--framework", "numpy", code=2)
     assert err.startswith("opperf: ") and words in err and err.count("\n") == 1
-    assert not list(kernels.folder.glob("*benchmarks*"))
+    assert not list(command.folder.glob("*benchmarks*"))
