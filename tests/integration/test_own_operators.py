@@ -8,6 +8,7 @@ import pytest
 
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from tests.cutting import cut_last_case
 
 KERNELS = """
 import mxnet as mx
@@ -104,10 +105,7 @@ def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
     inputs = ("--inputs", "kernels:make", "-o", "a.jsonl")
     kernels("run", "kernels:scaled_add", *inputs, *SHORT[2:])
     assert [record.status for record in records(kernels)] == [Status.OK] * 2
-    path = kernels.folder / "a.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    # Without its closing line and its last record the run is unfinished.
-    path.write_text("".join(lines[:-2]))
+    cut_last_case(kernels.folder / "a.jsonl")
     kernels("run", "--resume", "a.jsonl")
     assert [record.status for record in records(kernels)] == [Status.OK] * 2
     kernels("run", "a.jsonl", "--dtype", "float64", "-f", "jsonl", "-o", "b.jsonl")

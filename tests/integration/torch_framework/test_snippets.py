@@ -6,6 +6,7 @@ import pytest
 
 from opperf.model import NoteCode, Status
 from opperf.results.runfile import read_run
+from tests.cutting import cut_last_case
 
 pytest.importorskip("torch")
 
@@ -134,8 +135,7 @@ def test_an_interrupted_run_is_resumed_from_its_file_alone(command_here):
     (command_here.folder / "own.py").write_text(SNIPPETS)
     command_here("run", "own.py:product", *FEW, "-o", "out.jsonl", "--quiet")
     path = command_here.folder / "out.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-2]))
+    cut_last_case(path)
     (command_here.folder / "own.py").unlink()
     command_here("run", "--resume", "out.jsonl", "--quiet")
     records = read_run(path)[0].records
