@@ -1,4 +1,4 @@
-"""A run that is cut short, and the one that finishes it."""
+"""A run of a process that is cut short, and the one, in this process, that finishes it."""
 
 import json
 import shlex
@@ -14,21 +14,24 @@ from opperf.results.runfile import read_run
 
 WAIT_S = 120
 
-SIX = ("softsign", "sigmoid", "--size", "small", "-w", "0", "-r", "4", "--no-backward")
+NUMPY = ("--framework", "numpy", "--size", "small", "-w", "0")
+"""NumPy, as its workers start fastest."""
+
+SIX = ("sin", "cos", *NUMPY, "-r", "4")
 """Six cases."""
 
 
 @pytest.fixture
-def stopped(command, tmp_path):
+def stopped(command_here, tmp_path):
     """Start a run that stops when it has so many records on file; the process, once it has."""
 
     @contextmanager
     def started(records, *arguments):
         moment = tmp_path / "moment"
         variables = signal_at_record(moment, signal.SIGSTOP, records + 1)
-        command.variables, usual = command.variables | variables, command.variables
-        with command.start(*arguments) as process:
-            command.variables = usual
+        command_here.variables, usual = command_here.variables | variables, command_here.variables
+        with command_here.start(*arguments) as process:
+            command_here.variables = usual
             manager = psutil.Process(process.pid)
             wait_for(lambda: manager.status() == psutil.STATUS_STOPPED, process)
             yield process
@@ -67,12 +70,12 @@ def going_on(err):
     return shlex.split(words)
 
 
-def test_a_run_file(command, stopped):
-    path = command.folder / "run.jsonl"
+def test_a_run_file(command_here, stopped):
+    path = command_here.folder / "run.jsonl"
     with stopped(1, *SIX, "-f", "jsonl", "-o", "run.jsonl") as process:
         # It waits, with the file locked, while others try.
-        for others in (("softsign", "--overwrite"), ("--resume",)):
-            _, err = command(*others, "-f", "jsonl", "-o", "run.jsonl", "--quiet", code=2)
+        for others in (("sin", *NUMPY, "--overwrite"), ("--resume",)):
+            _, err = command_here(*others, "-f", "jsonl", "-o", "run.jsonl", "--quiet", code=2)
             assert err.startswith("opperf: run.jsonl is being written by another opperf; wait")
             assert err.count("\n") == 1
         _, err = interrupt(process)
@@ -84,17 +87,17 @@ def test_a_run_file(command, stopped):
     arguments = going_on(err)
     for contrary, words in (
         (("-r", "7"), "--runs 4, not 7"),
-        (("--ops", "softsign"), "--ops ('softsign', 'sigmoid'), not ('softsign',)"),
-        (("--ctx", "cpu(1)"), "--ctx 'cpu(0)', not 'cpu(1)'"),
+        (("--ops", "sin"), "--ops ('sin', 'cos'), not ('sin',)"),
+        (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
     ):
-        _, err = command(*arguments, *contrary, code=2)
+        _, err = command_here(*arguments, *contrary, code=2)
         assert err.startswith("opperf: the run to resume was made with ") and words in err
         assert err.count("\n") == 1
-    _, err = command("softsign", "-f", "jsonl", "-o", "run.jsonl", code=2)
+    _, err = command_here("sin", *NUMPY, "-f", "jsonl", "-o", "run.jsonl", code=2)
     assert "--overwrite to replace it, or --resume to finish it" in err
     assert read_run(path) == (half, [])
 
-    out, err = command(*arguments)
+    out, err = command_here(*arguments)
     assert "warning" not in err
     whole, warnings = read_run(path)
     assert warnings == [] and whole.closing.counts == {"ok": 6}
@@ -102,20 +105,20 @@ def test_a_run_file(command, stopped):
     assert whole.records[: len(half.records)] == half.records
     assert whole.header == half.header
     assert f"6 cases of 2 operators, {len(half.records)} of them already done" in out
-    assert command.files() == ["run.jsonl"] and command.unfinished() == []
+    assert command_here.files() == ["run.jsonl"] and command_here.unfinished() == []
 
     # With nothing left to do, it does nothing, and says what there is.
-    out, err = command(*arguments)
+    out, err = command_here(*arguments)
     assert "6 of them already done" in out and "(6 ok)" in out and err == ""
     assert read_run(path)[0].records == whole.records
 
 
-def test_another_format_and_a_line_that_was_cut_short(command, stopped):
+def test_another_format_and_a_line_that_was_cut_short(command_here, stopped):
     # The threads are those of the run that was cut short, without being named again.
     with stopped(1, *SIX, "--threads", "1", "-o", "out.json") as process:
         _, err = interrupt(process)
-    assert command.files() == []
-    (path,) = command.unfinished()
+    assert command_here.files() == []
+    (path,) = command_here.unfinished()
     half, _ = read_run(path)
     assert len(half.records) in (1, 2)
     # As after a power loss: the last line is not whole.
@@ -123,44 +126,44 @@ def test_another_format_and_a_line_that_was_cut_short(command, stopped):
         file.write(b'{"line":"record","record":{"case"')
     arguments = going_on(err)
     assert arguments == ["run", "--resume", "-f", "json", "-o", "out.json"]
-    _, err = command(*arguments)
+    _, err = command_here(*arguments)
     assert f"warning: {path}: the last line was cut short" in err
-    results = json.loads((command.folder / "out.json").read_text())
-    assert {name: len(found) for name, found in results.items()} == {"softsign": 3, "sigmoid": 3}
-    assert command.files() == ["out.environment.json", "out.json"]
-    assert command.unfinished() == []
+    results = json.loads((command_here.folder / "out.json").read_text())
+    assert {name: len(found) for name, found in results.items()} == {"cos": 3, "sin": 3}
+    assert command_here.files() == ["out.environment.json", "out.json"]
+    assert command_here.unfinished() == []
 
 
-def test_a_run_file_into_another_format(command, stopped):
-    path = command.folder / "run.jsonl"
+def test_a_run_file_into_another_format(command_here, stopped):
+    path = command_here.folder / "run.jsonl"
     with stopped(1, *SIX, "-f", "jsonl", "-o", "run.jsonl") as process:
         interrupt(process)
     with stopped(1, "--resume", "run.jsonl", "-f", "md", "-o", "out.md") as process:
         _, err = interrupt(process)
     assert going_on(err) == ["run", "--resume", "run.jsonl", "-f", "md", "-o", "out.md"]
-    command(*going_on(err))
+    command_here(*going_on(err))
     assert len(read_run(path)[0].records) == 6
-    assert (command.folder / "out.md").read_text().count("\n| sigmoid ") == 3
-    assert command.files() == ["out.md", "run.jsonl"]
+    assert (command_here.folder / "out.md").read_text().count("\n| sin ") == 3
+    assert command_here.files() == ["out.md", "run.jsonl"]
 
 
-def test_an_interrupt_before_anything_is_measured(command):
-    with command.start(*SIX) as process:
+def test_an_interrupt_before_anything_is_measured(command_here):
+    with command_here.start("relu") as process:
         wait_for(lambda: psutil.Process(process.pid).children(), process)
         out, err = interrupt(process)
     # Click ends the line that an interrupt may have cut.
     said, last = filter(None, err.splitlines())
     assert (out, last) == ("", "interrupted") and said.startswith("framework: mxnet ")
-    assert command.files() == [] and command.unfinished() == []
+    assert command_here.files() == [] and command_here.unfinished() == []
 
 
-def test_a_run_of_another_framework_goes_on_with_that_one(command):
-    options = ("hypot", "-f", "jsonl", "-o", "run.jsonl", "--size", "small", "-w", "0", "-r", "1")
-    command("--framework", "numpy", *options)
-    run, _ = read_run(command.folder / "run.jsonl")
-    out, _ = command("--resume", "run.jsonl")
+def test_a_run_of_another_framework_goes_on_with_that_one(command_here):
+    options = ("sin", *NUMPY, "-r", "1", "-f", "jsonl", "-o", "run.jsonl")
+    command_here(*options)
+    run, _ = read_run(command_here.folder / "run.jsonl")
+    out, _ = command_here("--resume", "run.jsonl")
     assert "already done" in out
-    command("--resume", "run.jsonl", "-f", "csv")
-    assert (command.folder / "run.csv").read_text().count(",hypot,") == len(run.records)
-    _, err = command("--resume", "run.jsonl", "--framework", "mxnet", code=2)
+    command_here("--resume", "run.jsonl", "-f", "csv")
+    assert (command_here.folder / "run.csv").read_text().count(",sin,") == len(run.records)
+    _, err = command_here("--resume", "run.jsonl", "--framework", "mxnet", code=2)
     assert "made with --framework 'numpy', not 'mxnet'" in err
