@@ -181,6 +181,12 @@ def command(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def module_command(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """For what several tests of a module read and none changes."""
+    return CommandLine(tmp_path_factory.mktemp("module"))
+
+
 class SharedWorker(Worker):
     """A worker that outlives the command that it is for, so that the next need not start one."""
 

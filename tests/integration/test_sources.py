@@ -2,6 +2,7 @@
 them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,15 +28,22 @@ def settings(run, *names):
     return [tuple(getattr(r.case.settings, name) for name in names) for r in run.records]
 
 
-@pytest.fixture
-def recorded(command):
+@pytest.fixture(scope="module")
+def recorded_file(module_command):
     """A run file of one operator in two dtypes and with two numbers of threads."""
     wanted = ("--dtype", "float32,float16", "--threads", "1,2", "--label", "commit=1a2b")
-    out, _ = command("run", "relu", *wanted, *SHORT, "-o", "a.jsonl")
+    out, _ = module_command("run", "relu", *wanted, *SHORT, "-o", "a.jsonl")
     assert (
         "4 cases of 1 operator: cpu(0), float32 and float16, native profiler, threads 1 and " in out
     )
-    return run_of(command)
+    return module_command.folder / "a.jsonl"
+
+
+@pytest.fixture
+def recorded(command_here, recorded_file):
+    """The run of that file; a copy is in the working directory."""
+    shutil.copy(recorded_file, command_here.folder)
+    return run_of(command_here)
 
 
 def test_every_combination_is_measured_with_what_was_in_force(recorded):
@@ -49,7 +57,8 @@ def test_every_combination_is_measured_with_what_was_in_force(recorded):
         assert there == str(record.case.settings.threads)
 
 
-def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command, recorded):
+def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command_here, recorded):
+    command = command_here
     command("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
     again = run_of(command, "b.jsonl")
     assert again.cases == recorded.cases
@@ -64,12 +73,12 @@ def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command, recorded):
     ]
 
 
-def test_a_killed_run_of_several_processes_goes_on_without_planning(command, recorded):
+def test_a_killed_run_of_several_processes_goes_on_without_planning(command_here, recorded):
     """The lines of the last process, and half of those of the first, are cut off. What is left
     stays as it is; a record may follow that replaces an earlier one, as a stalled case is measured
     again at the end.
     """
-    path = command.folder / "a.jsonl"
+    command, path = command_here, command_here.folder / "a.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     kinds = [json.loads(line)["line"] for line in lines]
     assert kinds[:8] == ["header", *["case"] * 4, "environment", "record", "record"]
@@ -84,11 +93,11 @@ def test_a_killed_run_of_several_processes_goes_on_without_planning(command, rec
     assert err.startswith("opperf: the run to resume was made with --threads '1, 2', not '2'; ")
 
 
-def test_values_that_this_machine_lacks_are_skipped_beside_others(command):
-    command(
+def test_values_that_this_machine_lacks_are_skipped_beside_others(command_here):
+    command_here(
         "run", "relu", "--ctx", "cpu,gpu(7)", "--dtype", "float32,int16", *SHORT, "-o", "a.jsonl"
     )
-    run = run_of(command)
+    run = run_of(command_here)
     found = {(r.case.settings.device, r.case.settings.dtype): r for r in run.records}
     assert {place: record.status for place, record in found.items()} == {
         ("cpu(0)", "float32"): Status.OK,
@@ -100,7 +109,8 @@ def test_values_that_this_machine_lacks_are_skipped_beside_others(command):
     assert found["gpu(7)", "float32"].reason.startswith("gpu(7): this ")
 
 
-def test_functions_of_one_name_are_two_rows(command):
+def test_functions_of_one_name_are_two_rows(command_here):
+    command = command_here
     command("run", "nd.add", "np.add", *SHORT, "--no-backward", "-o", "a.jsonl")
     run = run_of(command)
     assert [record.case.label for record in run.records] == ["nd.add", "np.add"]
@@ -152,7 +162,8 @@ def elsewhere(tmp_path_factory):
     return str(folder / "bin" / "python")
 
 
-def test_another_environment_borrows_what_it_lacks(command, elsewhere):
+def test_another_environment_borrows_what_it_lacks(command_here, elsewhere):
+    command = command_here
     two = ("--python", f"own:{sys.executable}", "--python", elsewhere)
     command("run", "add", "--framework", "numpy", *two, *SHORT, "-o", "a.jsonl")
     run = run_of(command)
