@@ -18,6 +18,7 @@ from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
 from opperf.model import OWN
+from opperf.opperf import main
 from opperf.profilers.reference_work import WORKS
 from opperf.results.output import STDOUT
 from opperf.runner.cpus import THREAD_VARIABLES
@@ -67,6 +68,23 @@ def command(start):
             out, err = process.communicate(timeout=WAIT_S)
         assert process.returncode == code, out + err
         assert "Traceback" not in err
+        return out, err
+
+    return done
+
+
+@pytest.fixture
+def here(variables, monkeypatch, capsys):
+    """Run a command in this process; its workers are processes of their own all the same."""
+
+    def done(folder, *arguments, code=0, **more):
+        monkeypatch.chdir(folder)
+        for name, value in {**variables, **more}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        assert ended.value.code == code, out + err
         return out, err
 
     return done
@@ -162,7 +180,7 @@ def copy_session(source, target, change, **thresholds):
     return read.header.pairs
 
 
-def test_undecided_figures_are_measured_further_and_no_others(session, command, tmp_path, capsys):
+def test_undecided_figures_are_measured_further_and_no_others(session, here, tmp_path, capsys):
     folder, _ = session
     path = tmp_path / "opperf_ab.jsonl"
     read, _ = read_session(folder / "opperf_ab.jsonl")
@@ -176,7 +194,7 @@ def test_undecided_figures_are_measured_further_and_no_others(session, command, 
     copy_session(folder / "opperf_ab.jsonl", path, change, block_cap=6)
     with path.open("rb") as file:
         before = sum(1 for _ in file)
-    _, err = command(tmp_path, "ab", "--resume", code=1)
+    _, err = here(tmp_path, "ab", "--resume", code=1)
     assert "A against B, blocks 5 to 6 of at most 6: 8 processes, 1 case each" in err
     after, _ = read_session(path)
     assert [(one.block, one.position) for one in after.replicates[before - 1 :]] == [
@@ -189,16 +207,14 @@ def test_undecided_figures_are_measured_further_and_no_others(session, command, 
     assert blocks["add", "forward"] == blocks["relu", "forward"] == 4
 
 
-def test_the_coarse_look_finds_what_takes_longer_with_all_threads(
-    session, command, tmp_path, capsys
-):
+def test_the_coarse_look_finds_what_takes_longer_with_all_threads(session, here, tmp_path, capsys):
     folder, _ = session
     path = tmp_path / "opperf_ab.jsonl"
     # The copy has the look whatever the cores of this machine.
     copy_session(folder / "opperf_ab.jsonl", path, lambda one: one.values, coarse_blocks=2)
     before = path.read_bytes().count(b"\n")
     verdicts = json.loads(again(tmp_path, "json", capsys)[0])["rows"]
-    out, err = command(tmp_path, "ab", "--resume", code=1, **dict.fromkeys(THREAD_VARIABLES, ""))
+    out, err = here(tmp_path, "ab", "--resume", code=1, **dict.fromkeys(THREAD_VARIABLES, ""))
     assert "A against B with all threads: 8 processes, 6 cases each" in err
     after, _ = read_session(path)
     added = after.lines[before - 1 :]
@@ -236,15 +252,6 @@ def test_fixed_work_is_timed_beside_every_figure(session):
     for one in read.replicates:
         assert one.reference.keys() == one.values.keys()
         assert all(works.keys() == {OWN, *WORKS} for works in one.reference.values())
-
-
-def test_without_fixed_work(command, tmp_path):
-    begin = ("ab", "add", *QUICK, "--b", "env:FAKE_SLOWDOWN=relu=1.1", "--no-pace")
-    command(tmp_path, *begin)
-    read, _ = read_session(tmp_path / "opperf_ab.jsonl")
-    assert not read.header.reference_work and not any(one.reference for one in read.replicates)
-    out, err = command(tmp_path, *begin, "--resume")
-    assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
 
 def test_a_case_that_ends_its_process_is_excluded(session, capsys):
@@ -306,10 +313,10 @@ def test_what_a_session_does_not_have_cannot_be_looked_for(session, capsys):
         again(session[0], "text", capsys, fail_on=("missing",))
 
 
-def test_going_on_with_a_finished_session_measures_nothing(session, command):
+def test_going_on_with_a_finished_session_measures_nothing(session, here):
     folder, out = session
     lines = (folder / "opperf_ab.jsonl").read_bytes().count(b"\n")
-    found, _ = command(folder, "ab", "--resume", "--fail-on", "improved", code=1)
+    found, _ = here(folder, "ab", "--resume", "--fail-on", "improved", code=1)
     assert found == out
     assert (folder / "opperf_ab.jsonl").read_bytes().count(b"\n") == lines
 
@@ -334,50 +341,55 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--overwrite",), "--resume continues a session and --overwrite replaces it"),
     ],
 )
-def test_going_on_as_another_session_is_refused(session, command, contrary, words):
+def test_going_on_as_another_session_is_refused(session, here, contrary, words):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
-    _, err = command(folder, "ab", "--resume", *contrary, code=2)
+    _, err = here(folder, "ab", "--resume", *contrary, code=2)
     assert words in err and err.count("\n") == 1
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
 
-def test_going_on_in_another_environment_is_refused(session, command):
+def test_going_on_in_another_environment_is_refused(session, here):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
-    _, err = command(folder, "ab", "--resume", code=2, FAKE_THREADS="7")
+    _, err = here(folder, "ab", "--resume", code=2, FAKE_THREADS="7")
     assert "arm A of the session was measured in another environment: " in err
     assert "threads.FAKE_THREADS was 'absent' and is '7'" in err
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
 
-def test_a_report_needs_a_file(session, command):
-    _, err = command(session[0], "ab", "add", *QUICK, "--b", "env:X=1", "--report", "-", code=2)
+def test_a_report_needs_a_file(session, here):
+    _, err = here(session[0], "ab", "add", *QUICK, "--b", "env:X=1", "--report", "-", code=2)
     assert (
         err
         == "opperf: --report needs a file, to which each process appends its results; name one\n"
     )
 
 
-def test_a_file_that_exists_is_not_replaced(session, command):
+def test_a_file_that_exists_is_not_replaced(session, here):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
     named = ("--b", "env:X=1", "--report", "opperf_ab.jsonl")
-    _, err = command(folder, "ab", "add", *QUICK, *named, code=2)
+    _, err = here(folder, "ab", "add", *QUICK, *named, code=2)
     assert "opperf_ab.jsonl exists; add --overwrite to replace it, or --resume" in err
     assert err.count("\n") == 1
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
 
-def test_two_arms_that_are_alike(command, tmp_path):
+def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
     arms = ("--a", "env:FAKE_THREADS=1", "--b", "env:FAKE_THREADS=2")
-    some = ("add", "rounded", *QUICK, *arms, "--report", "like.jsonl", "--fail-on", "improved")
-    out, err = command(tmp_path, "ab", *some, "--format", "md")
+    usual = ("--no-pace", "--report", "like.jsonl", "--fail-on", "improved")
+    some = ("add", "rounded", *QUICK, *arms, *usual)
+    out, err = here(tmp_path, "ab", *some, "--format", "md")
     assert "3 same" in out or "4 same" in out
     assert "| threads.FAKE_THREADS | 1 " in out
     assert "Regressed" not in out and "All operators together: same" in out
     assert "about" in err and "A against A: 8 processes, 3 cases each" in err
     assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]
+    read, _ = read_session(tmp_path / "like.jsonl")
+    assert not read.header.reference_work and not any(one.reference for one in read.replicates)
+    out, err = here(tmp_path, "ab", *some, "--resume")
+    assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
 
 @pytest.fixture
@@ -415,26 +427,26 @@ def bare_python(tmp_path):
         (("--a", "ops:add", "--b", "ops:adds"), "no operator is called 'adds'"),
     ],
 )
-def test_an_arm_that_cannot_start(command, tmp_path, bare_python, arms, words):
+def test_an_arm_that_cannot_start(here, tmp_path, bare_python, arms, words):
     path = tmp_path / "opperf_ab.jsonl"
     path.write_text("precious")
     named = [] if any(word.startswith("ops:") for word in arms) else ["add"]
     given = [word.format(bare=bare_python) for word in arms]
-    out, err = command(tmp_path, "ab", *named, *QUICK, *given, "--overwrite", "--quiet", code=2)
+    out, err = here(tmp_path, "ab", *named, *QUICK, *given, "--overwrite", "--quiet", code=2)
     assert words in err and err.count("\n") == 1 and out == ""
     assert path.read_text() == "precious"
 
 
 @pytest.mark.parametrize("framework", ["dying", "absent", "refusing"])
-def test_a_framework_that_cannot_be_imported(command, tmp_path, framework):
+def test_a_framework_that_cannot_be_imported(here, tmp_path, framework):
     some = ("relu", "--framework", framework, "--b", "env:X=1")
-    out, err = command(tmp_path, "ab", *some, "--quiet", code=2)
+    out, err = here(tmp_path, "ab", *some, "--quiet", code=2)
     assert err.startswith("opperf: arm A (nothing set): ") and err.count("\n") == 1
     assert out == "" and list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_measures_nothing(command, tmp_path):
-    out, _ = command(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:2", "--dry-run")
+def test_a_dry_run_measures_nothing(here, tmp_path):
+    out, _ = here(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:2", "--dry-run")
     assert (
         "A: nothing set\nB: threads:2\nVerdicts with 1 thread where an arm sets none\n"
         "3 cases: 24 processes up to the first look take about" in out
@@ -443,19 +455,19 @@ def test_a_dry_run_measures_nothing(command, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_budget_that_is_too_small(command, tmp_path):
+def test_a_budget_that_is_too_small(here, tmp_path):
     some = ("relu", "add", "--framework", "fake", "--b", "threads:1")
-    _, err = command(tmp_path, "ab", *some, "--budget", "5", "--quiet", code=2)
+    _, err = here(tmp_path, "ab", *some, "--budget", "5", "--quiet", code=2)
     assert "and --budget allows 5.0 s" in err and err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_operators_without_a_case_in_common_with_their_options(command, tmp_path):
-    _, err = command(tmp_path, "ab", "placeholder", *QUICK, "--b", "threads:1", "--quiet", code=2)
+def test_operators_without_a_case_in_common_with_their_options(here, tmp_path):
+    _, err = here(tmp_path, "ab", "placeholder", *QUICK, "--b", "threads:1", "--quiet", code=2)
     assert "none of the operators has a benchmark, e.g. placeholder: it does nothing" in err
 
 
-def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
+def test_a_session_whose_control_differs_is_invalid(session, here, tmp_path):
     folder, _ = session
     path = tmp_path / "opperf_ab.jsonl"
 
@@ -465,7 +477,7 @@ def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
 
     copy_session(folder / "opperf_ab.jsonl", path, change, block_cap=12)
     lines = path.read_bytes().count(b"\n")
-    out, _ = command(tmp_path, "ab", "--resume", code=3)
+    out, _ = here(tmp_path, "ab", "--resume", code=3)
     # By exp(0.5) - 1, and by what the load on this machine adds.
     assert re.search(r"Invalid: A differs from itself by \+[\d.]+% in all cases together: ", out)
     figures = len(cases_of(read_session(path)[0].replicates))
