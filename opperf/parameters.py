@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands have: a table, in one place so that no two differ by accident."""
 
 from __future__ import annotations
 

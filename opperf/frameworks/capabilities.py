@@ -1,5 +1,5 @@
 """What a framework may have beside the required core: each capability is a protocol with a default,
-which `defaults.Defaults` implements."""
+which `defaults.Defaults` implements. One module, as the author of a framework reads all."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """PyTorch's dispatcher as opperf's registry: names, overloads, variants, tags, categories."""
 
+import msgspec
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -34,6 +35,16 @@ def test_every_name_with_a_schema_is_an_operator_once():
         for one in registry.all_registered()
     }
     assert wanted <= found
+
+
+def test_the_dispatcher_lists_its_names_for_a_target_that_is_new_alone(monkeypatch):
+    first, second = (one.target for one in USUAL[:2])
+    assert registry.at(first).operator.target == first
+    listed = []
+    names = registry.registered_names()
+    monkeypatch.setattr(registry, "registered_names", lambda: listed.append(1) or names)
+    assert registry.at(second).operator.target == second and listed == []
+    assert registry.at(msgspec.structs.replace(first, name="nothing")) is None and listed == [1]
 
 
 def test_a_run_without_names_has_what_is_public_and_returns_its_result():

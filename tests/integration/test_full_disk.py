@@ -91,7 +91,7 @@ class Limited:
 
 
 def kind_here():
-    """A small disk where one may be mounted."""
+    """A small disk where one may be mounted, else a limit."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as mounted:
         try:
             mounted.enter_context(Mounted(folder))

@@ -1,5 +1,7 @@
 """A stall that lasts for all samples of a case: how it is found, and how it is settled."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -200,10 +202,13 @@ def test_a_stall_of_all_samples_is_found_and_measured_again_at_the_end(scripted_
     assert (len(kept.records), warnings) == (2, []) and kept.closing.counts == {"ok": 2}
 
 
-def test_what_is_slow_twice_is_slow(scripted_run):
+def test_what_is_slow_twice_is_slow(scripted_run, tmp_path):
     worker, run = scripted_run({"relu": [STALL, STALL]})
     (record,) = run.records
     assert len(worker.measured) == 2 and record.notes == ()
+    # The second measurement changed nothing, and has no line in the file.
+    lines = (tmp_path / "run.jsonl").read_text().splitlines()
+    assert [json.loads(line)["line"] for line in lines].count("record") == 1
     assert record.samples["forward"] == [STALL] * 10
 
 

@@ -1,4 +1,4 @@
-"""What `make run` measures, what it says if that is not MXNet, and which PyTorch it finds."""
+"""The framework that `make run` measures, its word if that is not MXNet, and whose PyTorch."""
 
 import subprocess
 import sys
