@@ -7,7 +7,7 @@ takes over twice the time that it took without them, which would not be enough f
 Prints for each run the wrong ones, those of them that no mark shows to be uncertain, the marked
 ones of the ten, and the longest factor of an operator whose time has no mark.
 
-Run: python -m benchmarks.busy_ranking FILE [--busy 2,4] [--runs 10] [--scale-batch 0.0625]
+Run: python -m benchmarks.busy_ranking FILE [--busy 2,4] [--runs 10] [OPTION of opperf run]...
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def main() -> None:
     parser.add_argument("recording", type=Path, help="file that opperf run measures")
     parser.add_argument("--busy", default="2,4", help="numbers of busy processes")
     parser.add_argument("--runs", type=int, default=10, help="runs beside each number of them")
-    parser.add_argument("--scale-batch", default="0.0625", help="factor of the recorded batch")
-    given = parser.parse_args()
-    options = ["--scale-batch", given.scale_batch]
+    given, options = parser.parse_known_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.jsonl"
