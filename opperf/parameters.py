@@ -144,7 +144,7 @@ argument_options = combine(
         metavar="NAME=SHAPE",
         callback=parse_shapes,
         help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's; the shapes of the "
-        "other arguments follow.",
+        "other arguments follow. 1024x1024 alone is that of the only input.",
     ),
     click.option(
         "--arg",

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from opperf.decoding import parse_python
 from opperf.errors import UsageError
 from opperf.model import Argument, Interpreter, Number
-from opperf.ranges import check_variable, is_variable, read_range
+from opperf.ranges import UNNAMED, check_variable, is_variable, read_range
 from opperf.runner.process import find_program
 from opperf.shares import read_share
 
@@ -122,21 +122,35 @@ def parse_shapes(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> Mapping[str, tuple[int | str, ...]]:
     """Parses `lhs=1024xn` into a name and a shape, whose extents are numbers, or names of swept
-    variables."""
+    variables. The name is empty for `1024xn` alone."""
     shapes = {}
-    for name, text in _split_distinct_pairs(values, "lhs=1024x1024", ctx, param).items():
+    if len(values) > 1 and any(map(_is_unnamed, values)):
+        raise click.BadParameter(
+            "a shape without a name is that of the only input; write the name of each, as "
+            "lhs=1024x1024",
+            ctx,
+            param,
+        )
+    pairs = (
+        {UNNAMED: values[0]}
+        if values and _is_unnamed(values[0])
+        else _split_distinct_pairs(values, "lhs=1024x1024", ctx, param)
+    )
+    for name, text in pairs.items():
         # Python writes a shape of one extent with a comma behind it.
         inside = text.replace("(", "").replace(")", "").removesuffix(",")
         extents = [extent.strip() for extent in inside.replace(",", "x").split("x")]
         shape = tuple(int(extent) if extent.isdecimal() else extent for extent in extents)
         if not all(is_variable(extent) if isinstance(extent, str) else extent for extent in shape):
-            raise click.BadParameter(
-                f"{text!r} is not a shape; write {name}=1024x1024, every extent at least 1",
-                ctx,
-                param,
-            )
+            form = f"write {name or 'lhs'}=1024x1024, every extent at least 1"
+            raise click.BadParameter(f"{text!r} is not a shape; {form}", ctx, param)
         shapes[name] = shape
     return shapes
+
+
+def _is_unnamed(text: str) -> bool:
+    """Whether a text is a shape alone: a word may be a name whose shape is missing."""
+    return "=" not in text and not is_variable(text.strip())
 
 
 WORDS = {"true": True, "false": False}

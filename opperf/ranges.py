@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 MOST_VALUES = 1000
 """Most values of one range: a plot's width in a terminal is a tenth of it."""
@@ -21,6 +21,16 @@ RANGE = re.compile(
 
 VARIABLE = re.compile(r"(?!\d)[^\Wx]+")
 """A name without the x that separates extents."""
+
+
+UNNAMED = ""
+"""Name of a user's shape that has none, which is that of the operator's obvious input."""
+
+
+def shape_text(name: str, shape: Iterable[int | str]) -> str:
+    """Returns the shape of an argument, of which some extents may be swept variables, as the
+    command line has it: `data=16xn`."""
+    return f"{name}{'=' if name else ''}{'x'.join(map(str, shape))}"
 
 
 def is_variable(text: str) -> bool:

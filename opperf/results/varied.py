@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opperf.model import DECLARED, Case, ObjectTarget, Record, display_argument, display_arguments
 from opperf.results.details import display_details
 from opperf.results.settings import SELF_EXPLANATORY, differing_settings
-from opperf.results.text import MORE, inputs_text, split_arguments, truncate, value_text
+from opperf.results.text import MORE, split_arguments, truncate, value_text
 
 OPERATOR, CONFIGURATION = "operator", "inputs"
 """Names of the dimensions besides settings."""
@@ -97,22 +98,23 @@ Configuration = tuple[str, tuple[str, ...]]
 
 def _configurations(records: Iterable[Record]) -> dict[Configuration, str]:
     """Returns a text for each configuration of the operators that have several in a sweep."""
-    first: dict[str, dict[tuple[str, ...], Case]] = {}
+    found: dict[str, dict[tuple[str, ...], list[Case]]] = {}
     for record in records:
         if record.case.point:
-            first.setdefault(record.case.label, {}).setdefault(record.case.tags, record.case)
+            own = found.setdefault(record.case.label, {})
+            own.setdefault(record.case.tags, []).append(record.case)
     return {
         (label, tags): text
-        for label, cases in first.items()
+        for label, cases in found.items()
         if len(cases) > 1
         for tags, text in zip(cases, _distinct_texts(list(cases.values())), strict=True)
     }
 
 
-def _distinct_texts(cases: Sequence[Case]) -> list[str]:
-    """Returns the arguments in which configurations differ, the plain values alone if these are
-    enough."""
-    parts = [split_arguments(inputs_text(case)) for case in cases]
+def _distinct_texts(configurations: Sequence[Sequence[Case]]) -> list[str]:
+    """Returns the arguments in which configurations, each with the cases of its points, differ: the
+    plain values alone if these are enough."""
+    parts = [split_arguments(swept_inputs(cases)) for cases in configurations]
     common = set.intersection(*map(set, parts))
     differing = [[part for part in own if part not in common] for own in parts]
     plain = [[part for part in own if "(" not in part] for own in differing]
@@ -120,7 +122,7 @@ def _distinct_texts(cases: Sequence[Case]) -> list[str]:
         texts = [truncate(", ".join(own), CONFIGURATION_WIDTH) for own in candidate]
         if len(set(texts)) == len(texts):
             return texts
-    return [f"configuration {place}" for place, _ in enumerate(cases)]
+    return [f"configuration {place}" for place, _ in enumerate(configurations)]
 
 
 def swept_inputs(cases: Sequence[Case]) -> str:
@@ -129,19 +131,35 @@ def swept_inputs(cases: Sequence[Case]) -> str:
     points = [case.point for case in cases]
     shown = [display_arguments(case) for case in cases]
     details = [display_details(case) for case in cases]
-    shared = {
-        place: text
-        for place, text in details[0].items()
-        if all(one.get(place) == text for one in details)
+    joined = {
+        place: _varying_words([one.get(place, "") for one in details], points)
+        for place in details[0]
     }
     texts = []
     for name in shown[0]:
         values = [one.get(name) for one in shown]
         same = all(value == values[0] for value in values)
-        text = value_text(values[0], name, shared) if same else _varying_text(values, points)
-        detail = "" if same else shared.get(name, "")
+        text = value_text(values[0], name, joined) if same else _varying_text(values, points)
+        detail = "" if same else joined.get(name, "")
         texts.append(f"{name}: {text} {detail}".rstrip())
     return ", ".join(texts)
+
+
+NUMBER = re.compile(r"(\d+)")
+
+
+def _varying_words(texts: Sequence[str], points: Sequence[Mapping[str, int]]) -> str:
+    """Returns the details of a tensor as one text, with variables and ellipses for the numbers
+    which differ: `strides (…, 2)`; empty if they differ otherwise."""
+    if all(text == texts[0] for text in texts):
+        return texts[0]
+    split = [NUMBER.split(text) for text in texts]
+    if any(len(one) != len(split[0]) or one[::2] != split[0][::2] for one in split):
+        return ""
+    return "".join(
+        column[0] if all(text == column[0] for text in column) else _variable(column, points)
+        for column in zip(*split, strict=True)
+    )
 
 
 def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) -> str:
@@ -155,7 +173,12 @@ def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) ->
         if any(isinstance(one, list) for one in first):
             return f"[{inside}]"
         return f"({inside},)" if len(texts) == 1 else f"({inside})"
+    return _variable([str(value) for value in values], points)
+
+
+def _variable(numbers: Sequence[str], points: Sequence[Mapping[str, int]]) -> str:
+    """Returns the swept variable that has these numbers at its points, else an ellipsis."""
     for variable in points[0]:
-        if all(point.get(variable) == one for point, one in zip(points, values, strict=True)):
+        if all(str(point.get(variable)) == one for point, one in zip(points, numbers, strict=True)):
             return variable
     return MORE

@@ -7,7 +7,7 @@ rule's small inputs change only together: those then have the user's extents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -23,9 +23,11 @@ from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S
 from opperf.runner.trial import Trial
 from opperf.sources.overrides import LACKS, Overrides
+from opperf.sources.plain import PLAIN, WHY_PLAIN, contiguous
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import SHAPED
+from opperf.sources.varying import shuffle
 
 SMALL = "small"
 """Size of the inputs whose extents are tried: the quickest."""
@@ -52,7 +54,8 @@ def fit_cases(
 ) -> Plan:
     """Returns the plan with each case fitted to the user's shapes and values, and without those
     that do not fit, which `say` reports in one line. A case that the framework refuses as its rule
-    makes it stays, as the user's options are not the reason."""
+    makes it stays, as the user's options are not the reason. Of the plain forms of an operator's
+    inputs, the first that fits stays, before the others."""
     overrides = Overrides.of(selection)
     if not overrides.names or not plan.cases:
         return plan
@@ -60,15 +63,19 @@ def fit_cases(
     if lacking:
         say(f"excluded, without an argument of {overrides}: {_named(lacking)}")
     fitter = _Fitter(worker, selection, found)
-    results = [
-        (case.label, fitter.fit(case, overrides.renamed(plan.renamed.get(case.label, {}))))
-        for case in plan.cases
-    ]
-    cases = {one.id: one for _, one in results if isinstance(one, Case)}
-    misfits = [one for _, one in results if isinstance(one, Misfit)]
+    fitted: list[Case] = []
+    misfits: list[Misfit] = []
+    plain = _by_label(plan.plain)
+    for label, listed in _by_label(plan.cases).items():
+        own = overrides.renamed(plan.renamed.get(label, {}))
+        cases, refused = _fit_operator(fitter, plain.get(label, ()), listed, own)
+        fitted += cases[: selection.configurations]
+        misfits += refused
+    if selection.shuffle:
+        fitted = list(shuffle(fitted, selection.settings.seed))
     if not misfits:
-        return msgspec.structs.replace(plan, cases=tuple(cases.values()))
-    left = {case.label for case in cases.values()}
+        return msgspec.structs.replace(plan, cases=tuple(fitted))
+    left = {case.label for case in fitted}
     reasons = {
         one.label: f"no configuration fits {overrides}: {one.reason}"
         for one in reversed(misfits)
@@ -76,9 +83,36 @@ def fit_cases(
     }
     if left:
         say(_describe(misfits, len(plan.cases), overrides))
-    return msgspec.structs.replace(
-        plan, cases=tuple(cases.values()), excluded={**plan.excluded, **reasons}
-    )
+    return msgspec.structs.replace(plan, cases=tuple(fitted), excluded={**plan.excluded, **reasons})
+
+
+def _by_label(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Returns the cases of each operator."""
+    listed: dict[str, list[Case]] = {}
+    for case in cases:
+        listed.setdefault(case.label, []).append(case)
+    return listed
+
+
+def _fit_operator(
+    fitter: _Fitter, plain: Iterable[Case], cases: Iterable[Case], overrides: Overrides
+) -> tuple[list[Case], list[Misfit]]:
+    """Returns the cases of an operator that fit, the first of its plain forms that does before the
+    others, and those that do not."""
+    found: dict[str, Case] = {}
+    known = ""
+    for case in plain:
+        fitted = fitter.fit(case, overrides)
+        if isinstance(fitted, Case):
+            found[fitted.id] = msgspec.structs.replace(fitted, why=WHY_PLAIN)
+            known = case.id
+            break
+    # A case may be plain as its rule makes it.
+    others = [fitter.fit(case, overrides) for case in cases if case.id != known]
+    for one in others:
+        if isinstance(one, Case):
+            found.setdefault(one.id, one)
+    return list(found.values()), [one for one in others if isinstance(one, Misfit)]
 
 
 def _describe(misfits: list[Misfit], count: int, overrides: Overrides) -> str:
@@ -102,13 +136,16 @@ class _Fitter:
 
     def __init__(self, worker: Worker, selection: Selection, found: Found) -> None:
         self._worker, self._found = worker, found
-        self._plain = msgspec.structs.replace(selection, shapes={}, values={})
+        self._plain = msgspec.structs.replace(selection, shapes={}, values={}, configurations=None)
         self._plans: dict[str, dict[Key, Case]] = {}
 
     def fit(self, case: Case, overrides: Overrides) -> Case | Misfit:
         """Returns the case as the framework accepts it with what the user sets, by the operator's
         own names, else why it does not."""
         trial = self._try(case)
+        is_plain = PLAIN in case.origin
+        if is_plain and trial.ended:
+            return Misfit(case.label, trial.refusal)
         # What ends a process is measured, so that its record shows that.
         if trial.ended or not (trial.refusal or self._changes_more_than_asked(case, overrides)):
             return case
@@ -118,7 +155,9 @@ class _Fitter:
                 origin = case.origin if case.origin.endswith(SHAPED) else f"{case.origin}{SHAPED}"
                 return msgspec.structs.replace(case, arguments=accepted.arguments, origin=origin)
         own = self._template(case, self._plain.size)
-        if not trial.refusal or (own is not None and self._try(own).refusal):
+        if not trial.refusal:
+            return case
+        if not is_plain and own is not None and self._try(own).refusal:
             return case
         return Misfit(case.label, trial.refusal)
 
@@ -146,7 +185,12 @@ class _Fitter:
             plain = msgspec.structs.replace(self._plain, size=size)
             planned = self._worker.plan(plain, self._found).cases
             self._plans[size] = {(one.label, one.why): one for one in planned}
-        return self._plans[size].get((case.label, case.why))
+        found = self._plans[size].get((case.label, case.why))
+        if found is None or PLAIN not in case.origin:
+            return found
+        own = {name: contiguous(value) for name, value in found.arguments.items()}
+        kept = {name: value for name, value in own.items() if name in case.arguments}
+        return msgspec.structs.replace(found, arguments=kept)
 
     def _candidates(self, case: Case, overrides: Overrides) -> Iterator[Arguments]:
         """Yields arguments to try in place of a case's."""

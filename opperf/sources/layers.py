@@ -11,10 +11,11 @@ from opperf.errors import OpperfError, UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.user_code import parameters_of, takes_all, takes_any
 from opperf.model import Argument, CallableTarget, FileTarget, ObjectTarget, Target, TensorSpec
+from opperf.ranges import UNNAMED
 from opperf.rules.engine import Inputs
 from opperf.rules.layer_contents import known_of, layer_contents
 from opperf.rules.ranges import Shape
-from opperf.sources.overrides import Accepted, Overrides
+from opperf.sources.overrides import Accepted, Overrides, only_input
 
 LAYER = "layer"
 """Category of objects that are built before they are called."""
@@ -106,7 +107,14 @@ class Layer(NamedTuple):
     @property
     def accepted(self) -> Accepted:
         """Names that a user may set."""
-        return Accepted((*self.inputs, *self.options), tuple(self.inputs))
+        inputs = tuple(self.inputs)
+        return Accepted((*inputs, *self.options), inputs, tuple(self.aliases))
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Own names of inputs that a user may name otherwise."""
+        only = only_input(name for name, required in self.inputs.items() if required)
+        return {} if only is None else {UNNAMED: only}
 
 
 IMPLIED = ("mode",)

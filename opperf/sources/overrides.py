@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from opperf.dtypes import is_floating
 from opperf.errors import UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Kind, Operator, Target, TensorSpec, iter_tensors
+from opperf.ranges import UNNAMED, shape_text
 from opperf.rules.engine import Inputs, inputs_for, rules_module
-from opperf.rules.ranges import reshaped
+from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
@@ -63,7 +65,9 @@ class Overrides(NamedTuple):
 
     def aliases(self, operator: Operator) -> dict[str, str]:
         """Returns the operator's own names of those arguments that are named otherwise."""
-        own = {name: operator.own_name(name) for name in self.names}
+        own = {name: operator.own_name(name) for name in self.names if name != UNNAMED}
+        obvious = obvious_input(operator) if UNNAMED in self.names else None
+        own |= {UNNAMED: obvious} if obvious is not None else {}
         for name, other in own.items():
             if name != other and list(own.values()).count(other) > 1:
                 raise UsageError(f"{self.option(name)}: {name} is {other}; set it once")
@@ -71,10 +75,12 @@ class Overrides(NamedTuple):
 
     def option(self, name: str) -> str:
         """Returns the beginning of the option that sets an argument."""
+        if name == UNNAMED:
+            return f"--shape {shape_text(name, self.shapes[name])}"
         return f"--{'shape' if name in self.shapes else 'arg'} {name}=..."
 
     def __str__(self) -> str:
-        shapes = (f"--shape {n}={'x'.join(map(str, shape))}" for n, shape in self.shapes.items())
+        shapes = (f"--shape {shape_text(name, shape)}" for name, shape in self.shapes.items())
         values = (f"--arg {name}={_text(value)}" for name, value in self.values.items())
         return " ".join((*shapes, *values))
 
@@ -111,11 +117,30 @@ def accepted(operator: Operator, made: list[Inputs] | NoInputs) -> Accepted:
     held = [item for one in inputs for item in one.arguments.items()]
     declared = [(p.name, p.kind in TENSORS) for p in operator.parameters]
     named = declared + [(name, any(iter_tensors(value))) for name, value in held]
+    aliases = tuple(alias for parameter in operator.parameters for alias in parameter.aliases)
     return Accepted(
         tuple(dict.fromkeys(name for name, _ in named)),
         tuple(dict.fromkeys(name for name, is_tensor in named if is_tensor)),
-        tuple(alias for parameter in operator.parameters for alias in parameter.aliases),
+        aliases if obvious_input(operator) is None else (*aliases, UNNAMED),
     )
+
+
+LEARNT = re.compile(r"(weight|bias|gamma|beta|(running|moving)_(mean|var|inv_var))s?")
+"""Names of tensors that a layer has learnt, beside its input."""
+
+
+def obvious_input(operator: Operator) -> str | None:
+    """Returns the name of the only tensor that a call needs, besides what a layer has learnt; None
+    if there are several, or none."""
+    return only_input(p.name for p in operator.parameters if p.required and p.kind in TENSORS)
+
+
+def only_input(names: Iterable[str]) -> str | None:
+    """Returns the only one of the tensors that a call needs that a layer has not learnt, if there
+    is one."""
+    needed = list(names)
+    inputs = [name for name in needed if not LEARNT.fullmatch(name)] or needed
+    return inputs[0] if len(inputs) == 1 else None
 
 
 LISTED = 3
@@ -132,6 +157,10 @@ def check_names(
     for name in overrides.names:
         shaped = name in overrides.shapes
         names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
+        if name == UNNAMED and names:
+            if not any(name in one.aliases for one in arguments.values()):
+                raise _unnamed(overrides.shapes[name], names)
+            continue
         if not names or any(name in known or not known for known in names.values()):
             continue
         if any(name in one.aliases for one in arguments.values()):
@@ -148,6 +177,17 @@ def check_names(
             f"{overrides.option(name)}: {whose} has {'no' if len(names) == 1 else 'the'} {kind} "
             f"{name!r}{suggest(name, known)} ({'; '.join(own)})"
         )
+
+
+def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
+    """Returns the error for a shape without a name. `names` are those of the operators' tensors."""
+    listed = [f"{label} has {', '.join(one) or 'none'}" for label, one in names.items()]
+    own = "; ".join(listed[:LISTED])
+    first = next(filter(None, names.values()), ("NAME",))[0]
+    return UsageError(
+        f"--shape {shape_text(UNNAMED, shape)}: which input has this shape? {own}; "
+        f"write --shape {shape_text(first, shape)}"
+    )
 
 
 def _names(operator: Operator) -> str:

@@ -21,6 +21,7 @@ from opperf.model import (
     Struct,
     Target,
 )
+from opperf.ranges import UNNAMED
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
@@ -53,6 +54,7 @@ from opperf.sources.overrides import (
     with_values,
 )
 from opperf.sources.partners import with_names_of
+from opperf.sources.plain import plain_forms
 from opperf.sources.selecting import (
     Selection,
     check_groups,
@@ -87,6 +89,9 @@ class Plan(Struct, frozen=True):
     """Records of the cases in files, by which the time of a run is forecast."""
     renamed: dict[str, dict[str, str]] = {}
     """Operators' own names of arguments that the user names otherwise, by label."""
+    plain: tuple[Case, ...] = ()
+    """Plain forms of the cases with the user's shapes and values, of which those that the framework
+    accepts are known when they are tried."""
 
 
 class Registry:
@@ -107,6 +112,8 @@ class Registry:
         """Names of the arguments of every operator, where the user sets some."""
         self.differentiable: list[tuple[str, tuple[str, ...]]] = []
         """The label of each case and what can be differentiated in it, if the user chooses that."""
+        self.plain: list[Case] = []
+        """Plain forms of the cases, if the user sets shapes or values."""
         self.renamed: dict[str, dict[str, str]] = {}
         """Operators' own names of arguments that the user names otherwise, by label."""
         self._framework, self._selection, self._found = framework, selection, found or {}
@@ -135,6 +142,10 @@ class Registry:
                 overrides = overrides.renamed(names)
             made = with_values(operator, made, overrides.values, dtype)
             try:
+                if _has_plain_form(selection, overrides):
+                    for inputs in plain_forms(operator, made, overrides.names):
+                        case = _case(framework, target, operator, inputs, selection)
+                        self.plain.append(_overridden(framework, case, overrides))
                 for inputs in made[: selection.configurations]:
                     case = _case(framework, target, operator, inputs, selection)
                     if self._is_differentiated(case, operator):
@@ -144,8 +155,8 @@ class Registry:
 
     def _layer(self, target: Target, layer: Layer, operator: Operator) -> Iterator[Case]:
         """Yields the case of a layer for inputs of the user's shapes."""
-        overrides = Overrides.of(self._selection)
         self.arguments[target.label] = layer.accepted
+        overrides = Overrides.of(self._selection).renamed(layer.aliases)
         if not set(overrides.shapes) & set(layer.inputs):
             self.excluded[target.label] = needs_shape(layer)
             return
@@ -199,7 +210,8 @@ class Registry:
         self.arguments[target.label] = names = accepted(operator, made)
         lacking = names.lacks(overrides)
         if lacking:
-            return NoInputs(f"{LACKS} {lacking[0]!r}")
+            what = repr(lacking[0]) if lacking[0] != UNNAMED else "that is its only input"
+            return NoInputs(f"{LACKS} {what}")
         overrides = Overrides(names.shapes(overrides), overrides.values)
         if isinstance(made, NoInputs):
             set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
@@ -230,8 +242,8 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     # Cases that differ in their shapes alone are the same with the user's shapes. The memory format
     # depends on the shapes.
     memory_format = selection.settings.memory_format
-    cases = (with_memory_format(case, memory_format) for case in source.cases())
-    made = deduplicate(cases)
+    made = deduplicate(with_memory_format(case, memory_format) for case in source.cases())
+    plain = deduplicate(with_memory_format(case, memory_format) for case in source.plain)
     check_names(Overrides.of(selection), source.arguments, _partners(framework, selection))
     check_gradients(selection.settings.differentiated, source.differentiable)
     return Plan(
@@ -240,6 +252,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
         searchable=tuple(source.searchable),
         aliases=_aliases(framework, selection.patterns),
         renamed=source.renamed,
+        plain=plain,
     )
 
 
@@ -247,6 +260,13 @@ def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
     """Returns a case in the user's shapes, with indices that suit these and the user's values."""
     shaped = with_shapes(framework, case, overrides.shapes)
     return bounded(framework, shaped) if overrides.names else shaped
+
+
+def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:
+    """Returns whether the inputs are a rule's with a user's shapes or values, of which the plain
+    form comes first."""
+    is_rules = not selection.settings.input_function and selection.fuzz is None
+    return bool(overrides.names) and is_rules
 
 
 OWN_DEFAULT = ("device", "profiler", "mode")

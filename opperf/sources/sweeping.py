@@ -10,6 +10,8 @@ import msgspec
 
 from opperf.errors import UsageError, suggest
 from opperf.model import Argument, Case, ObjectTarget, TargetKey
+from opperf.ranges import shape_text
+from opperf.sources.plain import WHY_PLAIN
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, shuffle
@@ -33,7 +35,7 @@ def check_sweeps(selection: Selection) -> None:
     in_values = {word for value in selection.values.values() for word in _words(value)}
     used: dict[str, str] = {}
     for name, shape in selection.swept_shapes.items():
-        text = f"--shape {name}={'x'.join(map(str, shape))}"
+        text = f"--shape {shape_text(name, shape)}"
         for variable in _variables(shape):
             used.setdefault(variable, text)
             if variable not in sweeps:
@@ -112,15 +114,19 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
     tag of its place among its target's configurations, which are those of a line in a plot. Cases
     are in the order of targets, configurations and points, or in a random one."""
     listed = list(plans)
+    plain = {case.target.key for _, plan in listed for case in plan.cases if case.why == WHY_PLAIN}
     groups: dict[TargetKey, dict[int, list[Case]]] = {}
     for point, plan in listed:
         own: dict[TargetKey, list[Case]] = {}
         for case in plan.cases:
             own.setdefault(case.target.key, []).append(case)
         for key, cases in own.items():
-            for place, case in enumerate(cases):
+            own_names = plan.renamed.get(cases[0].label, {})
+            # The plain one may fit at some points alone.
+            first = 0 if cases[0].why == WHY_PLAIN else int(key in plain)
+            for place, case in enumerate(cases, first):
                 groups.setdefault(key, {}).setdefault(place, []).append(
-                    _marked(case, point, selection, place)
+                    _marked(case, point, selection, place, own_names)
                 )
     joined = deduplicate(
         case for places in groups.values() for cases in places.values() for case in cases
@@ -139,19 +145,21 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
     )
 
 
-def _marked(case: Case, point: Point, selection: Selection, place: int) -> Case:
+def _marked(
+    case: Case, point: Point, selection: Selection, place: int, own_names: Mapping[str, str]
+) -> Case:
     """Returns the case with the values of the point that its inputs, or the arguments of what it
-    builds, have."""
+    builds, have. `own_names` are the operator's of arguments that the user names otherwise."""
     built = case.target.arguments if isinstance(case.target, ObjectTarget) else {}
     used = {
         variable
         for name, shape in selection.swept_shapes.items()
-        if any(name == argument for argument, _ in case.tensors())
+        if any(own_names.get(name, name) == argument for argument, _ in case.tensors())
         for variable in _variables(shape)
     } | {
         word
         for name, value in selection.values.items()
-        if name in case.arguments or name in built
+        if own_names.get(name, name) in (case.arguments if not built else built | case.arguments)
         for word in _words(value)
     }
     own = {variable: value for variable, value in point.items() if variable in used}

@@ -24,6 +24,8 @@ WITHOUT_MXNET = [
         ["'a' is neither a number nor a swept variable", "--sweep a="],
     ),
     (("relu", "--shape", "lhs"), ["'lhs' is not of the form lhs=1024x1024"]),
+    (("relu", "--shape", "4", "--shape", "rhs=4"), ["a shape without a name"]),
+    (("broadcast_add", "--shape", "4x8"), ["which input has this shape? ", "--shape lhs=4x8"]),
     (("relu", "--shape", "lhs=4x0"), ["'4x0' is not a shape", "at least 1"]),
     (("relu", "--shape", "lhs=4x-2"), ["'4x-2' is not a shape"]),
     (("relu", "--max-time", "0"), ["--max-time"]),

@@ -6,6 +6,7 @@ from opperf.model import Settings, TensorSpec, display_arguments
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S
+from opperf.sources.plain import WHY_PLAIN, is_laid_out
 from opperf.sources.selecting import Selection
 
 
@@ -23,10 +24,17 @@ def worker_of():
         one.__exit__()
 
 
-def planned(worker, framework, name, shapes, values, size="small"):
+def planned(worker, framework, name, shapes, values, size="small", configurations=None):
     chosen = Settings(device="", profiler="")
     selection = worker.resolve_selection(
-        Selection(patterns=(name,), size=size, shapes=shapes, values=values, settings=chosen)
+        Selection(
+            patterns=(name,),
+            size=size,
+            shapes=shapes,
+            values=values,
+            configurations=configurations,
+            settings=chosen,
+        )
     )
     return plan_cases(worker, framework, selection, lambda text: None)
 
@@ -86,6 +94,42 @@ def test_others_follow(worker_of, framework, name, shapes, values, expected):
                 assert isinstance(spec, TensorSpec) and spec.shape == shape
         assert {n: case.arguments[n] for n in values} == values
         assert not worker.try_call(case, TRIAL_TIMEOUT_S).refusal
+
+
+PLAIN = [
+    ("torch", "gelu", {"self": (64, 128)}),
+    ("torch", "cat", {"tensors": (8, 6)}),
+    ("torch", "add.Tensor", {"self": (8, 6)}),
+    ("torch", "conv2d.default", {"": (2, 3, 32, 32)}),
+    ("torch", "layer_norm", {"": (2, 3, 32)}),
+    ("mxnet", "relu", {"": (8, 6)}),
+    ("mxnet", "Convolution", {"": (2, 24, 30, 31)}),
+    ("numpy", "add", {"x1": (8, 6)}),
+    ("numpy", "exp", {"": (8, 6)}),
+    ("jax", "jnp.exp", {"": (8, 6)}),
+]
+"""Operators whose rules have other layouts or options, and some without."""
+
+
+@pytest.mark.parametrize(("framework", "name", "shapes"), PLAIN)
+def test_the_plain_form_comes_first(worker_of, framework, name, shapes):
+    """At the default size, whose inputs have the layouts of models."""
+    worker = worker_of(framework)
+    cases = planned(worker, framework, name, shapes, {}, "default").cases
+    (own,) = planned(worker, framework, name, shapes, {}, "default", configurations=1).cases
+    assert own == cases[0] and own.why == WHY_PLAIN
+    (shape,) = shapes.values()
+    specs = [spec for _, spec in own.tensors()]
+    assert specs[0].shape == shape
+    assert not any(map(is_laid_out, specs))
+    assert {spec.dtype for spec in specs} == {"float32"}
+    assert len({case.id for case in cases}) == len(cases)
+    assert not worker.try_call(own, TRIAL_TIMEOUT_S).refusal
+
+
+def test_other_layouts_follow(worker_of):
+    cases = planned(worker_of("torch"), "torch", "gelu", {"self": (64, 128)}, {}, "default").cases
+    assert [case.arguments["self"].strides for case in cases] == [(), (256, 2)]
 
 
 def test_indices_stay_in_range(worker_of):

@@ -204,6 +204,7 @@ def test_nothing_given_is_everything_as_usual(selection):
         (("--size", "SMALL"), {"size": "small"}),
         (("--int64-tensor", "ON"), {"int64_tensor": True}),
         (("--shape", "lhs=2x3"), {"shapes": {"lhs": (2, 3)}}),
+        (("--shape", "2x3"), {"shapes": {"": (2, 3)}}),
         (("--no-backward",), {"backward": False}),
         (("--max-configs", "2"), {"configurations": 2}),
         (("--shuffle",), {"shuffle": True}),

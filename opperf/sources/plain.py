@@ -1,0 +1,68 @@
+"""The plain form of a rule's inputs, which is what a user means who gives a shape and no more:
+contiguous tensors, and the operator's default options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from opperf.model import Argument, Kind, Operator, TensorSpec, iter_tensors, map_tensors
+from opperf.rules.engine import Inputs
+from opperf.rules.values import Arguments
+
+PLAIN = "+plain"
+"""Part of the origin of inputs in their plain form."""
+
+WHY_PLAIN = "contiguous, with the operator's default options"
+
+OPTIONS = (Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.SHAPE, Kind.FLOATS, Kind.ENUM, Kind.STRING)
+"""Kinds of parameters that are no tensors and may be left at their default."""
+
+
+def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str]) -> list[Inputs]:
+    """Returns the plain forms of an operator's inputs, those first that stand for a use: without
+    the options that have a default, but for the names in `kept`, then with them, as the operator
+    may need some. Inputs that are nearly plain come first.
+
+    Sparse tensors have none, nor do inputs without a tensor, whose options are all that they are.
+    """
+    dense = [one for one in inputs if one.is_dense and any(_tensors(one.arguments))]
+    ordered = sorted(dense, key=lambda one: any(map(is_laid_out, _tensors(one.arguments))))
+    optional = {
+        parameter.name
+        for parameter in operator.parameters
+        if parameter.kind in OPTIONS and not parameter.required
+    } - set(kept)
+    forms: list[Inputs] = []
+    for names in (optional, frozenset[str]()):
+        for one in ordered:
+            arguments = {
+                name: contiguous(value)
+                for name, value in one.arguments.items()
+                if name not in names or any(iter_tensors(value))
+            }
+            if not any(arguments == other.arguments for other in forms):
+                form = dataclasses.replace(one, arguments=arguments, origin=one.origin + PLAIN)
+                forms.append(form)
+    return forms
+
+
+def contiguous(argument: Argument) -> Argument:
+    """Returns an argument with its tensors contiguous, each in storage of its own."""
+    return map_tensors(argument, _contiguous)
+
+
+def _contiguous(spec: TensorSpec) -> TensorSpec:
+    return msgspec.structs.replace(spec, strides=(), offset=0, memory_format="", storage="")
+
+
+def is_laid_out(spec: TensorSpec) -> bool:
+    """Returns whether a tensor is not contiguous, or shares its storage."""
+    return spec != _contiguous(spec)
+
+
+def _tensors(arguments: Arguments) -> Iterator[TensorSpec]:
+    for value in arguments.values():
+        yield from iter_tensors(value)
