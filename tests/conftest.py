@@ -32,8 +32,9 @@ def quiet_machine(monkeypatch, tmp_path_factory):
     from opperf.profilers import waits
     from opperf.runner import core_claims, core_load
 
-    folder = tmp_path_factory.mktemp("cores")
-    monkeypatch.setattr(core_claims, "shared_folder", lambda: folder)
+    # Made where it is used: a folder for each of ten thousand tests takes its time.
+    folder = functools.cache(lambda: tmp_path_factory.mktemp("cores"))
+    monkeypatch.setattr(core_claims, "shared_folder", folder)
     monkeypatch.setattr(core_load, "watch_cores", dict)
     monkeypatch.setattr(waits, "read", lambda: waits.Reading(0.0, {1: (0.0, 0)}, 0, 0, 0.0, 0.0))
 

@@ -69,7 +69,7 @@ def commands(block):
             continue
         if command in WHOLE_REGISTRY:
             command += " --dry-run"
-        elif MEASURING.match(command) and not re.search(r" -r | --(quick|list|resume)\b", command):
+        elif MEASURING.match(command) and not re.search(r" -r | --(list|resume)\b", command):
             command += BRIEFLY
         yield command
 

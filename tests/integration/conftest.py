@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,8 @@ class CommandLine:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.home = folder / "work", folder / "home"
-        self.folder.mkdir()
-        self.home.mkdir()
+        self.folder.mkdir(exist_ok=True)
+        self.home.mkdir(exist_ok=True)
         self.variables = os.environ | {"HOME": str(self.home), "PYTHONPATH": str(ROOT)}
         for name in FOLDERS:
             self.variables.pop(name, None)
@@ -194,9 +195,10 @@ class SharedWorker(Worker):
         """Leave the process to the next command."""
 
 
-@pytest.fixture(scope="session")
-def shared_worker() -> Iterator[Callable[..., Worker]]:
-    """In place of `Worker`: one process for each framework and set of process settings."""
+@contextmanager
+def sharing() -> Iterator[Callable[..., Worker]]:
+    """Yields what is used in place of `Worker`: one process for each framework and set of process
+    settings. They end at the end."""
     started: dict[tuple[str, str, Cpus], SharedWorker] = {}
 
     def given(
@@ -214,6 +216,20 @@ def shared_worker() -> Iterator[Callable[..., Worker]]:
     yield given
     for worker in started.values():
         worker.end()
+
+
+@pytest.fixture(scope="session")
+def shared_worker() -> Iterator[Callable[..., Worker]]:
+    """In place of `Worker`, for all tests."""
+    with sharing() as given:
+        yield given
+
+
+@pytest.fixture(scope="module")
+def module_worker() -> Iterator[Callable[..., Worker]]:
+    """In place of `Worker`, for the tests of a module whose own code it imports."""
+    with sharing() as given:
+        yield given
 
 
 class CommandHere(CommandLine):
@@ -240,6 +256,15 @@ class CommandHere(CommandLine):
         return out, CHOICE.sub("", err)
 
 
+def replace_workers(
+    monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]
+) -> pytest.MonkeyPatch:
+    """Has commands in this process use these workers."""
+    for module in (workers_module, registry_module):
+        monkeypatch.setattr(module, "Worker", worker)
+    return monkeypatch
+
+
 @pytest.fixture
 def command_here(
     tmp_path: Path,
@@ -247,6 +272,22 @@ def command_here(
     monkeypatch: pytest.MonkeyPatch,
     shared_worker: Callable[..., Worker],
 ) -> CommandHere:
-    for module in (workers_module, registry_module):
-        monkeypatch.setattr(module, "Worker", shared_worker)
-    return CommandHere(tmp_path, capsys, monkeypatch)
+    return CommandHere(tmp_path, capsys, replace_workers(monkeypatch, shared_worker))
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of all tests of a module."""
+    return tmp_path_factory.mktemp("module")
+
+
+@pytest.fixture
+def module_command_here(
+    module_folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    module_worker: Callable[..., Worker],
+) -> CommandHere:
+    """In one folder and with the same workers for all tests of a module, whose own code these may
+    import."""
+    return CommandHere(module_folder, capsys, replace_workers(monkeypatch, module_worker))

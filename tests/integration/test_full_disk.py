@@ -6,7 +6,6 @@ of files, which a process meets as it does a full disk; the first with both.
 
 import contextlib
 import json
-import os
 import resource
 import shlex
 import shutil
@@ -19,8 +18,6 @@ from pathlib import Path
 import pytest
 
 from opperf.results.runfile import read_run
-
-ROOT = Path(__file__).resolve().parents[2]
 
 SIZE, LARGE = 64 * 1024, 16 * 1024**2
 """Bytes of the disk at first, which the records of some 50 cases fill, and of one large enough."""
@@ -61,9 +58,6 @@ class Mounted:
 
     def grow(self):
         assert self._mount(f"remount,size={LARGE}")
-
-    def in_child(self):
-        """Nothing to prepare in a process that is about to start."""
 
 
 class Limited:
@@ -109,36 +103,43 @@ def disk(request, tmp_path):
 
 
 class Shell:
-    """opperf as a user starts it, in a folder that has space."""
+    """opperf in a folder that has space: in this process, or, where files are limited, in one of
+    its own."""
 
-    def __init__(self, folder, disk):
-        self.folder, self.cache, self._disk = folder / "work", folder / "cache", disk
-        self.folder.mkdir()
+    def __init__(self, command, disk):
+        self._command, self._disk = command, disk
+        self.folder, self.cache, self.files = command.folder, command.home / "cache", command.files
 
     def __call__(self, *arguments, code=0, program=("-m", "opperf")):
         """What it prints on standard error: warnings, and one line if it fails."""
+        self._command.variables["XDG_CACHE_HOME"] = str(self.cache)
+        words = list(map(str, arguments))
+        if isinstance(self._disk, Mounted):
+            _, err = self._command(*words, code=code)
+        else:
+            err = self._in_limited_process([*program, *words], code)
+        *warnings, last = err.splitlines() or [""]
+        assert all(line.startswith("warning: ") for line in warnings), err
+        assert last.startswith("opperf: ") is (code != 0), err
+        return err
+
+    def _in_limited_process(self, words, code):
         done = subprocess.run(
-            [sys.executable, *program, *map(str, arguments)],
+            [sys.executable, *words],
             cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self.cache)},
+            env=self._command.variables,
             preexec_fn=self._disk.in_child,
             capture_output=True,
             text=True,
             timeout=300,
         )
         assert done.returncode == code, done.stdout + done.stderr
-        *warnings, last = done.stderr.splitlines() or [""]
-        assert all(line.startswith("warning: ") for line in warnings), done.stderr
-        assert last.startswith("opperf: ") is (code != 0), done.stderr
         return done.stderr
-
-    def files(self):
-        return sorted(path.name for path in self.folder.iterdir())
 
 
 @pytest.fixture
-def shell(tmp_path, disk):
-    return Shell(tmp_path, disk)
+def shell(command_here, disk):
+    return Shell(command_here, disk)
 
 
 def going_on(err):

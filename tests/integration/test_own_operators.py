@@ -62,25 +62,26 @@ SHORT = ("--size", "small", "-w", "0", "-r", "2", "-f", "jsonl")
 
 
 @pytest.fixture
-def kernels(command):
-    (command.folder / "kernels.py").write_text(KERNELS)
-    return command
+def kernels(module_command_here):
+    """Commands beside the file; MXNet registers its operators once in a process."""
+    (module_command_here.folder / "kernels.py").write_text(KERNELS)
+    return module_command_here
 
 
-def records(command, name="a.jsonl"):
+def records(command, name):
     run, _ = read_run(command.folder / name)
     return run.records
 
 
 def test_a_custom_operator_is_measured_under_its_name(kernels):
-    options = ("--import", "kernels", "--shape", "data=64x32", "-o", "a.jsonl")
+    options = ("--import", "kernels", "--shape", "data=64x32", "-o", "gain.jsonl")
     kernels("run", "opperf_test_gain", *options, *SHORT)
-    (record,) = records(kernels)
+    (record,) = records(kernels, "gain.jsonl")
     assert (record.status, record.case.label) == (Status.OK, "opperf_test_gain")
     assert {n: spec.shape for n, spec in record.case.tensors()} == {"data": (64, 32), "gain": (32,)}
     assert {"forward", "backward", "memory"} <= record.summaries.keys()
-    kernels("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
-    assert records(kernels, "b.jsonl")[0].status is Status.OK
+    kernels("run", "gain.jsonl", "-f", "jsonl", "-o", "again.jsonl")
+    assert records(kernels, "again.jsonl")[0].status is Status.OK
 
 
 def test_custom_operators_are_shown_and_listed(kernels):
@@ -89,7 +90,12 @@ def test_custom_operators_are_shown_and_listed(kernels):
     (case,) = json.loads(out)["cases"]
     assert "mx.nd.Custom(data, gain, op_type='relu')" in case["script"]
     # In a process of its own, as it registers the operators there.
-    subprocess.run([sys.executable, "-c", case["script"]], check=True, env=kernels.variables)
+    subprocess.run(
+        [sys.executable, "-c", case["script"]],
+        check=True,
+        env=kernels.variables,
+        cwd=kernels.folder,
+    )
     out, _ = kernels("list", "opperf_test_gain", *options)
     assert "data, gain, power=1" in out and "Custom:opperf_test_gain" in out
 
@@ -102,15 +108,16 @@ def test_arms_name_them_too(kernels):
 
 
 def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
-    inputs = ("--inputs", "kernels:make", "-o", "a.jsonl")
+    inputs = ("--inputs", "kernels:make", "-o", "added.jsonl")
     kernels("run", "kernels:scaled_add", *inputs, *SHORT[2:])
-    assert [record.status for record in records(kernels)] == [Status.OK] * 2
-    cut_last_case(kernels.folder / "a.jsonl")
-    kernels("run", "--resume", "a.jsonl")
-    assert [record.status for record in records(kernels)] == [Status.OK] * 2
-    kernels("run", "a.jsonl", "--dtype", "float64", "-f", "jsonl", "-o", "b.jsonl")
-    assert {one.case.settings.dtype for one in records(kernels, "b.jsonl")} == {"float64"}
-    assert {one.status for one in records(kernels, "b.jsonl")} == {Status.OK}
+    assert [record.status for record in records(kernels, "added.jsonl")] == [Status.OK] * 2
+    cut_last_case(kernels.folder / "added.jsonl")
+    kernels("run", "--resume", "added.jsonl")
+    assert [record.status for record in records(kernels, "added.jsonl")] == [Status.OK] * 2
+    kernels("run", "added.jsonl", "--dtype", "float64", "-f", "jsonl", "-o", "wide.jsonl")
+    wide = records(kernels, "wide.jsonl")
+    assert {one.case.settings.dtype for one in wide} == {"float64"}
+    assert {one.status for one in wide} == {Status.OK}
 
 
 @pytest.mark.parametrize(
@@ -119,21 +126,24 @@ def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
         (("exp", "--import", "nothing"), "nothing: No module named 'nothing'; install it"),
         (("exp", "--import", "./nothing.py"), "nothing.py: no such file"),
         (("exp", "--import", "broken.py"), "broken.py:1 cannot be loaded: NameError"),
-        (("kernels.py:nothing",), "kernels.py has no 'nothing'"),
-        (("kernels:scaled_add", "--shape", "x=4x0"), "'4x0' is not a shape"),
-        (("kernels:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),
-        (("kernels:scaled_add", "--arg", "alpha=(1,"), "'(1,' is not a value for alpha"),
-        (("kernels:scaled_add", "--arg", "beta=1"), "scaled_add has no argument 'beta'"),
+        (("exp", "--import", "unfinished.py"), "unfinished.py:1 cannot be loaded: SyntaxError"),
+        (("functions.py:nothing",), "functions.py has no 'nothing'"),
+        (("functions:scaled_add", "--shape", "x=4x0"), "'4x0' is not a shape"),
+        (("functions:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),
+        (("functions:scaled_add", "--arg", "alpha=(1,"), "'(1,' is not a value for alpha"),
+        (("functions:scaled_add", "--arg", "beta=1"), "scaled_add has no argument 'beta'"),
         (
-            ("exp", "--inputs", "kernels:make"),
-            "it has no argument 'y', which kernels:make returns",
+            ("exp", "--inputs", "functions:make"),
+            "it has no argument 'y', which functions:make returns",
         ),
-        (("exp", "--inputs", "kernels:make", "--size", "small"), "--size has no effect with"),
+        (("exp", "--inputs", "functions:make", "--size", "small"), "--size has no effect with"),
     ],
 )
-def test_what_is_refused(command, arguments, words):
-    (command.folder / "kernels.py").write_text(FUNCTIONS)
+def test_what_is_refused(module_command_here, arguments, words):
+    command = module_command_here
+    (command.folder / "functions.py").write_text(FUNCTIONS)
     (command.folder / "broken.py").write_text("undefined\n")
+    (command.folder / "unfinished.py").write_text("def (")
     _, err = command("run", *arguments, "--framework", "numpy", code=2)
     assert err.startswith("opperf: ") and words in err and err.count("\n") == 1
     assert not list(command.folder.glob("*benchmarks*"))

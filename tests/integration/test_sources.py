@@ -32,9 +32,10 @@ def settings(run, *names):
 def recorded_file(module_command):
     """A run file of one operator in two dtypes and with two numbers of threads."""
     wanted = ("--dtype", "float32,float16", "--threads", "1,2", "--label", "commit=1a2b")
-    out, _ = module_command("run", "relu", *wanted, *SHORT, "-o", "a.jsonl")
+    own = ("exp", "--framework", "numpy")
+    out, _ = module_command("run", *own, *wanted, *SHORT, "-o", "a.jsonl")
     assert (
-        "4 cases of 1 operator: cpu(0), float32 and float16, native profiler, threads 1 and " in out
+        "4 cases of 1 operator: cpu(0), float32 and float16, python profiler, threads 1 and " in out
     )
     return module_command.folder / "a.jsonl"
 
@@ -65,11 +66,11 @@ def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command_here, record
     assert {record.status for record in again.records} == {Status.OK}
     out, _ = command("compare", "a.jsonl", "b.jsonl")
     assert "4 cases" in out
-    command("run", "a.jsonl", "--threads", "all", "-p", "python", "-f", "jsonl", "-o", "c.jsonl")
+    command("run", "a.jsonl", "--threads", "all", "--cache", "cold", "-f", "jsonl", "-o", "c.jsonl")
     other = run_of(command, "c.jsonl")
-    assert settings(other, "dtype", "threads", "profiler", "runs") == [
-        ("float32", None, "python", 2),
-        ("float16", None, "python", 2),
+    assert settings(other, "dtype", "threads", "cache", "runs") == [
+        ("float32", None, "cold", 2),
+        ("float16", None, "cold", 2),
     ]
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from opperf.compare.statistics.blocks import Effects
 from opperf.compare.statistics.common_shift import median_effects
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.distributions import chi_squared_above
 from opperf.compare.statistics.moderation import moderate
 from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
 
@@ -36,8 +37,6 @@ the whole measurement."""
 def p_cases(control: Effects, others: Effects, thresholds: Thresholds) -> float:
     """The p-value of all cases' differences from their common shift together; NaN with fewer than
     two cases. The blocks of A and B give the scatter of the cases too."""
-    from scipy.stats import chi2
-
     control, others = _without_shift(control), _without_shift(others)
     found, scatter = estimate(control), estimate(others, control)
     moderated = moderate(scatter.deviation**2, scatter.freedom)
@@ -50,7 +49,7 @@ def p_cases(control: Effects, others: Effects, thresholds: Thresholds) -> float:
     # statistic has the mean of all k, and by Brown's approximation the distribution of k - 1.
     independent = p.size - 1
     statistic = -2 * np.log(p).sum() * independent / p.size
-    return float(chi2.sf(statistic, 2 * independent))
+    return chi_squared_above(statistic, 2 * independent)
 
 
 def _without_shift(effects: Effects) -> Effects:

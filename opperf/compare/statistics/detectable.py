@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.distributions import normal_exceeded, t_exceeded
 
 POWER = 0.8
 
@@ -22,11 +23,10 @@ def smallest_detectable(error: Floats, freedom: Floats, margin: float, level: Fl
     """Log ratios beyond the margin that one-sided tests at those levels find with probability
     `POWER`; NaN where there is no standard error."""
     from scipy.special import gammaln
-    from scipy.stats import norm, t
 
-    critical = t.isf(level, freedom)
+    critical = t_exceeded(level, freedom)
     # Mean of an estimated standard deviation, as a multiple of the true one.
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.sqrt(2 / freedom) * np.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2))
     spread = np.sqrt(1 + critical**2 * (1 - mean**2))
-    return np.asarray(margin + (critical * mean + norm.ppf(POWER) * spread) * error)
+    return np.asarray(margin + (critical * mean + normal_exceeded(1 - POWER) * spread) * error)

@@ -20,13 +20,20 @@ from opperf.compare.statistics.blocks import Floats
 def reject(p: Floats, q: float) -> NDArray[np.bool_]:
     """Rejects null hypotheses at a false discovery rate of q: true for those that are rejected. A
     NaN is no hypothesis."""
-    from scipy.stats import false_discovery_control
-
     tested = ~np.isnan(p)
     found = np.zeros(p.shape, dtype=np.bool_)
     if tested.any():
-        found[tested] = false_discovery_control(p[tested]) <= q
+        found[tested] = _adjusted(p[tested]) <= q
     return found
+
+
+def _adjusted(p: Floats) -> Floats:
+    """The smallest rates at which each hypothesis is rejected."""
+    order = np.argsort(p)
+    rates = p[order] * (p.size / np.arange(1, p.size + 1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(rates[::-1])[::-1]
+    return adjusted
 
 
 def level_of_next(p: Floats, q: float) -> float:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.distributions import f_above, f_quantile
 
 LEAST_CASES = 3
 """Below this number of cases no variance is moderated: two variances have no spread to speak of."""
@@ -131,19 +132,15 @@ def _expected_under(
 @functools.cache
 def _log_quantiles(freedom: float, lent: float) -> Floats:
     """Of a variance of such freedom under the prior."""
-    from scipy.stats import f
-
-    return np.asarray(np.log(f.ppf((np.arange(STEPS) + 0.5) / STEPS, freedom, lent)))
+    return np.asarray(np.log(f_quantile((np.arange(STEPS) + 0.5) / STEPS, freedom, lent)))
 
 
 def _shares(ratio: Floats, freedom: Floats, lent: float) -> Floats:
     """The share of the prior that each case is lent, from its variance as a multiple of the common
     one: all of it, or, where more cases are as noisy as it than the prior has, the less the more
     there are. A noisier case never has a larger share."""
-    from scipy.stats import f, rankdata
-
-    p = np.asarray(f.sf(ratio, freedom, lent))
-    share: Floats = np.minimum(1.0, p * p.size / (rankdata(p) - 0.5))
+    p = f_above(ratio, freedom, lent)
+    share: Floats = np.minimum(1.0, p * p.size / (_ranks(p) - 0.5))
     order = np.argsort(p)
     ordered = share[order]
     means = np.cumsum(ordered) / np.arange(1, p.size + 1)
@@ -151,3 +148,10 @@ def _shares(ratio: Floats, freedom: Floats, lent: float) -> Floats:
     ordered[: least + 1] = means[least]
     share[order] = np.maximum.accumulate(ordered)
     return share
+
+
+def _ranks(values: Floats) -> Floats:
+    """The place of each value among the sorted, from 1; equal ones share their mean place."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[which])

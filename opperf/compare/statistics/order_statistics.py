@@ -21,6 +21,7 @@ import numpy as np
 
 from opperf.compare.statistics.blocks import Floats
 from opperf.compare.statistics.data import CaseVerdict, Verdict
+from opperf.compare.statistics.distributions import binomial_at_most, normal_exceeded
 from opperf.results.text import pluralize
 
 MIN_SAMPLES = 6
@@ -44,7 +45,7 @@ def compare_samples(
     log_a, log_b = np.sort(np.log(a)), np.sort(np.log(b))
     effect = float(np.median(log_b) - np.median(log_a))
     error = math.hypot(_standard_error(log_a), _standard_error(log_b))
-    half_width = _normal_quantile((1 - CONFIDENCE) / 2) * error
+    half_width = normal_exceeded((1 - CONFIDENCE) / 2) * error
     low, high = effect - half_width, effect + half_width
     if low > margin or high < -margin:
         note = "measured separately: only interleaved runs can confirm it"
@@ -59,22 +60,10 @@ def _standard_error(ordered: Floats) -> float:
     return float(ordered[-rank] - ordered[rank - 1]) / (2 * errors)
 
 
-# SciPy's distributions take a tenth of a millisecond to answer for a single number, and cases
-# come by the thousand with the same number of samples.
+# Cases come by the thousand with the same number of samples.
 @functools.cache
 def _interval_rank(n: int) -> tuple[int, float]:
     """The rank, from either end, of the order statistics that stand for the interval of the
-    median of n values, `FEWEST` or more, and its half width in standard errors."""
-    from scipy.stats import binom
-
+    median of n values, `MIN_SAMPLES` or more, and its half width in standard errors."""
     rank = round((n + 1) / 2 - math.sqrt(n))
-    return rank, _normal_quantile(float(binom.cdf(rank - 1, n, 0.5)))
-
-
-@functools.cache
-def _normal_quantile(tail: float) -> float:
-    """The distance from the mean, in standard deviations, beyond which a normal distribution has
-    this probability in either tail."""
-    from scipy.stats import norm
-
-    return float(norm.isf(tail))
+    return rank, normal_exceeded(binomial_at_most(rank - 1, n, 0.5))

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opperf.compare.statistics.blocks import Effects, Floats
+from opperf.compare.statistics.distributions import t_above, t_below, t_exceeded
 
 SMALLEST_ERROR = 1e-12
 """Smallest standard error, in log units: below the resolution of arithmetic on logarithms of times,
@@ -89,16 +90,12 @@ def _moments(values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 def p_above(of: Estimate, margin: float) -> Floats:
     """One-sided p-values of the null hypothesis that the effect is at most `margin`."""
-    from scipy.stats import t
-
-    return np.asarray(t.sf((of.mean - margin) / of.error, of.freedom))
+    return t_above((of.mean - margin) / of.error, of.freedom)
 
 
 def p_below(of: Estimate, margin: float) -> Floats:
     """One-sided p-values of the null hypothesis that the effect is at least `margin`."""
-    from scipy.stats import t
-
-    return np.asarray(t.cdf((of.mean - margin) / of.error, of.freedom))
+    return t_below((of.mean - margin) / of.error, of.freedom)
 
 
 def p_beyond(of: Estimate, margin: float) -> Floats:
@@ -115,7 +112,5 @@ def p_beyond(of: Estimate, margin: float) -> Floats:
 def bounds(of: Estimate, level: float | Floats) -> tuple[Floats, Floats]:
     """A lower and an upper bound of the effect, each wrong with probability `level`, for all cases
     or by case: together the confidence interval of 1 - 2 level."""
-    from scipy.stats import t
-
-    reach = t.isf(level, of.freedom) * of.error
+    reach = t_exceeded(level, of.freedom) * of.error
     return np.asarray(of.mean - reach), np.asarray(of.mean + reach)

@@ -1,8 +1,6 @@
 """Settings of both arms that have several values, each of which makes a case of its own."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from click.testing import CliRunner
@@ -44,7 +42,7 @@ def test_an_axis_is_not_one_that_an_arm_sets():
     assert str(caught.value).startswith("--dtype float32,float64 has several values for both arms")
 
 
-def test_every_case_that_is_announced_has_a_row_in_every_output(tmp_path):
+def test_every_case_that_is_announced_has_a_row_in_every_output(here, tmp_path):
     """Two candidates against one baseline in two dtypes, one of them given twice and one wrong."""
     (tmp_path / "mine.py").write_text(
         "import numpy as np\n"
@@ -52,20 +50,17 @@ def test_every_case_that_is_announced_has_a_row_in_every_output(tmp_path):
         "def fused(x):\n    y = np.exp(x); y += 1; return y\n"
         "def wrong(x): return np.ones_like(x)\n"
     )
-
-    def opperf(*words):
-        command = [sys.executable, "-m", "opperf", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-
-    done = opperf(
+    out, err = here(
+        tmp_path,
         *("ab", *NUMPY[:2], "--shape", "x=64x8", "--dtype", "float32,float64"),
         *("--a", "ops:mine.py:base,mine.py:base,mine.py:base", "--case-time", "0.001"),
-        *("--b", "ops:mine.py:fused,mine.py:wrong,mine.py:fused", "--blocks", "2"),
-        *("--threads", "1", "--format", "json", "--fail-on", "different"),
+        *("--b", "ops:mine.py:fused,mine.py:wrong,mine.py:fused"),
+        *("--blocks", "2", "--threads", "1"),
+        *("--format", "json", "--fail-on", "different"),
+        code=1,
     )
-    assert done.returncode == 1, done.stderr
-    assert "4 cases, 2 cases given twice and compared once\n" in done.stderr
-    report = json.loads(done.stdout)
+    assert "4 cases, 2 cases given twice and compared once\n" in err
+    report = json.loads(out)
     rows = report["rows"]
     assert len(rows) == len({row["id"] for row in rows}) == report["cases"] == 4
     assert {(row["operator"], row["results"]) for row in rows} == {
@@ -74,15 +69,17 @@ def test_every_case_that_is_announced_has_a_row_in_every_output(tmp_path):
     }
     assert {row["settings"] for row in rows} == {"profiler python", "float64, profiler python"}
     for output_format, count in (("csv", 5), ("junit", 4), ("md", 4)):
-        again = opperf("compare", "--from-ab", "opperf_ab.jsonl", "--format", output_format)
-        lines = again.stdout.splitlines()
+        words = ("compare", "--from-ab", "opperf_ab.jsonl", "--fail-on", "different")
+        again, _ = here(tmp_path, *words, "--format", output_format, code=1)
+        lines = again.splitlines()
         found = {
             "csv": len(lines),
-            "junit": again.stdout.count("<testcase "),
+            "junit": again.count("<testcase "),
             "md": sum("base \\| " in line and " forward " in line for line in lines),
         }
-        assert found[output_format] == count, again.stdout
-    resumed = opperf("ab", "--resume", "--fail-on", "different", "--dtype", "float32,float64")
-    assert resumed.returncode == 1 and "Results differ" in resumed.stdout, resumed.stderr
-    other = opperf("ab", "--resume", "--dtype", "float32")
-    assert other.returncode == 2 and "--dtype" in other.stderr
+        assert found[output_format] == count, again
+    resume = ("ab", "--resume", "--fail-on", "different", "--dtype")
+    resumed, err = here(tmp_path, *resume, "float32,float64", code=1)
+    assert "Results differ" in resumed, err
+    _, err = here(tmp_path, "ab", "--resume", "--dtype", "float32", code=2)
+    assert "--dtype" in err

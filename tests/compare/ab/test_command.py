@@ -18,7 +18,6 @@ from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
 from opperf.model import OWN
-from opperf.opperf import main
 from opperf.profilers.reference_work import WORKS
 from opperf.results.output import STDOUT
 from opperf.runner.cpus import THREAD_VARIABLES
@@ -68,23 +67,6 @@ def command(start):
             out, err = process.communicate(timeout=WAIT_S)
         assert process.returncode == code, out + err
         assert "Traceback" not in err
-        return out, err
-
-    return done
-
-
-@pytest.fixture
-def here(variables, monkeypatch, capsys):
-    """Run a command in this process; its workers are processes of their own all the same."""
-
-    def done(folder, *arguments, code=0, **more):
-        monkeypatch.chdir(folder)
-        for name, value in {**variables, **more}.items():
-            monkeypatch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        assert ended.value.code == code, out + err
         return out, err
 
     return done

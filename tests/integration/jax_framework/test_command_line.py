@@ -206,13 +206,14 @@ def test_a_users_functions(command):
         assert COSTS | {"forward", "backward", "memory"} <= set(one["summaries"])
 
 
-def test_a_users_inputs_are_made_under_the_options_of_their_case(command):
+def test_a_users_inputs_are_made_under_the_options_of_their_case(command_here):
     """`jax.random` draws other numbers in 64 bits, which are an option of the process."""
-    (command.folder / "kernels.py").write_text(RANDOM_INPUTS)
+    path = command_here.folder / "kernels.py"
+    path.write_text(RANDOM_INPUTS)
     few = [word for word in FEW if word not in ("--size", "small")]
-    axes = ("--inputs", "kernels.py:inputs", "--dtype", "float64", "--env", "FACTOR=3")
-    command("run", "kernels.py:scaled", *axes, *few, "-o", "out.jsonl")
-    assert [(one["status"], one.get("reason", "")) for one in read(command)] == [("ok", "")]
+    axes = ("--inputs", f"{path}:inputs", "--dtype", "float64", "--env", "FACTOR=3")
+    command_here("run", f"{path}:scaled", *axes, *few, "-o", "out.jsonl")
+    assert [(one["status"], one.get("reason", "")) for one in read(command_here)] == [("ok", "")]
 
 
 def test_a_function_without_arguments_may_be_a_constant(command_here):

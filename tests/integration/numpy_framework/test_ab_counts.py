@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -41,97 +40,80 @@ WAIT_S = 300
 COUNTS = ("--framework", "numpy", "--shape", "x=4", "--profiler", "instructions", "--report")
 
 
-@pytest.fixture
-def start(tmp_path):
-    (tmp_path / "kernels.py").write_text(KERNELS)
-
-    def started(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "opperf", *arguments],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A shell starts what runs in its background with SIGINT ignored.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-
-    return started
+NAMES = ("./kernels.py:loop", "./kernels.py:other")
 
 
 @pytest.fixture
-def opperf(start):
-    def run(*arguments, code=0):
-        with start(*arguments) as process:
-            out, err = process.communicate(timeout=WAIT_S)
-        assert process.returncode == code, out + err
-        return out, err
-
-    return run
+def folder(command_here):
+    """Where the functions are; commands that measure nothing are given in this process."""
+    (command_here.folder / "kernels.py").write_text(KERNELS)
+    return command_here.folder
 
 
-def test_what_an_arm_changes_has_verdicts_and_its_functions(opperf, tmp_path):
-    names = ("./kernels.py:loop", "./kernels.py:other")
+def finish(process, code):
+    """What a process says, whose workers are under Valgrind."""
+    out, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == code, out + err
+    return out, err
+
+
+def test_what_an_arm_changes_has_verdicts_and_its_functions(command_here, folder):
+    """In a session that is interrupted and goes on."""
     # Another length of a variable changes no count.
     arms = ("--a", "env:TURNS=1000", "--b", "env:TURNS=2000", "--b", f"env:LONG={'y' * 3000}")
     arms = (*arms, "--b", f"python:{sys.executable}")
-    out, err = opperf("ab", *names, *arms, *COUNTS, "s.jsonl", "-f", "json", code=1)
+    with command_here.start("ab", *NAMES, *arms, *COUNTS, "s.jsonl", "-f", "json") as process:
+        told = ""
+        while "B: 2 cases to count" not in told:
+            line = process.stderr.readline()
+            assert line, told
+            told += line
+        process.send_signal(signal.SIGINT)
+        _, rest = finish(process, 130)
+    assert "A: env:TURNS=1000\n" in told
+    hint = "opperf ab --resume --profiler instructions --report s.jsonl"
+    line = rest.strip().splitlines()[-1]
+    assert line == (f"interrupted; the counts are in s.A.jsonl and s.B.jsonl. Resume with: {hint}")
+    first = (folder / "s.A.jsonl").read_bytes()
+    resume = hint.split()[1:]
+    _, err = command_here(*resume, "--a", "env:TURNS=7", "--b", "env:TURNS=8", code=2)
+    assert "the run to resume was made with --a env:TURNS=1000, not env:TURNS=7" in err.replace(
+        "'", ""
+    )
+    _, err = command_here(*resume, "--dtype", "float16", code=2)
+    assert "the run to resume was made with --dtype" in err
+    out, err = finish(command_here.start(*resume, "-f", "json"), 1)
+    assert (folder / "s.A.jsonl").read_bytes() == first
+    run, _ = read_run(folder / "s.B.jsonl")
+    assert [record.status for record in run.records] == [Status.OK] * 2
+
     found = json.loads(out)
     verdicts = {row["operator"]: row["verdict"] for row in found["cases"]}
     assert verdicts == {"loop": "regressed", "other": "same"}
     (loop,) = (row for row in found["cases"] if row["operator"] == "loop")
     # Integers below 257 are there already.
     assert 1.5 < loop["ratio"] < 2.5
-    assert "opperf: 1 regressed" in err and "A: env:TURNS=1000\n" in err
+    assert "opperf: 1 regressed" in err
     assert found["explain"] == f"opperf explain s.A.jsonl s.B.jsonl {loop['id']}"
-    out, _ = opperf(*found["explain"].split()[1:])
+    out, _ = command_here(*found["explain"].split()[1:])
     # An integer for each turn.
     assert "PyLong_From" in out or "rangeiter_next" in out
-    again, _ = opperf("compare", "s.A.jsonl", "s.B.jsonl", "--in-order", "-f", "json")
+    again, _ = command_here("compare", "s.A.jsonl", "s.B.jsonl", "--in-order", "-f", "json")
     assert json.loads(again)["cases"] == found["cases"]
-    _, err = opperf("ab", *names, *arms, *COUNTS, "s.jsonl", code=2)
+    _, err = command_here("ab", *NAMES, *arms, *COUNTS, "s.jsonl", code=2)
     assert "s.A.jsonl exists; add --overwrite to replace it, or --resume to finish it" in err
 
 
-def test_operators_are_compared_with_each_other(opperf):
+def test_operators_are_compared_with_each_other(command_here, folder):
     arms = ("--a", "ops:./kernels.py:other", "--b", "ops:./kernels.py:longer")
     fail = ("--fail-on", "improved,ambiguous,different")
-    out, err = opperf("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json", code=1)
+    out, err = finish(command_here.start("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json"), 1)
     (row,) = json.loads(out)["cases"]
     assert (row["results"], row["difference"][:7]) == ("different", "output:")
     assert "opperf: 1 different" in err
     both = ("compare", "s.A.jsonl", "s.B.jsonl", "--in-order", "--fail-on")
-    assert "Results differ" in opperf(*both, "different", code=1)[0]
-    assert opperf(*both, "improved")
+    assert "Results differ" in command_here(*both, "different", code=1)[0]
+    assert command_here(*both, "improved")
     assert (row["operator"], row["verdict"]) == ("other | longer", "regressed")
     explain = json.loads(out)["explain"]
-    assert opperf(*explain.split()[1:])[0].startswith("base s.A.callgrind/")
-
-
-def test_an_interrupted_session_goes_on(start, opperf, tmp_path):
-    names = ("./kernels.py:loop", "./kernels.py:other", "./kernels.py:longer")
-    arms = ("--a", "env:TURNS=1000", "--b", "env:TURNS=2000")
-    with start("ab", *names, *arms, *COUNTS, "s.jsonl") as process:
-        told = ""
-        while "B: 3 cases to count" not in told:
-            line = process.stderr.readline()
-            assert line, told
-            told += line
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 130
-    line = rest.strip().splitlines()[-1]
-    hint = "opperf ab --resume --profiler instructions --report s.jsonl"
-    assert line == (f"interrupted; the counts are in s.A.jsonl and s.B.jsonl. Resume with: {hint}")
-    first = (tmp_path / "s.A.jsonl").read_bytes()
-    resume = hint.split()[1:]
-    _, err = opperf(*resume, "--a", "env:TURNS=7", "--b", "env:TURNS=8", code=2)
-    assert "the run to resume was made with --a env:TURNS=1000, not env:TURNS=7" in err.replace(
-        "'", ""
-    )
-    _, err = opperf(*resume, "--dtype", "float16", code=2)
-    assert "the run to resume was made with --dtype" in err
-    opperf(*resume, code=1)
-    assert (tmp_path / "s.A.jsonl").read_bytes() == first
-    run, _ = read_run(tmp_path / "s.B.jsonl")
-    assert [record.status for record in run.records] == [Status.OK] * 3
+    assert command_here(*explain.split()[1:])[0].startswith("base s.A.callgrind/")

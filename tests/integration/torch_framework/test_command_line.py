@@ -87,18 +87,10 @@ def test_what_is_wrong_is_one_line(command_here, arguments, message):
     assert_refused(command_here, arguments, message)
 
 
-@pytest.mark.parametrize(
-    "module, message",
-    [
-        ("nothing_there", "nothing_there: No module named 'nothing_there'"),
-        ("empty.py", "--import empty.py: the module registers no operator"),
-        ("broken.py", "broken.py:1 cannot be loaded: SyntaxError"),
-    ],
-)
-def test_a_module_that_cannot_be_used_is_one_line(command, module, message):
-    (command.folder / "empty.py").write_text("")
-    (command.folder / "broken.py").write_text("def (")
-    assert_refused(command, ("relu", "--import", module), message)
+def test_a_module_that_registers_nothing_is_one_line(command_here):
+    (command_here.folder / "empty.py").write_text("")
+    message = "--import empty.py: the module registers no operator"
+    assert_refused(command_here, ("relu", "--import", "empty.py"), message)
 
 
 def assert_refused(command, arguments, message):
