@@ -38,18 +38,33 @@ def _is_file(text: str) -> bool:
         return False
 
 
-class RunFilePath(click.Path):
-    """A path of a run file or of results, or the name of a kept run, as `@last`. An output of a
-    kept run stands for its run file."""
+class KeptPath(click.Path):
+    """A path of a run file, of results or of a session, or the name of a kept run or session, as
+    `@last`. An output of a kept run stands for its run file."""
+
+    locate = "locate"
+    """The function of `run_files` that finds the path."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         # Help and completion do without the import.
-        from opperf.results.run_files import locate_run
+        from opperf.results import run_files
 
-        return super().convert(locate_run(os.fspath(value)), param, ctx)
+        return super().convert(getattr(run_files, self.locate)(os.fspath(value)), param, ctx)
+
+
+class RunFilePath(KeptPath):
+    """Such a path of a run file or of results."""
+
+    locate = "locate_run"
+
+
+class SessionPath(KeptPath):
+    """Such a path of a session."""
+
+    locate = "locate_session"
 
 
 def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> Words:

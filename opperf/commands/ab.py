@@ -185,7 +185,14 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",
 )
-@click.option("--resume", is_flag=True, help="Resume the session in the report file.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[FILE]",
+    help="Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
+)
 @click.option(
     "--overwrite", is_flag=True, help="Replace the report file and the output files if they exist."
 )

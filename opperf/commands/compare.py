@@ -14,12 +14,12 @@ from opperf.parameters import (
     report_outputs,
     weight,
 )
-from opperf.parsing import RunFilePath, Words, split_commas, words_among
+from opperf.parsing import KeptPath, RunFilePath, SessionPath, Words, split_commas, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
 OF_SESSIONS = frozenset(
-    {"session", "weight", "output_formats", "output_files", "overwrite", "fail_on", "debug"}
+    {"base", "session", "weight", "output_formats", "output_files", "overwrite", "fail_on", "debug"}
 )
 """Parameters that apply to a session of `opperf ab`."""
 
@@ -62,12 +62,12 @@ class MetricOption(click.Option):
         ),
     },
 )
-@click.argument("base", required=False, type=RunFilePath())
+@click.argument("base", required=False, type=KeptPath())
 @click.argument("new", required=False, type=RunFilePath())
 @click.option(
     "--from-ab",
     "session",
-    type=click.Path(path_type=Path),
+    type=SessionPath(),
     metavar="FILE",
     help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
     "--weight, --format, --output-file and --fail-on apply.",
@@ -133,6 +133,15 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     prints the command that can confirm it.
     """
     base, new, session = options["base"], options["new"], options["session"]
+    if isinstance(base, Path) and session is None:
+        from opperf.results.first_lines import is_session
+        from opperf.results.run_files import check_is_no_session
+
+        if new is None and is_session(base):
+            # Alone, it can only mean its verdicts.
+            base, session = None, base
+        else:
+            check_is_no_session(base)
     if (session is None) == (new is None) or (session is not None and base is not None):
         raise click.UsageError("name two files of results, BASE and NEW, or --from-ab FILE alone")
     if isinstance(session, Path):

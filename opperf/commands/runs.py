@@ -8,9 +8,16 @@ from opperf.commands.command import command
 from opperf.parameters import as_json, debug
 from opperf.parsing import parse_labels, parse_moment, split_commas
 
+KINDS = ("run", "ab")
+
 
 @command(short_help="List, find and delete the runs that opperf keeps.")
 @click.argument("names", nargs=-1, metavar="[OPERATOR|@RUN]...", callback=split_commas)
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS, case_sensitive=False),
+    help="Only runs, or only sessions of `opperf ab`.",
+)
 @click.option(
     "--framework", metavar="NAME", help="Only runs with cases of this framework; a name or glob."
 )
@@ -42,11 +49,13 @@ from opperf.parsing import parse_labels, parse_moment, split_commas
 @click.pass_context
 def runs(ctx: click.Context, /, **options: object) -> None:
     """List the run files that opperf keeps, the latest first: every run leaves one, whatever its
-    output, and 200 are kept, in the folder that the environment variable OPPERF_DATA names.
-    Restrict the list by operators (names, globs or regexes) or ids.
+    output, and so does every session of `opperf ab`; 200 are kept, in the folder that the
+    environment variable OPPERF_DATA names. Restrict the list by operators (names, globs or regexes)
+    or ids.
 
     Commands that take a run file take @ID, or @last, @-2 and so on for the latest one, the one
-    before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`."""
+    before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
+    of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
     from opperf.runner.runs_command import runs_command
 
     ctx.exit(runs_command(options))

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import DECLARED, Record, Status
+from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.figures import Unit
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.table import INPUTS_AT_LEAST, inputs_column, split_figures
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import inputs_text, wrap
+from opperf.results.text import wrap
 from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
 
 RATIO_TITLE_WIDTH = 24
@@ -74,24 +75,26 @@ def _times(row: Row) -> list[float]:
 def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[Row]:
     """Returns the records by operator, inputs and the differing settings (`names`) but one."""
     found: dict[tuple[Any, ...], Row] = {}
+    dtypes = dtypes_of(record.case for record in records)
+    labels: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    places: dict[tuple[Any, ...], tuple[int, int]] = {}
     for record in records:
         others = _others(record, [one for one in names if one != name])
         value = value_text(record, name)
-        key: tuple[Any, ...] = (record.case.label, inputs_text(record.case), others)
-        # Cases that look alike have a row each.
-        while value in found.setdefault(key, Row({})).records:
-            key = (*key, value)
+        label, inputs = record.case.label, alike_text(record.case, dtypes)
+        # Cases that look alike have a row each, by their order.
+        number = 0
+        while value in found.setdefault((label, inputs, others, number), Row({})).records:
+            number += 1
+        key = (label, inputs, others, number)
         found[key].records[value] = record
-    labels = list(dict.fromkeys(record.case.label for record in records))
-    cases = list(dict.fromkeys(inputs_text(record.case) for record in records))
+        places[key] = (
+            labels.setdefault(label, len(labels)),
+            cases.setdefault(inputs, len(cases)),
+        )
     # The rows of one operator, and of one case, are together.
-    return sorted(
-        found.values(),
-        key=lambda row: (
-            labels.index(row.first.case.label),
-            cases.index(inputs_text(row.first.case)),
-        ),
-    )
+    return [found[key] for key in sorted(found, key=lambda key: places[key])]
 
 
 def _others(record: Record, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""The run files that opperf keeps: a copy of every run's, under the user's data folder.
+"""The files that opperf keeps: a copy of every run's, and of every session's of `opperf ab`, under
+the user's data folder.
 
-A kept run is called `@ID`, by the id in its header, and `@last`, `@-2` by its place among the
-others. Runs that were cut short stay in the cache folder until they are finished, and have names
-too.
+A kept run, or session, is called `@ID`, by the id in its header, and `@last`, `@-2` by its place
+among the others. Runs that were cut short stay in the cache folder until they are finished, and
+have names too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import Header
-from opperf.model.canonical import digest
+from opperf.results.first_lines import ID_BYTES, id_of, read_head
 from opperf.results.lines import check_free
 from opperf.results.output import display_path, replace
 from opperf.results.unwritable import unwritable
@@ -37,9 +36,6 @@ MOST_KEPT = 200
 MOST_LABELLED = 100
 """Most runs with labels that outlast later ones without: a user may want these for longer."""
 
-ID_BYTES = 4
-"""Of a new run's id: two of 200 are alike in one of 200,000 folders."""
-
 SHOWN = 5
 """Most runs that an error lists."""
 
@@ -51,7 +47,7 @@ TIME = "%Y%m%dT%H%M%S%f"
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A run file that opperf keeps."""
+    """A run file, or the file of a session, that opperf keeps."""
 
     id: str
     path: Path
@@ -86,20 +82,8 @@ def runs_folder() -> Path:
 
 
 def new_id() -> str:
-    """Returns the id of a new run."""
+    """Returns the id of a new run or session."""
     return secrets.token_hex(ID_BYTES)
-
-
-def id_of(path: Path) -> str:
-    """Returns the id of a run file; of one whose header has none a digest of the header. Empty if
-    the file cannot be read, or does not begin with a header."""
-    try:
-        with path.open("rb") as file:
-            first = file.readline()
-        header = msgspec.json.decode(first, type=Header)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
-    return header.id or digest(header)[: 2 * ID_BYTES]
 
 
 def kept_runs() -> list[KeptRun]:
@@ -133,11 +117,12 @@ def _files(folder: Path) -> list[Path]:
 
 
 def keep(path: Path) -> KeptRun:
-    """Keeps a copy of a run file, in place of an earlier state of the same run, and removes what is
-    then too much. Raises `OutputError` if that fails, and `RunFileError` for another file."""
+    """Keeps a copy of the file of a run or session, in place of an earlier state of the same one,
+    and removes what is then too much. Raises `OutputError` if that fails, and `RunFileError` for
+    another file."""
     id = id_of(path)
     if not id:
-        raise RunFileError(f"{path} is not a run file")
+        raise RunFileError(f"{path} is neither a run file nor a session")
     earlier = [run.path for run in _in_folder() if run.id == id]
     now = datetime.now(timezone.utc)
     kept = runs_folder() / f"{now.strftime(TIME)}-{id}.jsonl"
@@ -160,6 +145,19 @@ def keep(path: Path) -> KeptRun:
 def profiles_of(run_file: Path) -> Path:
     """Returns the folder beside a run file with callgrind's dump of each case and pass."""
     return run_file.with_suffix(".callgrind")
+
+
+def place_profiles(run_file: Path, copy: Path) -> None:
+    """Puts a copy of a run file's profiles beside a copy of it, in place of earlier ones. Raises
+    `OutputError` if that fails."""
+    ours, theirs = profiles_of(run_file), profiles_of(copy)
+    try:
+        for path in theirs.glob("*.callgrind"):
+            path.unlink(missing_ok=True)
+        if ours.is_dir():
+            shutil.copytree(ours, theirs, dirs_exist_ok=True)
+    except OSError as error:
+        raise unwritable(theirs, error) from error
 
 
 def remove(path: Path) -> None:
@@ -186,11 +184,8 @@ def _surplus(runs: Sequence[KeptRun]) -> list[Path]:
 
 
 def _has_labels(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return bool(msgspec.json.decode(file.readline(), type=Header).labels)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    head = read_head(path)
+    return isinstance(head, Header) and bool(head.labels)
 
 
 def is_name(text: str) -> bool:

@@ -1,5 +1,5 @@
-"""What a list of kept runs says about each: read from the beginning and the end of its file, as the
-records between take a hundred times as long."""
+"""What a list of kept runs and sessions says about each: read from the beginning and the end of its
+file, as the records between take a hundred times as long."""
 
 from __future__ import annotations
 
@@ -10,23 +10,39 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Case, CaseLine, Closing, Header
+from opperf.decoding import decode
+from opperf.model import Case, CaseLine, Header, Struct
 from opperf.model.runs import EnvironmentLine, RecordLine
+from opperf.results.first_lines import Head, SessionHead
 
 END = 4096
 """Bytes at the end of a file that have its closing line, some hundred bytes."""
 
 
-class RunFacts(msgspec.Struct, frozen=True):
-    """What a list says about a run."""
+RUN, SESSION = "run", "ab"
+"""Kinds of what is kept: a run, a session of `opperf ab`. Its counts are two runs, of the kinds
+`ab A` and `ab B`."""
 
+ARM = "arm_name"
+"""Key of the name of the arm among the options of the header of such a run."""
+
+
+class _End(Struct, frozen=True, tag="closing", tag_field="line"):
+    """The last line of a finished run or session."""
+
+
+class RunFacts(msgspec.Struct, frozen=True):
+    """What a list says about a run, or a session."""
+
+    kind: str
     started: str
     """ISO 8601, UTC."""
     command: str
     cases: tuple[Case, ...]
-    """All planned cases, in order."""
-    closing: Closing | None
-    """None for a run that was not finished."""
+    """All planned cases, in order; of a session those of both arms."""
+    count: int
+    """Number of planned cases; of a session that of its pairs."""
+    is_finished: bool
     labels: dict[str, str]
     size: int
     """Bytes of the file."""
@@ -43,46 +59,63 @@ class RunFacts(msgspec.Struct, frozen=True):
 
 
 _LINE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    Header | EnvironmentLine | CaseLine | RecordLine | Closing
+    Head | EnvironmentLine | CaseLine | RecordLine | _End
 )
 
 
 def read_facts(path: Path) -> RunFacts:
-    """Returns the facts of a run file; of a damaged one those before the damage."""
-    header, cases = Header(schema=0, started="", options={}), []
+    """Returns the facts of a file; of a damaged one those before the damage."""
+    head: Head = Header(schema=0, started="", options={})
+    cases = []
     for line in _first_lines(path):
-        if isinstance(line, Header):
-            header = line
-        else:
+        if isinstance(line, CaseLine):
             cases.append(line.case)
+        else:
+            head = line
+    is_finished, size = _is_finished(path), path.stat().st_size
+    if isinstance(head, SessionHead):
+        return RunFacts(
+            kind=SESSION,
+            started=head.started,
+            command=head.command,
+            cases=tuple(case for pair in head.pairs for case in (pair.a, pair.b)),
+            count=len(head.pairs),
+            is_finished=is_finished,
+            labels={},
+            size=size,
+        )
+    arm = head.options.get(ARM)
     return RunFacts(
-        started=header.started,
-        command=str(header.options.get("command", "")),
+        kind=f"{SESSION} {arm}" if arm else RUN,
+        started=head.started,
+        command=str(head.options.get("command", "")),
         cases=tuple(cases),
-        closing=_closing(path),
-        labels=header.labels,
-        size=path.stat().st_size,
+        count=len(cases),
+        is_finished=is_finished,
+        labels=head.labels,
+        size=size,
     )
 
 
-def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
+def _first_lines(path: Path) -> Iterator[Head | CaseLine]:
     """Yields the header and the planned cases, which come before the environments."""
     with path.open("rb") as file:
         for text in file:
             try:
-                line = _LINE.decode(text)
+                line = decode(_LINE.decode, text)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return
-            if not isinstance(line, (Header, CaseLine)):
+            if not isinstance(line, Head | CaseLine):
                 return
             yield line
 
 
-def _closing(path: Path) -> Closing | None:
+def _is_finished(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
-        return msgspec.json.decode(last, type=Closing)
+        msgspec.json.decode(last, type=_End)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return False
+    return True

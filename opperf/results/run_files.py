@@ -1,22 +1,59 @@
-"""Where the run file is that a user names: by its path, as a kept run, or by an output of it."""
+"""Where the run file or session is that a user names: by its path, as a kept one, or a run by an
+output of it."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
-from opperf.errors import RunFileError
+from opperf.errors import RunFileError, UsageError
 from opperf.results import kept
+from opperf.results.first_lines import is_session
+from opperf.results.kept_facts import RUN, read_facts
 from opperf.results.kept_outputs import run_of
 from opperf.results.messages import tell
 from opperf.results.runfile import is_run_file
 
 
 def locate_run(text: str) -> Path:
-    """Returns the path of the run file that is meant: of `@last`, `@-2` and `@ID` that of the kept
-    run; of a JSON, Markdown or CSV file that of the run which wrote it, if that is kept; else the
-    text as a path. Says on standard error which run that is, unless it was named by its path or id.
+    """Returns the path that `locate` returns. Raises `UsageError` for a session as well."""
+    path = locate(text)
+    check_is_no_session(path)
+    return path
 
-    Raises `UsageError` for a kept run that is not there.
+
+def check_is_no_session(path: Path) -> None:
+    """Raises `UsageError` for the file of a session, with the command that reads it."""
+    if is_session(path):
+        name = kept.display(path)
+        raise UsageError(
+            f"{name} is a session of `opperf ab`, which has verdicts in place of records: opperf "
+            f"compare --from-ab {shlex.quote(name)}"
+        )
+
+
+def locate_session(text: str) -> Path:
+    """Returns the path of a session, by its name or path. Raises `UsageError` for a kept run, and
+    for a name that none has."""
+    path = locate(text)
+    if kept.is_name(text) and not is_session(path):
+        kind = read_facts(path).kind
+        advice = (
+            "`opperf runs --kind ab` lists those"
+            if kind == RUN
+            else f"it has the counts of one arm, which `opperf run --resume {text}` completes"
+        )
+        raise UsageError(f"{text} is a run, and no session with times of both arms; {advice}")
+    return path
+
+
+def locate(text: str) -> Path:
+    """Returns the path of the run file or session that is meant: of `@last`, `@-2` and `@ID` that
+    of the kept one; of a JSON, Markdown or CSV file that of the run which wrote it, if that is
+    kept; else the text as a path. Says on standard error which one that is, unless it was named by
+    its path or id.
+
+    Raises `UsageError` for a kept one that is not there.
     """
     if kept.is_name(text):
         path = kept.resolve(text)
@@ -37,9 +74,7 @@ def locate_run(text: str) -> Path:
 
 
 def describe(path: Path) -> str:
-    """Returns the name of a kept run, with its command."""
-    from opperf.results.kept_facts import read_facts
-
+    """Returns the name of a kept run or session, with its command."""
     return f"{kept.display(path)} ({read_facts(path).command})"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opperf.model import DECLARED, DEFAULTS, Case, display_arguments
+from opperf.results.alike import dtypes_of, neutral
 
 SELF_EXPLANATORY = ("device", "dtype")
 """Settings whose values need no name beside them."""
@@ -13,11 +14,12 @@ SELF_EXPLANATORY = ("device", "dtype")
 
 def differing_settings(cases: Iterable[Case]) -> tuple[str, ...]:
     """Returns the settings in which cases of the same name, shapes and values differ."""
+    listed = list(cases)
+    dtypes = dtypes_of(listed)
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for case in cases:
-        alike.setdefault((case.label, str(display_arguments(case))), []).append(
-            case.settings.identity()
-        )
+    for case in listed:
+        inputs = str(display_arguments(neutral(case, dtypes)))
+        alike.setdefault((case.label, inputs), []).append(case.settings.identity())
     found = {
         name
         for settings in alike.values()

@@ -141,7 +141,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
-        for text in keep_replaced(options):
+        for text in keep_replaced(run_file, options):
             _print(options, text)
         build(workers, work.remaining, partial(_log, options))
         workers.profiles = profile_folder(run_file, is_new=work.header is not None)
@@ -291,11 +291,14 @@ def _check_plan(plan: Plan) -> None:
 def _resume_advice(run_file: Path, options: Options) -> str:
     """Returns where the records of an interrupted run are, and the command that finishes it."""
     words = ["opperf", "run", "--resume"]
-    if options.resume or options.output == run_file:
+    is_unnamed = options.is_default_output and options.output != run_file
+    if is_unnamed:
+        words.append(display(run_file))
+    elif options.resume or options.output == run_file:
         words.append(str(run_file))
     if options.output != run_file or run_file.suffix != ".jsonl":
         words += ["-f", options.output_format]
-    if options.output != run_file:
+    if options.output != run_file and not is_unnamed:
         words += ["-o", str(options.output)]
     words += cpus_arguments(options.cpus)
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"

@@ -16,6 +16,7 @@ from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Settings, Status
 from opperf.results import output
 from opperf.results.kept import is_name as is_kept_name
+from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate_run
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, locate, open_source
@@ -226,16 +227,21 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
     """
     output_format = options["output_format"]
     resume = options["resume"]
+    framework, is_named = options["framework"], bool(resume)
     if resume and is_kept_name(resume):
         resume = str(locate_run(resume))
-    stem = Path(STEM.format(framework=options["framework"]))
-    if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
+        if "output_format" in changed:
+            # The default output of a run that is called by its id.
+            is_named = False
+            framework = next(iter(read_facts(Path(resume)).frameworks), framework)
+    stem = Path(STEM.format(framework=framework))
+    if is_named and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
         # A run file named alone is also the output, or other formats' files are named after it.
         stem = Path(resume).with_suffix("")
         output_format = output_format if "output_format" in changed else "jsonl"
     path = options["output_file"] or (
         Path(resume)
-        if resume and output_format == "jsonl"
+        if is_named and output_format == "jsonl"
         else stem.with_name(f"{stem.name}.{output.FORMATS[output_format].extension}")
     )
     if resume is not None and options["overwrite"]:
@@ -246,7 +252,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         framework=options["framework"],
         output=path,
         output_format=output_format,
-        is_default_output=options["output_file"] is None and not resume,
+        is_default_output=options["output_file"] is None and not is_named,
         overwrite=options["overwrite"],
         resuming=resume is not None,
         resume=Path(resume) if resume else None,

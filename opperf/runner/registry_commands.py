@@ -34,6 +34,7 @@ from opperf.results.showing import (
     operator_text,
 )
 from opperf.results.text import terminal_width
+from opperf.runner.assembling import making_process
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.listing_cache import load_listing
 from opperf.runner.options import build_common_settings, build_fuzz, check_shape_options
@@ -62,8 +63,9 @@ NAMED = 8
 """Operators named in an error: one line of a terminal."""
 
 
-def worker_for(options: Mapping[str, Any]) -> Worker:
-    """Returns a worker of the framework, run by the interpreter named for it.
+def worker_for(options: Mapping[str, Any], settings: Settings | None = None) -> Worker:
+    """Returns a worker of the framework, run by the interpreter named for it; with the `settings`
+    of cases, one that measures these.
 
     Raises `UsageError` if several are named.
     """
@@ -71,8 +73,10 @@ def worker_for(options: Mapping[str, Any]) -> Worker:
     if len({one.label for one in interpreters}) > 1:
         raise UsageError("--python: name one interpreter; only opperf run takes several")
     found = interpreter_of(interpreters, options["framework"], "")
-    settings = Settings(imports=options.get("imports", ()))
-    return Worker(options["framework"], settings, python=found.path if found else "")
+    process = Settings(imports=options.get("imports", ()))
+    if settings is not None:
+        process = making_process(options["framework"], process, settings)
+    return Worker(options["framework"], process, python=found.path if found else "")
 
 
 def listing_for(options: Mapping[str, Any]) -> Listing:
@@ -208,7 +212,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
     if listed.rule or any(options[name] for name in ("shapes", "values", "input_function")):
-        with worker_for(options) as worker:
+        with worker_for(options, settings) as worker:
             selection = worker.resolve_selection(selection)
             plan = plan_cases(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)

@@ -1,4 +1,4 @@
-"""The command `runs`: lists, finds and deletes the runs that are kept."""
+"""The command `runs`: lists, finds and deletes the runs and sessions that are kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_OPERATORS = 4
 
 
 class Found(NamedTuple):
-    """A kept run, and what is known of it."""
+    """A kept run or session, and what is known of it."""
 
     run: KeptRun
     facts: RunFacts
@@ -42,7 +42,7 @@ class Found(NamedTuple):
         """Empty for a finished run."""
         if self.run.is_being_written:
             return "running"
-        return "" if self.facts.closing else "unfinished"
+        return "" if self.facts.is_finished else "unfinished"
 
 
 def runs_command(options: Mapping[str, Any]) -> int:
@@ -72,7 +72,7 @@ def runs_command(options: Mapping[str, Any]) -> int:
     return 0
 
 
-CHOICES = ("framework", "labels", "since", "until", "unfinished")
+CHOICES = ("kind", "framework", "labels", "since", "until", "unfinished")
 """Options that select runs."""
 
 
@@ -91,13 +91,14 @@ def _is_chosen(found: Found, options: Mapping[str, Any]) -> bool:
     facts = found.facts
     return (
         _has_names(found, options["names"])
+        and options["kind"] in (None, facts.kind.split()[0])
         and _matches(options["framework"], facts.frameworks)
         and all(
             fnmatchcase(facts.labels.get(key, ""), value) and key in facts.labels
             for key, value in options["labels"].items()
         )
         and _is_between(found.run.time, options["since"], options["until"])
-        and not (options["unfinished"] and facts.closing)
+        and not (options["unfinished"] and facts.is_finished)
     )
 
 
@@ -135,10 +136,11 @@ def _delete(found: Sequence[Found]) -> int:
 FIELDS: dict[str, Callable[[Found], str]] = {
     "Run": lambda found: found.run.name,
     "Place": lambda found: found.place,
+    "Kind": lambda found: found.facts.kind,
     "Time": lambda found: local_time(found.run.time),
     "Framework": lambda found: ", ".join(found.facts.frameworks),
     "Operators": lambda found: _operators_text(found.facts.operators),
-    "Cases": lambda found: str(len(found.facts.cases)),
+    "Cases": lambda found: str(found.facts.count),
     "State": lambda found: found.state,
     "Labels": lambda found: ", ".join(f"{key}={one}" for key, one in found.facts.labels.items()),
     "Command": lambda found: found.facts.command,
@@ -177,13 +179,14 @@ def _row(found: Found) -> dict[str, Any]:
     return {
         "id": found.run.id,
         "place": found.place,
+        "kind": facts.kind,
         "path": str(found.run.path),
         "time": found.run.time.isoformat(timespec="seconds"),
         "started": facts.started,
         "state": found.state or "finished",
         "frameworks": facts.frameworks,
         "operators": facts.operators,
-        "cases": len(facts.cases),
+        "cases": facts.count,
         "labels": facts.labels,
         "command": facts.command,
     }

@@ -154,11 +154,16 @@ def read_selection(run: Run) -> tuple[Selection, Axes]:
 
 
 def run_file_path(output: Path, output_format: str) -> Path:
-    """Returns the path of the run file during a run: the output itself if that is a run file, else
-    a file in the user's cache, named after the output's path; for standard output after the
-    current folder. `keeping` adds an id to it where the user named no output."""
-    if output_format == "jsonl" and output != STDOUT:
-        return output
+    """Returns the path of the run file during a run whose output the user named: the output itself
+    if that is a run file, else a file in the user's cache."""
+    named = output_format == "jsonl" and output != STDOUT
+    return output if named else cached_path(output)
+
+
+def cached_path(output: Path) -> Path:
+    """Returns the path of a run file in the user's cache, named after the output's path; for
+    standard output after the current folder. `keeping` adds an id to it where the user named no
+    output."""
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
     name = "stdout" if output == STDOUT else output.name
     return unfinished_folder() / f"{name}-{digest}.jsonl"

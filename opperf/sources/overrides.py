@@ -99,6 +99,10 @@ class Accepted(NamedTuple):
     aliases: tuple[str, ...] = ()
     """Other names of some."""
 
+    def of_a_users_function(self) -> Accepted:
+        """Returns them for a function of the user's, of which no name says what an argument is."""
+        return self._replace(of_shapes=self.all)
+
     def lacks(self, overrides: Overrides) -> list[str]:
         """Returns the names of the user's that an operator needs and that are not among them: one
         of the shapes, which may be for several operators, and all of the values."""

@@ -207,7 +207,10 @@ class Registry:
             made = inputs_for_target(framework, target, operator, preset, dtype, found)
         if not overrides.names:
             return made
-        self.arguments[target.label] = names = accepted(operator, made)
+        names = accepted(operator, made)
+        if not isinstance(target, OperatorTarget) and not framework.place(target):
+            names = names.of_a_users_function()
+        self.arguments[target.label] = names
         lacking = names.lacks(overrides)
         if lacking:
             what = repr(lacking[0]) if lacking[0] != UNNAMED else "that is its only input"

@@ -25,6 +25,19 @@ class Head(gluon.HybridBlock):
         return self.dense(x)
 
 
+class Scale(gluon.HybridBlock):
+    # Refuses a number for its layout, so that its weights are those that it assigns.
+
+    def __init__(self, layout, units=8, **named):
+        super().__init__(**named)
+        self.axis = layout.index("C")
+        with self.name_scope():
+            self.weight = self.params.get("weight", shape=(units,))
+
+    def hybrid_forward(self, F, x, weight):
+        return F.broadcast_mul(x, weight)
+
+
 class Twice:
     def __call__(self, x):
         return 2 * x
@@ -52,6 +65,7 @@ def own_file(tmp_path):
             "Embedding(input_dim=5, output_dim=4)",
         ),
         ("{own}:Head", {"x": (2, 8)}, {"units": 5}, "Head(units=5)"),
+        ("{own}:Scale", {"x": (2, 8)}, {"layout": "NC"}, "Scale(layout=NC)"),
         ("{own}:Twice", {"x": (2, 8)}, {}, "Twice"),
     ],
 )

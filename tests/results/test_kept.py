@@ -104,18 +104,18 @@ def test_a_run_that_is_being_written_has_its_id_alone(write, folders, run):
         assert resolve("@cc44") == path and resolve("@last") != path
     assert resolve("@last") == path and display(path) == "@cc44"
     facts = read_facts(path)
-    assert facts.closing is None and facts.cases == run.cases
+    assert not facts.is_finished and facts.cases == run.cases
 
 
 def test_the_facts_are_read_from_both_ends_of_a_file(write, run):
     path = write("aa11", options={"command": "opperf run relu"}, labels={"build": "1"})
     facts = read_facts(path)
     assert (facts.command, facts.labels) == ("opperf run relu", {"build": "1"})
-    assert facts.closing == run.closing and facts.frameworks == ("mxnet",)
+    assert facts.is_finished and facts.frameworks == ("mxnet",) and facts.kind == "run"
     assert facts.cases == tuple({record.id: record.case for record in run.records}.values())
     with path.open("ab") as file:
         file.write(msgspec.json.encode(CaseLine(id="x", case=run.records[0].case))[:40])
-    assert read_facts(path).closing is None
+    assert not read_facts(path).is_finished
 
 
 def test_an_output_stands_for_the_run_that_wrote_it(write, folders, capsys):

@@ -20,7 +20,8 @@ from opperf.errors import (
     UsageError,
 )
 from opperf.results import output
-from opperf.results.kept import id_of, kept_runs
+from opperf.results.first_lines import id_of
+from opperf.results.kept import kept_runs
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
 from opperf.runner.cpus import NOT_PINNED, Pinning, choose_others
@@ -458,7 +459,7 @@ def test_a_command_without_an_output_can_be_repeated(opperf, monkeypatch):
 def test_a_run_file_of_the_default_name_is_kept_before_it_is_replaced(opperf, monkeypatch):
     with monkeypatch.context() as patched:
         interrupt_at(opperf, patched, 1)
-        opperf("relu", "add", *COUNTS, "-f", "jsonl")
+        opperf("relu", "add", *COUNTS, "-o", "fake_operator_benchmarks.jsonl")
     (path,) = opperf.folder.glob("fake_*.jsonl")
     id = id_of(path)
     for kept in kept_runs():
@@ -467,6 +468,45 @@ def test_a_run_file_of_the_default_name_is_kept_before_it_is_replaced(opperf, mo
     assert code == 0 and f"{path.name} was interrupted, and is kept as @{id}; finish it with" in out
     assert [run.id for run in kept_runs()] == [id, id_of(path)]
     assert opperf("relu", *COUNTS, "-f", "jsonl")[0] == 0
+
+
+def test_runs_without_an_output_that_overlap_exclude_and_replace_nothing(opperf, monkeypatch):
+    """Each has a run file of its own; the default output is that of the one which ended last."""
+    default = opperf.folder / "fake_operator_benchmarks.jsonl"
+    measure, plain = opperf.worker.measure, ("-f", "jsonl")
+
+    def beside_another(case):
+        monkeypatch.setattr(opperf.worker, "measure", measure)
+        assert opperf("add", *COUNTS, *plain)[0] == 0
+        assert [one.label for one in read_run(default)[0].cases] == ["add"]
+        return measure(case)
+
+    monkeypatch.setattr(opperf.worker, "measure", beside_another)
+    assert opperf("relu", *COUNTS, *plain)[0] == 0
+    kept = [read_run(run.path)[0] for run in kept_runs()]
+    assert [{one.case.label for one in run.records} for run in kept] == [{"add"}, {"relu"}]
+    assert default.read_bytes() == kept_runs()[-1].path.read_bytes() and run_files(opperf) == []
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json"])
+def test_an_interrupted_run_without_an_output_goes_on_as_it_says(opperf, monkeypatch, form):
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 1)
+        _, _, err = opperf("relu", "add", *COUNTS, "-f", form)
+    (run,) = kept_runs()
+    assert going_on(err) == ["--resume", run.name, "-f", form] and run.is_cut_short
+    assert list(opperf.folder.glob("fake_*")) == []
+    # The framework is that of the run.
+    code, out, _ = opperf(*going_on(err), framework=())
+    name = f"fake_operator_benchmarks.{form}"
+    assert code == 0 and f"\nwritten to {name}" in out and (opperf.folder / name).is_file()
+    assert [one.id for one in kept_runs()] == [run.id] and run_files(opperf) == []
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 4)
+        opperf("relu", "add", *COUNTS, "-f", form)
+    assert opperf("--resume", "-f", form)[0] == 0 and len(kept_runs()) == 2
+    if form == "jsonl":
+        assert id_of(opperf.folder / name) == kept_runs()[-1].id
 
 
 def test_a_run_that_cannot_be_kept_ends_as_ever(opperf, monkeypatch):

@@ -63,6 +63,8 @@ def test_the_table_has_the_latest_first(opperf):
         (("--label", "build=*"), []),
         (("--framework", "fa*"), ["cc33", "bb22", "aa11"]),
         (("--framework", "torch"), []),
+        (("--kind", "run"), ["cc33", "bb22", "aa11"]),
+        (("--kind", "ab"), []),
         (("add", "--unfinished"), ["cc33"]),
         (("--since", "1h"), ["cc33", "bb22", "aa11"]),
         (("--until", "2000-01-01"), []),
@@ -98,5 +100,6 @@ def test_a_row_says_what_is_known_of_a_run(opperf):
     (row,) = json.loads(opperf("@bb22", "--json"))
     assert msgspec.json.decode(msgspec.json.encode(row)) == row
     assert (row["place"], row["state"], row["cases"]) == ("@-2", "finished", 1)
+    assert row["kind"] == "run"
     assert (row["operators"], row["frameworks"]) == (["add"], ["fake"])
     assert row["labels"] == {"commit": "1a2b"} and row["command"] == "opperf run add"

@@ -9,7 +9,6 @@ from typing import Any
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
-from opperf.compare.ab.earlier import make_room
 from opperf.compare.ab.forecast import (
     Forecast,
     check_budget,
@@ -18,6 +17,7 @@ from opperf.compare.ab.forecast import (
     forecast_text,
     processes,
 )
+from opperf.compare.ab.keeping import make_room
 from opperf.compare.ab.measure import WARMUP_FACTOR, rehearse
 from opperf.compare.ab.options import (
     Options,
@@ -50,6 +50,7 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import RunFileError, UsageError
 from opperf.model import DECLARED, DIFFERENT, Check, Environment, Settings, Tolerance
 from opperf.results import output
+from opperf.results.kept import new_id
 from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
@@ -210,6 +211,7 @@ def _begin(
         axes=options.axes,
         tolerance=tolerance,
         checks=checks,
+        id=new_id(),
     )
     forecast = forecast_of(header)
     say(f"{_runnable(header, pairing)}: {forecast_text(forecast, thresholds)}")

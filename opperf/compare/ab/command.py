@@ -15,6 +15,12 @@ from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
 from opperf.compare.ab.counting import compare_counts, counts_instructions
 from opperf.compare.ab.forecast import forecast_of, processes
+from opperf.compare.ab.keeping import (
+    keep_finished,
+    keep_interrupted,
+    locate_report,
+    resume_words,
+)
 from opperf.compare.ab.measure import cases_at, measure
 from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
@@ -30,6 +36,7 @@ from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
 from opperf.model import DIFFERENT
+from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import duration, pluralize, terminal_width
@@ -46,6 +53,7 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     `changed` are the options without those at their defaults. Raises `OpperfError` if the session
     cannot start or go on.
     """
+    given, changed = locate_report(given, changed)
     options = options_from(given, changed)
     with options.pinning:
         return _run_session(given, changed, options)
@@ -76,11 +84,13 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         try:
             _measure(writer, options)
         except KeyboardInterrupt:
+            keep_interrupted(options.report)
             done = processes(len(writer.session.lines))
             hint = _resume_hint(options)
             tell(f"interrupted; {done} measured, in {hint}")
             return INTERRUPTED
         except OpperfError as error:
+            keep_interrupted(options.report)
             raise type(error)(
                 f"{error}; the measurements are in {_resume_hint(options)}"
             ) from error
@@ -89,7 +99,9 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         counts = Counter(one.verdict.value for one in analysis.verdicts)
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
-    say(f"all measurements are in {options.report}")
+    name = display(options.report)
+    kept = keep_finished(options.report)
+    say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
     for line in filter(None, [spent(session.lines)]):
         say(line)
     _show(session, analysis, options.outputs, options.fail_on, options.weight)
@@ -218,9 +230,8 @@ def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
 
 
 def _resume_hint(options: Options) -> str:
-    words = ["opperf", "ab", "--resume", "--report", str(options.report)]
-    command = shlex.join([*words, *cpus_arguments(options.pinning.choice)])
-    return f"{options.report}. Resume with: {command}"
+    words = [*resume_words(options.report), *cpus_arguments(options.pinning.choice)]
+    return f"{display(options.report)}. Resume with: {shlex.join(words)}"
 
 
 def _say(options: Options, text: str) -> None:

@@ -17,7 +17,7 @@ from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
 from opperf.compare.ab.begin import ARMS, OTHER, SETTINGS, check_tolerance
 from opperf.compare.ab.checking import check_results
 from opperf.compare.ab.choosing import choose_by_id
-from opperf.compare.ab.earlier import make_room
+from opperf.compare.ab.keeping import keep_finished, keep_interrupted, make_room
 from opperf.compare.ab.options import Options, arms_from, selection_from, tolerance_from
 from opperf.compare.ab.pairs import Pair, pair_cases
 from opperf.compare.ab.planning import Say, announce, case_table, name_pairs, plan_arm, why_nothing
@@ -31,6 +31,7 @@ from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
 from opperf.model import DEFAULTS, Case, Check, Checked, Interpreter, Run
+from opperf.results import kept_facts
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
@@ -135,9 +136,11 @@ def compare_counts(
         for name, path in zip(ARMS, files, strict=True):
             _measure(name, path, options, say)
     except KeyboardInterrupt:
+        _keep_interrupted(files)
         tell(f"interrupted; {_resume_advice(options)}")
         return INTERRUPTED
     except OpperfError as error:
+        _keep_interrupted(files)
         raise type(error)(f"{error}; {_resume_advice(options)}") from error
     words = tuple(one for one in options.fail_on if one in LOOKED_FOR)
     limits = limits_from(given)
@@ -150,8 +153,17 @@ def compare_counts(
     )
     comparison = compare(read(files.a), read(files.b), question)
     code = report(comparison, options.outputs)
-    say(f"the runs are {files.a} and {files.b}; opperf compare --in-order reads them again")
+    names = " and ".join(map(keep_finished, files))
+    say(
+        f"the runs are {files.a} and {files.b}, kept as {names}; opperf compare --in-order reads "
+        "them again"
+    )
     return code or _undecided(comparison, options)
+
+
+def _keep_interrupted(files: Arms) -> None:
+    for path in files:
+        keep_interrupted(path)
 
 
 def _undecided(comparison: Comparison, options: Options) -> int:
@@ -241,7 +253,7 @@ def _begin_with(
         header = make_header(
             plan,
             common,
-            {"command": options.command, ARM: str(arms[name])},
+            {"command": options.command, ARM: str(arms[name]), kept_facts.ARM: name},
             interpreters=[Interpreter(path=python, label=name)] if python else (),
         )
         if base and tolerance is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
-from opperf.compare.ab.earlier import can_make_room
+from opperf.compare.ab.keeping import can_make_room
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
@@ -30,6 +30,7 @@ from opperf.runner.options import (
     split_sources,
 )
 from opperf.shares import share_text
+from opperf.sources.base import open_source
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, dtype_options
@@ -148,9 +149,16 @@ def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
     """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
     own = arm.settings.get("dtype")
     needed: dict[str, str] = {}
-    for dtype in (given["dtype"] or ()) if own is None else (own,):
+    for dtype in (own,) if own is not None else given["dtype"] or _dtypes_in_files(given):
         needed |= dtype_options(given["framework"], dtype)
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
+
+
+def _dtypes_in_files(given: Mapping[str, Any]) -> set[str]:
+    """Returns the dtypes of the cases in the named files."""
+    _, files = split_sources(given["names"])
+    cases = (case for path in files for case in open_source(path).cases())
+    return {case.settings.dtype for case in cases}
 
 
 def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresholds:

@@ -7,22 +7,21 @@ arm names its own operators, by position. Settings, and tensors of the arm's own
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import zip_longest
 
 import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
+from opperf.results.alike import dtypes_of, neutral
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import add_distinct, inputs_text
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-
-OWN = "own"
-"""Stands for the dtype of a case's settings."""
 
 SESSION = {"threads": 1}
 """Defaults of a session that are not those of a run."""
@@ -147,9 +146,10 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
     alone: dict[str, str] = {}
     for ours, theirs in zip(a, b, strict=True):
         left, free = list(ours.cases), list(theirs.cases)
+        dtypes = dtypes_of((*left, *free))
         found: list[tuple[Case, Case]] = []
         for key in keys:
-            made, left, free = _match(left, free, key)
+            made, left, free = _match(left, free, partial(_alike, key, dtypes))
             found += made
         place = {id(case): number for number, case in enumerate(ours.cases)}
         found.sort(key=lambda both: place[id(both[0])])
@@ -228,6 +228,11 @@ def _why_alone(case: Case, other: str, plan: Plan) -> str:
     return f"{other} has no case with these inputs"
 
 
+def _alike(key: Callable[[Case], Hashable], dtypes: Collection[str], case: Case) -> Hashable:
+    """The key of a case without the dtype of its arm."""
+    return key(neutral(case, dtypes))
+
+
 def _by_name(case: Case) -> Hashable:
     """Operator and arguments by name."""
     return case.label, _by_argument(case)
@@ -235,22 +240,20 @@ def _by_name(case: Case) -> Hashable:
 
 def _by_position(case: Case) -> Hashable:
     """Arguments by position, whatever their names."""
-    return tuple(_key(value, case.settings.dtype) for value in case.arguments.values())
+    return tuple(map(_key, case.arguments.values()))
 
 
 def _by_argument(case: Case) -> Hashable:
     """Arguments by name, of any operator."""
-    dtype = case.settings.dtype
-    arguments = {name: _key(value, dtype) for name, value in case.arguments.items()}
+    arguments = {name: _key(value) for name, value in case.arguments.items()}
     return tuple(sorted(arguments.items()))
 
 
-def _key(argument: Argument, dtype: str) -> str:
-    """The part of an argument that partners have in common: a tensor's shape, layout, and dtype if
-    it is not that of the settings; a value as it is."""
+def _key(argument: Argument) -> str:
+    """The part of an argument that partners have in common: a tensor's shape, layout and dtype; a
+    value as it is."""
     if isinstance(argument, TensorSpec):
-        own = OWN if argument.dtype == dtype else argument.dtype
-        return f"{argument.shape} {argument.layout} {own}"
+        return f"{argument.shape} {argument.layout} {argument.dtype}"
     if isinstance(argument, tuple):
-        return f"({', '.join(_key(element, dtype) for element in argument)})"
-    return repr(OWN if argument == dtype else argument)
+        return f"({', '.join(map(_key, argument))})"
+    return repr(argument)

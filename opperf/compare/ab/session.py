@@ -65,6 +65,8 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     """What the results of A and B may differ by; None if they were not compared."""
     checks: dict[str, Check] = {}
     """How the results of A and B compare, by pair."""
+    id: str = ""
+    """Identity of the session, which its copies share."""
 
     @property
     def threads(self) -> Threads:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dis
+from types import FunctionType
+
 import mxnet as mx
 
 from opperf.frameworks import user_code
@@ -25,19 +28,36 @@ def call_parameters(built: type) -> dict[str, bool] | None:
     return {name: required for name, required in named.items() if name not in weights}
 
 
+def _own_classes(built: type) -> tuple[type, ...]:
+    """Returns a class, and its bases below Gluon's own."""
+    return built.__mro__[: built.__mro__.index(mx.gluon.HybridBlock)]
+
+
 def _own_methods(built: type) -> set[str]:
     """Returns the names that a class, or a base of it below Gluon's own, defines."""
-    bases = built.__mro__[: built.__mro__.index(mx.gluon.HybridBlock)]
-    return {name for base in bases for name in vars(base)}
+    return {name for base in _own_classes(built) for name in vars(base)}
 
 
 def _weights(built: type) -> set[str]:
     """Returns the arguments of `hybrid_forward` that Gluon passes itself: the weights that an
-    object registers. They are read of one whose required arguments are all 1; empty if there is
-    none."""
+    object registers. They are read of one whose required arguments are all 1; of a class that
+    refuses these they are the attributes that its constructors set."""
     required = [name for name, needed in parameters_of(built.__init__).items() if needed]  # type: ignore[misc]
     try:
         return set(built(**dict.fromkeys(required, 1))._reg_params)
     except Exception:
-        # A class may take anything, and refuse it in any way; its call then says what it lacks.
-        return set()
+        # A class may refuse its arguments in any way.
+        return _attributes_set(built)
+
+
+def _attributes_set(built: type) -> set[str]:
+    """Returns the names of the attributes that the constructors of a class, and of its bases below
+    Gluon's own, assign."""
+    constructors = (vars(base).get("__init__") for base in _own_classes(built))
+    return {
+        step.argval
+        for made in constructors
+        if isinstance(made, FunctionType)
+        for step in dis.get_instructions(made)
+        if step.opname == "STORE_ATTR"
+    }

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from opperf.metrics import FORWARD
 from opperf.model import Metric, Record
+from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.columns import bandwidth_figure
 from opperf.results.figures import Unit
@@ -204,12 +205,13 @@ def _entries(
         ]
     columns = columns_of(rest, [name for name in by if name not in variables])
     entries: list[_Entry] = []
+    dtypes = dtypes_of(record.case for record in records)
     seen: Counter[tuple[tuple[str, ...], ...]] = Counter()
     for record, own in zip(records, rest, strict=True):
         title, line = split(own, columns)
         row = (
             "" if OPERATOR in by else record.case.label,
-            "" if CONFIGURATION in by else inputs_text(record.case),
+            "" if CONFIGURATION in by else alike_text(record.case, dtypes),
         )
         # Cases that look alike have a row each.
         number = seen[title, row, line]

@@ -1,5 +1,6 @@
 """The workers of a session's arms: how many cores they have, and which."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -23,7 +24,7 @@ def pinning(monkeypatch):
 
 
 def options_with(pinning, **environment):
-    return SimpleNamespace(pinning=pinning, environment=environment, report="s.jsonl")
+    return SimpleNamespace(pinning=pinning, environment=environment, report=Path("s.jsonl"))
 
 
 ONE = ArmSpec(settings={"threads": 1})

@@ -138,6 +138,21 @@ def test_what_differs_is_found_and_nothing_else(session, capsys):
     assert report["rows"][0]["operator"] == "relu"
 
 
+def test_a_session_is_listed_read_and_resumed_by_its_name(session, here):
+    folder, printed = session
+    name = f"@{read_session(folder / 'opperf_ab.jsonl')[0].header.id}"
+    (row,) = json.loads(here(folder, "runs", name, "--json")[0])
+    assert (row["kind"], row["state"], row["cases"]) == ("ab", "finished", 6)
+    assert sorted(row["operators"]) == ["add", "flaky", "negative", "relu"]
+    for arguments in (("compare", name), ("compare", "--from-ab", name), ("ab", "--resume", name)):
+        out, err = here(folder, *arguments, code=1)
+        assert out == printed, arguments
+    assert f"all measurements are in {name}\n" in err
+    for arguments in (("report", name), ("export", name, "--to", "md"), ("compare", name, name)):
+        _, err = here(folder, *arguments, code=2)
+        assert f"{name} is a session of `opperf ab`, " in err and err.count("\n") == 1
+
+
 def test_every_place_has_one_process_and_every_process_its_cases(session):
     folder, _ = session
     read, warnings = read_session(folder / "opperf_ab.jsonl")
