@@ -65,7 +65,7 @@ def own_file(tmp_path):
             "Embedding(input_dim=5, output_dim=4)",
         ),
         ("{own}:Head", {"x": (2, 8)}, {"units": 5}, "Head(units=5)"),
-        ("{own}:Scale", {"x": (2, 8)}, {"layout": "NC"}, "Scale(layout=NC)"),
+        ("{own}:Scale", {"x": (2, 8)}, {"layout": "NC"}, "Scale(layout='NC')"),
         ("{own}:Twice", {"x": (2, 8)}, {}, "Twice"),
     ],
 )

@@ -65,3 +65,9 @@ def test_numbers_that_are_not_finite_are_values(text, expected):
     assert made == {"x": expected}
     if isinstance(expected, Number):
         assert not math.isfinite(made["x"].value)
+
+
+def test_an_argument_of_a_users_function_may_be_a_tensor_whatever_its_name():
+    names = accepted(POOL, INPUTS)
+    assert names.of_shapes == ("self",)
+    assert names.of_a_users_function().of_shapes == ("self", "window", "order", "dim")
