@@ -147,7 +147,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--set",
             "Option of the framework, by its name there, e.g. "
-            "torch.backends.cuda.matmul.allow_tf32=true; separate several values with |.",
+            "torch.set_flush_denormal=true; separate several values with |.",
             read_flag,
             metavar="NAME=VALUE",
             process=True,

@@ -12,7 +12,7 @@ from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.figures import Unit
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.table import INPUTS_AT_LEAST, inputs_column, split_figures
+from opperf.results.table import inputs_column, split_figures, whole_inputs
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import wrap
 from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
@@ -191,7 +191,8 @@ def render_by_axis(
         operator, *settings = text_columns(table)
         first = [row.first for row in table.rows]
         parts = [wrap(table.title, width) if width else table.title]
-        for part in split_figures(table.columns, [operator, INPUTS_AT_LEAST, *settings], width):
+        texts = [operator, whole_inputs(first), *settings]
+        for part in split_figures(table.columns, texts, width):
             inputs = inputs_column(first, first, [operator, *settings, *part], width)
             parts.append(table_text([operator, inputs, *settings, *part], width))
         sections.append("\n\n".join(parts))

@@ -136,7 +136,7 @@ def categories_text(operators: Sequence[ListedOperator], width: int | None = Non
     ]
     number = len(found)
     closing = f"{number} {'category' if number == 1 else 'categories'}, {_closing(operators)}"
-    return f"{table_text(columns, width)}\n\n{closing}"
+    return f"{table_text(columns, width)}\n\n{wrap(closing, width) if width else closing}"
 
 
 Content = tuple[Sequence[str], list[list[str]]]

@@ -25,7 +25,7 @@ from opperf.results.result_keys import OWN_TITLES, has_own_keys
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
 from opperf.results.table import LEGEND, legend
-from opperf.results.text import duration, inputs_text
+from opperf.results.text import duration, inputs_text, pluralize
 from opperf.results.units import choose_unit, format_figure, unit_words
 
 GIB = 2**30
@@ -145,7 +145,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Python", environment.python),
         ("Platform", environment.platform),
         ("Commit", environment.commit),
-        ("CPU", f"{environment.cpu}, {environment.cores} cores"),
+        ("CPU", f"{environment.cpu}, {pluralize(environment.cores, 'core')}"),
         ("Pinned to cores", environment.cpus),
         ("Caches", ", ".join(f"{k} {v}" for k, v in environment.caches.items())),
         ("GPUs", "; ".join(" ".join(gpu.values()) for gpu in environment.gpus)),

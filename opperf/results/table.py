@@ -44,15 +44,17 @@ def render_table(
     texts = [Column("Operator", [record.case.label for record in records])]
     settings, statuses = settings_columns(records), _status_columns(records)
     tables = []
-    for part in split_figures(figures, [*texts, INPUTS_AT_LEAST, *settings, *statuses], width):
+    others = [*texts, whole_inputs(records), *settings, *statuses]
+    for part in split_figures(figures, others, width):
         others = [*texts, *settings, *part, *statuses]
         inputs = inputs_column(records, records, others, width)
         tables.append(table_text([*texts, inputs, *settings, *part, *statuses], width))
     return "\n\n".join(tables)
 
 
-INPUTS_AT_LEAST = Column("Inputs", [" " * INPUTS_WIDTH])
-"""Stands for the inputs where their width is not known yet."""
+def whole_inputs(records: Iterable[Record]) -> Column:
+    """Returns the column of the inputs as they are, where their width is not known yet."""
+    return Column("Inputs", [inputs_text(record.case) for record in records], wraps=True)
 
 
 def split_figures(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.model import Metric
+from opperf.results.text import cut_distinct
 from opperf.results.units import Figure, align, choose_unit, format_figure, unit_words
 
 BLANK = "    \n"
@@ -20,6 +21,13 @@ UNLIMITED = 10_000
 
 LEAST_TEXT = 16
 """Minimum width of a column of texts, below which extra columns are dropped."""
+
+LEAST_CUT = 4
+"""Minimum width of a text where the figures leave no more: three letters and the ellipsis."""
+
+MOST_WORD = 28
+"""Longest word that a column of texts has room for in any case; the names of nearly all arguments
+and settings are shorter."""
 
 
 class Column(NamedTuple):
@@ -56,8 +64,9 @@ def figure_column(
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:
-    """Returns the columns as a table of at most `width` characters. Texts are cut, with an
-    ellipsis, the longest first."""
+    """Returns the columns as a table of at most `width` characters. Texts that wrap become
+    narrower first, down to their longest word; then others are cut, with an ellipsis, the longest
+    first. Texts that differ stay different."""
     # Takes some 50 ms to import, and only tables need it.
     from rich.box import Box
     from rich.console import Console
@@ -65,6 +74,7 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
     from rich.text import Text
 
     kept = _fitting_columns(list(columns), width)
+    widths = _widths(kept, width)
     table = Table(
         box=Box(f"{BLANK * 2} -  \n{BLANK * 5}", ascii=True),
         show_edge=False,
@@ -73,26 +83,21 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
         padding=(0, GAP - 1, 0, 0),
         header_style="",
     )
-    for column in kept:
+    for column, taken in zip(kept, widths, strict=True):
         table.add_column(
             Text(column.title, no_wrap=True, overflow="ellipsis"),
             justify="left" if column.is_text else "right",
-            no_wrap=column.is_whole or not column.is_text,
+            width=taken,
             overflow="ellipsis",
         )
-    # A right-justified text loses the spaces at its end, by which figures are aligned.
-    cells = [
-        column.cells if column.is_text else [cell.rjust(column.width) for cell in column.cells]
-        for column in kept
-    ]
-    for row in zip(*cells, strict=True):
+    for row in zip(*map(_cells, kept, widths), strict=True):
         table.add_row(
             *(
                 Text(
                     cell,
                     justify="left",
-                    no_wrap=not column.wraps,
-                    overflow="fold" if column.wraps else "ellipsis",
+                    no_wrap=not column.is_text,
+                    overflow="fold" if column.is_text else "ellipsis",
                 )
                 for column, cell in zip(kept, row, strict=True)
             )
@@ -102,6 +107,14 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
+def _cells(column: Column, width: int) -> Sequence[str]:
+    """Returns a column's cells at this width."""
+    if not column.is_text:
+        # A right-justified text loses the spaces at its end, by which figures are aligned.
+        return [cell.rjust(column.width) for cell in column.cells]
+    return column.cells if column.wraps else cut_distinct(column.cells, width)
+
+
 def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
     """Returns the columns that fit in this width."""
     if width is None or least_width(columns) <= width:
@@ -109,10 +122,61 @@ def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
     return [column for column in columns if not column.is_extra]
 
 
+def _widths(columns: Sequence[Column], width: int | None) -> list[int]:
+    """Returns the characters of each column, all of them if there is room; else texts give what is
+    missing, the widest first: those that wrap, then those that are cut, then all."""
+    taken = [column.width for column in columns]
+    if width is None:
+        return taken
+    room = width - GAP * (len(columns) - 1)
+    for least in LEAST_WIDTHS:
+        if sum(taken) <= room:
+            break
+        floors = [min(least(one), now) for one, now in zip(columns, taken, strict=True)]
+        taken = _shrunk(taken, floors, room)
+    return taken
+
+
+def _shrunk(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
+    """Returns widths of at least `floors`, of which the widest are made equal until all fit in the
+    room, if they can."""
+    found = list(floors)
+    for level in range(max(widths), 0, -1):
+        found = [max(floor, min(one, level)) for one, floor in zip(widths, floors, strict=True)]
+        if sum(found) <= room:
+            break
+    left = room - sum(found)
+    # The level below the one that is too wide leaves a few characters.
+    for place, one in enumerate(widths):
+        if left > 0 and found[place] < one:
+            found[place] += 1
+            left -= 1
+    return found
+
+
+def _least_wrapped(column: Column) -> int:
+    """Returns the width at which a text that wraps still has its longest word on a line."""
+    if not column.wraps or column.is_whole:
+        return column.width
+    words = (word for cell in column.cells for word in cell.split())
+    longest = max(map(len, (column.title, *words)))
+    return max(LEAST_TEXT, min(MOST_WORD, longest))
+
+
+def _least_cut(column: Column) -> int:
+    is_cut = column.is_text and not column.wraps and not column.is_whole
+    return LEAST_TEXT if is_cut else _least_wrapped(column)
+
+
+def _least_beside_figures(column: Column) -> int:
+    return LEAST_CUT if column.is_text else column.width
+
+
+LEAST_WIDTHS = (_least_wrapped, _least_cut, _least_beside_figures)
+"""Minimum widths of a column, each tried where those before do not fit."""
+
+
 def least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
-    cells = (
-        min(one.width, LEAST_TEXT) if one.is_text and not one.is_whole else one.width
-        for one in columns
-    )
+    cells = (one.width if one.is_whole else min(one.width, _least_cut(one)) for one in columns)
     return sum(cells) + GAP * (len(columns) - 1)

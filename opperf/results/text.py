@@ -7,7 +7,8 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os.path import commonprefix
 from typing import Any
 
 from opperf.model import Case, display_arguments
@@ -132,6 +133,60 @@ def terminal_width() -> int | None:
 def truncate(line: str, width: int | None) -> str:
     """Returns the line cut to this width, with an ellipsis if it was longer."""
     return line if width is None or len(line) <= width else line[: width - 1] + MORE
+
+
+def truncate_middle(text: str, width: int) -> str:
+    """Returns the text cut to this width by an ellipsis in its middle, if it was longer."""
+    tail = (width - 1) // 2
+    return text if len(text) <= width else f"{text[: width - 1 - tail]}{MORE}{text[-tail:]}"
+
+
+def cut_distinct(texts: Sequence[str], width: int) -> list[str]:
+    """Returns texts cut to this width at the end; those that would then look alike in the middle,
+    as names of one family differ at their ends, or else before they differ. Those that would still
+    look alike are not cut."""
+    found = {text: text for text in texts}
+    for cut in (_cut_ends, _cut_middles, _cut_common):
+        left = [text for text, now in found.items() if now == text]
+        short = cut(left, width)
+        number = Counter(short)
+        found |= {text: one for text, one in zip(left, short, strict=True) if number[one] == 1}
+    return [found[text] for text in texts]
+
+
+LEAST_PATH = 16
+"""Minimum characters of a path beside other texts of a line."""
+
+
+def fit_paths(paths: Sequence[str], taken: int, width: int | None) -> list[str]:
+    """Returns paths that fit into lines of this width beside `taken` other characters."""
+    if width is None:
+        return list(paths)
+    return cut_distinct(paths, max(LEAST_PATH, width - taken))
+
+
+def _cut_ends(texts: Sequence[str], width: int) -> list[str]:
+    return [truncate(text, width) for text in texts]
+
+
+def _cut_middles(texts: Sequence[str], width: int) -> list[str]:
+    return [truncate_middle(text, width) for text in texts]
+
+
+def _cut_common(texts: Sequence[str], width: int) -> list[str]:
+    """Returns texts of which those with the same ends have the first of what differs between an
+    ellipsis for the rest of what they begin with and one for what follows."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(truncate_middle(text, width), []).append(text)
+    common = {short: len(commonprefix(own)) for short, own in groups.items()}
+    head = width // 2
+    return [
+        truncate(text[: head - 1] + MORE + text[common[truncate_middle(text, width)] :], width)
+        if len(text) > width
+        else text
+        for text in texts
+    ]
 
 
 def truncate_lines(text: str, width: int, lines: int) -> str:

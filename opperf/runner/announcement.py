@@ -9,7 +9,7 @@ from opperf.model import DECLARED, DEFAULTS, Case, Settings
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import inputs_text, pluralize
+from opperf.results.text import inputs_text, pluralize, wrap
 from opperf.results.varied import point_text, sweep_text, swept_labels
 from opperf.sources.registry import Plan
 
@@ -37,13 +37,13 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     ]
     text = table_text(columns, width)
     operators = len({case.label for case in plan.cases})
-    lines = [text, "", f"{pluralize(len(cases), 'case')} of {pluralize(operators, 'operator')}"]
+    lines = ["", f"{pluralize(len(cases), 'case')} of {pluralize(operators, 'operator')}"]
     if plan.excluded:
         lines.append(
             f"No benchmark for {pluralize(len(plan.excluded), 'operator')}: "
             + ", ".join(sorted(plan.excluded))
         )
-    return "\n".join(lines)
+    return "\n".join([text, *(wrap(line, width) if width else line for line in lines)])
 
 
 def announcement(

@@ -282,6 +282,10 @@ def _check_plan(plan: Plan) -> None:
         )
     # Of overloads, the one that a plain name calls is the one meant.
     name, reason = min(plan.excluded.items(), key=lambda item: "." in item[0])
+    if len(plan.excluded) == 1:
+        raise UsageError(
+            f"nothing to run: the selected operator has no benchmark: {name}: {reason}"
+        )
     raise UsageError(
         f"nothing to run: none of the {len(plan.excluded)} selected operators has a benchmark, "
         f"e.g. {name}: {reason}"

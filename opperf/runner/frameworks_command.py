@@ -12,6 +12,7 @@ import msgspec
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
+from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
 
@@ -54,7 +55,9 @@ def frameworks_command(options: Mapping[str, Any]) -> int:
     else:
         print(frameworks_table(found, terminal_width()))
         print(f"\nDefault framework: {default_framework()}")
-        print("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME")
+        tell(
+            "Devices, dtypes, profilers and more of a framework: opperf frameworks NAME", sys.stdout
+        )
     return 0
 
 

@@ -43,6 +43,7 @@ from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.profilers.wall_clock import LATEST, is_too_long, without_recording
+from opperf.results.text import pluralize
 from opperf.results.units import time_text
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import may_lack_numbers
@@ -386,8 +387,8 @@ class Measurement:
             self._note(
                 metric.name,
                 NoteCode.RECORDING,
-                f"{events:.0f} events were recorded inside a call: their cost, {share:.0%} of the "
-                "time, was subtracted",
+                f"recording {pluralize(round(events), 'event')} inside a call took {share:.0%} of "
+                "the time, which was subtracted",
             )
 
     def _note_launch(self, metric: Metric, timer: Profiler, timed: PhaseTimes) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import Protocol, TextIO
 
 from opperf.model import Case, Record, Status
+from opperf.results.messages import wrap_message
 from opperf.runner.pace import Pace
 
 PLAIN_EVERY_S = 10.0
@@ -122,9 +123,9 @@ class Live:
         self._pace.end(record)
         self._bar.update(self._task, advance=1, times=self._pace.text())
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
-            self._console.print(
-                f"{record.case.label}: {record.status.value}: {record.reason}", markup=False
-            )
+            said = f"{record.case.label}: {record.status.value}: {record.reason}"
+            lines = wrap_message(said, self._console.width)
+            self._console.print(lines, markup=False, soft_wrap=True)
 
 
 def make_progress(stream: TextIO, total: int, quiet: bool, pace: Pace | None = None) -> Progress:

@@ -71,6 +71,32 @@ def test_reasons_take_several_lines() -> None:
     assert " ".join(" ".join(lines[2:]).split()) == f"relu {reason}"
 
 
+ARGUMENTS = "normalized_shape: (768,), dtype: bfloat16, compile_cache: cold"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_end_between_words_and_names_are_whole_where_other_texts_can_wrap(width: int) -> None:
+    name = "torch.nn.functional.layer_norm"
+    made = [
+        Column("Operator", [name, "relu"]),
+        Column("Inputs", [f"input: (8, 128, 768), {ARGUMENTS}", "x: (64,)"], wraps=True),
+        Column("Settings", [ARGUMENTS, "default"], wraps=True),
+    ]
+    lines = table_text(made, width).splitlines()
+    assert max(map(len, lines)) <= width and width - max(map(len, lines)) < len(
+        "normalized_shape: "
+    )
+    words = " ".join(lines).split()
+    assert {name, *ARGUMENTS.split()} <= set(words) and "…" not in " ".join(lines)
+
+
+def test_cut_names_stay_different() -> None:
+    names = ["scaled_dot_product_attention.forward", "scaled_dot_product_attention.backward"]
+    made = [Column("Operator", names), Column("Calls", ["1", "2"], is_text=False)]
+    _, _, *lines = table_text(made, 26).splitlines()
+    assert [line.split()[0][-8:] for line in lines] == [".forward", "backward"]
+
+
 def test_what_looks_like_markup_or_a_number_stays_as_it_is() -> None:
     text = table_text([Column("A", ["[red]1e5[/red]", ":warning:"]), Column("B", ["1.10", "x"])])
     assert "[red]1e5[/red]" in text and ":warning:" in text and "1.10" in text

@@ -13,11 +13,13 @@ import pytest
 from opperf.model import Record, TensorSpec
 from opperf.results.text import (
     count_text,
+    cut_distinct,
     duration,
     inputs_text,
     pluralize,
     terminal_width,
     truncate,
+    truncate_middle,
 )
 
 MakeRecord = Callable[..., Record]
@@ -82,3 +84,23 @@ def test_a_terminal_has_a_width_and_a_file_has_none(
     monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((77, 20)))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: terminal))
     assert terminal_width() == width
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [(10, "abcdefghij"), (9, "abcd…ghij"), (8, "abcd…hij"), (7, "abc…hij"), (6, "abc…ij")],
+)
+def test_a_name_is_shortened_in_its_middle(width: int, text: str) -> None:
+    assert truncate_middle("abcdefghij", width) == text
+
+
+def test_texts_that_differ_are_different_when_they_are_cut() -> None:
+    assert cut_distinct(["relu", "batch_norm"], 8) == ["relu", "batch_n…"]
+    assert cut_distinct(["batch_norm.Tensor", "batch_norm.out"], 9) == ["batc…nsor", "batc….out"]
+    begin, end = "at::native::" * 9, "::kernel" * 9
+    places = cut_distinct([f"{begin}add{end}", f"{begin}mul{end}", "relu"], 20)
+    assert places == ["at::nativ…add::kern…", "at::nativ…mul::kern…", "relu"]
+    # Where nothing that fits tells them apart.
+    one, two, other = (f"{begin}{middle}{end}" for middle in ("a" * 20 + "b", "a" * 20 + "c", "d"))
+    assert cut_distinct([one, two, other], 20) == [one, two, "at::nativ…d::kernel…"]
+    assert cut_distinct(["same name"] * 2, 6) == ["same …"] * 2

@@ -294,7 +294,7 @@ def test_a_wrong_option_of_the_framework_is_refused_for_the_cases_of_a_file(oppe
         (("relu", "--category", "binary"), "no operator matches --category, --namespace"),
         (
             ("placeholder",),
-            "nothing to run: none of the 1 selected operators has a benchmark, e.g. placeholder: "
+            "nothing to run: the selected operator has no benchmark: placeholder: "
             "it does nothing on its own",
         ),
         (("relu", "--min-elements", "2"), "--min-elements needs --fuzz-shapes"),

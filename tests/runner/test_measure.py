@@ -426,7 +426,7 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
         (0.2, None),
         (
             0.463,
-            "753 events were recorded inside a call: their cost, 46% of the time, was subtracted",
+            "recording 753 events inside a call took 46% of the time, which was subtracted",
         ),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec, settings_of, worker_of
@@ -51,6 +53,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.model import DECLARED, DIFFERENT, Check, Environment, Settings, Tolerance
 from opperf.results import output
 from opperf.results.kept import new_id
+from opperf.results.messages import tell
 from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
@@ -159,7 +162,7 @@ def _begin(
     forecast = Forecast(
         visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
-    show = print if options.dry_run else say
+    show = partial(tell, stream=sys.stdout) if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
     show(str(planned_threads))

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def compare_counts(
     if options.dry_run:
         for path in files:
             run, _ = read_run(path)
-            print(f"{path}: {pluralize(len(find_pending(run)), 'case')} left")
+            tell(f"{path}: {pluralize(len(find_pending(run)), 'case')} left", sys.stdout)
         return 0
     try:
         for name, path in zip(ARMS, files, strict=True):
@@ -227,7 +228,7 @@ def _begin_with(
         pairing = choose_by_id(pairing, common.ids)
     if not pairing.pairs:
         raise UsageError(why_nothing(pairing, plans["A"]))
-    show = print if options.dry_run else say
+    show = partial(tell, stream=sys.stdout) if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
     show(announce(pairing, ", counted once in each arm"))

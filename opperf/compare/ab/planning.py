@@ -18,7 +18,7 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, terminal_width
+from opperf.results.text import pluralize, terminal_width, wrap
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -161,6 +161,7 @@ def case_table(pairing: Pairing) -> str:
     settings = [pair.settings or "default" for pair in pairs]
     if len(set(settings)) > 1:
         columns.append(Column("Settings", settings, wraps=True))
-    lines = table_text(columns, terminal_width()).splitlines()
-    lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
-    return "\n".join(lines)
+    width = terminal_width()
+    lines = [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
+    told = [line if width is None else wrap(line, width) for line in lines]
+    return "\n".join([table_text(columns, width), *told])

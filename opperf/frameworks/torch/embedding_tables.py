@@ -77,7 +77,7 @@ def _each(value: int | Sequence[int], count: int) -> list[int]:
     """Returns a value of each table. Raises `UnsupportedError` for another number of them."""
     found = list(value) if isinstance(value, (list, tuple)) else [int(str(value))] * count
     if len(found) != count:
-        raise UnsupportedError(f"{count} tables, and {len(found)} numbers of rows or columns")
+        raise UnsupportedError(f"tables: {count}; numbers of rows or columns: {len(found)}")
     return found
 
 

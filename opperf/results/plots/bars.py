@@ -178,7 +178,9 @@ def make_bars(
         *counted(len(records) - len(entries), "without these metrics not drawn"),
     ]
     if left:
-        notes.append(f"the {len(drawn)} largest of {len(largest)} rows are drawn; more with --top")
+        one = len(drawn) == 1
+        which = f"{'the' if one else f'the {len(drawn)}'} largest of {len(largest)} rows"
+        notes.append(f"{which} {'is' if one else 'are'} drawn; more with --top")
     made = []
     for metric in shown:
         values = [value_of(metric, entry.record) for own in drawn for entry in own]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from opperf.results.text import pluralize
 from opperf.runner.health.finding import Reading
 from opperf.runner.health.machine import Machine, Unreadable, format_cpus, read_number, read_text
 
@@ -111,7 +112,8 @@ def _throttled(folder: Path) -> str:
     counts = dict(line.split() for line in read_text(path).splitlines())
     if "nr_throttled" not in counts:
         return ""
-    return f", used up in {counts['nr_throttled']} of {counts['nr_periods']} periods"
+    periods = pluralize(int(counts["nr_periods"]), "period")
+    return f", used up in {counts['nr_throttled']} of {periods}"
 
 
 def cpu_quota(machine: Machine) -> Reading:

@@ -6,6 +6,7 @@ import warnings
 
 import psutil
 
+from opperf.results.text import pluralize
 from opperf.runner.health.cgroup import cpu_quota
 from opperf.runner.health.finding import BUSIEST, NEGLIGIBLE, Probe, Reading
 from opperf.runner.health.machine import CpuTimes, Machine, Unreadable, read_text
@@ -25,7 +26,7 @@ def load(machine: Machine) -> Reading:
     """Reads the number of running and waiting threads in the last minute."""
     last_minute = psutil.getloadavg()[0]
     usable = len(machine.cpus)
-    state = f"{last_minute:.2f} in the last minute, {usable} usable cores"
+    state = f"{last_minute:.2f} in the last minute, {pluralize(usable, 'usable core')}"
     if last_minute <= max(RESTING_LOAD, RESTING_SHARE * usable):
         return Reading(state)
     return Reading(state, "warn", BUSIEST)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from opperf.profilers.python import resolution_ns
+from opperf.results.text import pluralize
 from opperf.runner.health.finding import BUSIEST, NEGLIGIBLE, Finding, Level
 
 QUANTUM_NS = 20_000
@@ -153,7 +154,7 @@ def jitter_finding(found: Jitter | None) -> Finding:
     level: Level = "warn" if noisy else "ok"
     state = (
         f"{found.lost_share:.2%} of {found.seconds:.1f} s lost, "
-        f"{found.interruptions_per_s:.0f} interruptions a second; 99th percentile "
+        f"{pluralize(round(found.interruptions_per_s), 'interruption')} a second; 99th percentile "
         f"{found.p99_ratio:.2f} times the median of {found.median_ns / NS_PER_US:.1f} us, "
         f"worst {found.largest_ns / NS_PER_MS:.2f} ms"
     )

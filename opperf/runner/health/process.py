@@ -47,9 +47,11 @@ def threads(machine: Machine) -> Reading:
         return Reading(f"{state}; room for {most}", "warn", fix)
     if not counts and usable > most:
         # Libraries count the cores they may run on, whatever the quota.
-        state = "; ".join(filter(None, [state, f"{usable} threads each, room for {most}"]))
+        state = "; ".join(
+            filter(None, [state, f"{pluralize(usable, 'thread')} each, room for {most}"])
+        )
         return Reading(state, "warn", f"export OMP_NUM_THREADS={most}")
-    return Reading(state or f"none set: libraries start {usable} threads")
+    return Reading(state or f"none set: libraries start {pluralize(usable, 'thread')}")
 
 
 def count_threads(value: str) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
+from opperf.results.messages import wrap_message
 from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import pluralize
 from opperf.runner.health.finding import Finding
@@ -45,8 +45,8 @@ def _table(findings: Sequence[Finding], width: int | None) -> str:
 def _warning(found: Finding, width: int | None) -> str:
     """Returns why it matters, and the command below."""
     why = f"{title(found.name)}: {found.explanation}"
-    lines = [why] if width is None else textwrap.wrap(why, width)
-    return "\n".join([*lines, *([INDENT + found.fix] if found.fix else [])])
+    told = why if width is None else wrap_message(why, width)
+    return "\n".join([told, *([INDENT + found.fix] if found.fix else [])])
 
 
 def _closing(findings: Sequence[Finding]) -> str:

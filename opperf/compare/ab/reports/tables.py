@@ -17,8 +17,8 @@ from opperf.model import DIFFERENT
 from opperf.results.terminal import GAP
 from opperf.results.text import pluralize, short_inputs
 
-INPUTS = "Inputs"
-"""Header of the column of the inputs."""
+OPERATOR, INPUTS = "Operator", "Inputs"
+"""Headers of the columns of operators and of their inputs."""
 
 INPUTS_WIDTH = 44
 """Characters of the inputs in a table, at least, where fewer distinguish an operator's cases: the
@@ -57,7 +57,7 @@ class Table(NamedTuple):
 
 def _results_table(report: Report) -> Table:
     """The cases of which A and B do not compute the same."""
-    return Table(TITLE, ("Operator", INPUTS, WHERE), *different_rows(report.results))
+    return Table(TITLE, (OPERATOR, INPUTS, WHERE), *different_rows(report.results))
 
 
 def _difference(row: Row) -> str:
@@ -66,11 +66,14 @@ def _difference(row: Row) -> str:
 
 def _columns(report: Report, rows: Iterable[Row]) -> Mapping[str, Callable[[Row], str]]:
     """The columns of a table of verdicts: with settings, where those of the session's cases differ,
-    and with results, where some of the rows' differ."""
+    and with notes and results, where some of the rows have a note, or results that differ."""
+    rows = list(rows)
     differ = any(row.results == DIFFERENT for row in rows)
+    noted = any(row.note for row in rows)
     vary = len({row.settings for row in report.rows}) > 1
     return {
         **{title: read for title, read in COLUMNS.items() if title != SETTINGS or vary},
+        **({NOTE: lambda row: row.note} if noted else {}),
         **({TITLE: _difference} if differ else {}),
     }
 
@@ -112,7 +115,7 @@ def _cells(
     """The cells of some of a session's rows. The inputs use what other columns leave of the width,
     and are at least as long as distinguishes the session's cases."""
     taken = 0
-    for title in columns.keys() - {INPUTS, TITLE}:
+    for title in columns.keys() - {INPUTS, NOTE, TITLE}:
         texts: list[str] = [columns[title](row) for row in shown]
         taken += max(map(len, (title, *texts))) + GAP
     room = max(INPUTS_WIDTH, (width or 0) - taken)
@@ -141,7 +144,7 @@ def interval_text(row: Row | CoarseRow) -> str:
 
 
 def _detectable(row: Row) -> str:
-    return row.note or ("" if row.detectable is None else _percent(row.detectable))
+    return "" if row.detectable is None else _percent(row.detectable)
 
 
 def _percent(share: float) -> str:
@@ -150,7 +153,7 @@ def _percent(share: float) -> str:
 
 
 COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
-    "Operator": lambda row: row.operator,
+    OPERATOR: lambda row: row.operator,
     INPUTS: lambda row: row.inputs,
     "Metric": lambda row: row.metric,
     "B/A": ratio_text,
@@ -160,8 +163,11 @@ COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
 SETTINGS = "Settings"
 """Header of the column of the settings of both arms."""
 
+NOTE = "Note"
+"""Header of the column of why a figure has no verdict."""
+
 COLUMNS: dict[str, Callable[[Row], str]] = {
-    **{title: COMMON[title] for title in ("Operator", INPUTS)},
+    **{title: COMMON[title] for title in (OPERATOR, INPUTS)},
     SETTINGS: lambda row: row.settings or "default",
     **COMMON,
     "Detectable": _detectable,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from opperf.compare.ab.report import Report
-from opperf.compare.ab.reports.tables import INPUTS, Table, summary, tables
-from opperf.compare.results import TITLE, WHERE
+from opperf.compare.ab.reports.tables import OPERATOR, Table, summary, tables
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import wrap
 
-WRAPPED = frozenset({"Reason", "Case", INPUTS, TITLE, WHERE})
-"""Headers of columns whose texts wrap and are never cut."""
+WHOLE = frozenset({OPERATOR, "Metric", "Change", "Field"})
+"""Headers of columns of words, which lines do not end in; all other texts wrap."""
 
 
 def text_report(report: Report, width: int | None = None) -> str:
     """The report as text, no wider than `width`."""
     sentences = [wrap(line, width) if width else line for line in summary(report)]
-    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
+    arms = [report.framework, f"A: {report.a}", f"B: {report.b}"]
+    blocks = ["\n".join(wrap(line, width) if width else line for line in arms)]
+    blocks.append("\n".join(sentences))
     for table in tables(report, width):
         columns = [
             Column(
@@ -23,7 +24,7 @@ def text_report(report: Report, width: int | None = None) -> str:
                 cells,
                 is_text=header not in table.numbers,
                 is_extra=header == "Blocks",
-                wraps=header in WRAPPED,
+                wraps=header not in WHOLE,
             )
             for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
         ]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from opperf.results.figures import NOT_APPLICABLE
-from opperf.results.text import MORE, truncate
+from opperf.results.text import MORE, cut_distinct
 
 NAME_WIDTH = 60
 """Characters of a function's name that are shown: C++ names with their templates take thousands.
@@ -25,7 +25,7 @@ def short_names(names: Sequence[str], width: int = NAME_WIDTH) -> list[str]:
     short = [name if len(name) <= width else without_arguments(name) for name in names]
     number = Counter(short)
     kept = [one if number[one] == 1 else name for one, name in zip(short, names, strict=True)]
-    return [truncate(name, width) for name in kept]
+    return cut_distinct(kept, width)
 
 
 def without_arguments(name: str) -> str:

@@ -15,13 +15,16 @@ from opperf.compare.explaining.reports.names import (
     totals_text,
 )
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, truncate, wrap
+from opperf.results.text import fit_paths, pluralize, wrap
 
 SHOWN = 20
 """Functions in the table, unless it is asked for more: a screen."""
 
 WIDTH = 100
 """Width of sentences without a terminal."""
+
+SIDE_WIDTH = len("base ")
+"""Characters of a side's name before its path."""
 
 EVENTS = {
     "Ir": "Instructions",
@@ -47,12 +50,18 @@ def text_report(
     """Returns the report, no wider than `width`. `most` are the functions in its table."""
     shown, rest = split(difference, SHOWN if most is None else most)
     sides = (("base", difference.base), ("new", difference.new))
+    calls = [pluralize(side.calls, "call") for _, side in sides]
+    taken = SIDE_WIDTH + len(", ") + max(map(len, calls))
+    paths = fit_paths([str(side.path) for _, side in sides], taken, width)
     head = [
         *([title] if title else []),
-        *(f"{name:<5}{side.path}, {pluralize(side.calls, 'call')}" for name, side in sides),
+        *(
+            f"{name:<{SIDE_WIDTH}}{path}, {number}"
+            for (name, _), path, number in zip(sides, paths, calls, strict=True)
+        ),
     ]
     sections = [
-        "\n".join(truncate(line, width) for line in head),
+        "\n".join(wrap(line, width) if width else line for line in head),
         "\n".join(wrap(sentence, width or WIDTH) for sentence in _totals(difference)),
         _table(difference, shown, rest, width) if shown else "No function differs.",
     ]

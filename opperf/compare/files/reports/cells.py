@@ -243,12 +243,3 @@ def _limits(comparison: Comparison) -> list[str]:
         found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
     source = f", by {comparison.limits_file}" if comparison.limits_file else ""
     return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
-
-
-def shorten(name: str, width: int) -> str:
-    """Shortens a name to a width by an ellipsis in its middle: names of one family differ at their
-    ends."""
-    if len(name) <= width:
-        return name
-    tail = (width - 1) // 2
-    return f"{name[: width - 1 - tail]}…{name[-tail:]}"

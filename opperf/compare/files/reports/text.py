@@ -20,7 +20,6 @@ from opperf.compare.files.reports.cells import (
     ratio_text,
     reasons,
     select_rows,
-    shorten,
     shown_inputs,
     summary_text,
     unit_of,
@@ -28,25 +27,18 @@ from opperf.compare.files.reports.cells import (
 from opperf.compare.results import TITLE, UNCOMPARED, WHERE, different_rows, not_compared
 from opperf.compare.statistics.weights import Weighted
 from opperf.compare.weighted import FILES, sentences, table
-from opperf.errors import one_line
 from opperf.model import DIFFERENT
+from opperf.results.messages import wrap_message
 from opperf.results.table import inputs_texts
 from opperf.results.terminal import GAP, Column, table_text
-from opperf.results.text import pluralize, truncate, wrap
+from opperf.results.text import fit_paths, pluralize, wrap
 from opperf.results.units import align, format_figure
 
 WIDTH = 100
 """Width of sentences without a terminal; tables are then not limited."""
 
-OPERATOR_WIDTH = 24
-"""Width of an operator's name: the ratio, its interval, the verdict and some of the inputs then fit
-into 80 columns."""
-
-OPERATOR_SHARE = 4
-"""Part of a wide terminal that an operator's name may take."""
-
-VALUE_WIDTH = 34
-"""Least width of an environment's value: both sides then fit beside its name into 80 columns."""
+SIDE_WIDTH = len("base  ")
+"""Characters of a side's name before its path."""
 
 
 def text_report(comparison: Comparison, width: int | None = None) -> str:
@@ -64,7 +56,9 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
         "\n".join(wrap(sentence, columns) for sentence in closing_sentences(comparison)),
     ]
     text = "\n\n".join(section for section in sections if section)
-    lines = [truncate(line.rstrip(), width) for line in text.splitlines()]
+    if width is not None:
+        text = wrap_message(text, width)
+    lines = [line.rstrip() for line in text.splitlines()]
     for why, command in comparison.commands:
         # Never cut, as it is for copying.
         lines += ["", f"{why}:", f"  {command}"]
@@ -72,10 +66,15 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
 
 
 def _sides(comparison: Comparison, width: int | None) -> str:
-    sides = (("base", comparison.base), ("new", comparison.new))
-    paths = max(len(side.path) for _, side in sides)
-    lines = (f"{name:<6}{side.path:<{paths + 2}}{_of_side(side)}" for name, side in sides)
-    return "\n".join(truncate(line, width) for line in lines)
+    sides = (comparison.base, comparison.new)
+    facts = list(map(_of_side, sides))
+    taken = SIDE_WIDTH + GAP + max(map(len, facts))
+    paths = fit_paths([side.path for side in sides], taken, width)
+    longest = max(map(len, paths))
+    return "\n".join(
+        f"{name:<{SIDE_WIDTH}}{path:<{longest + GAP}}{fact}"
+        for name, path, fact in zip(("base", "new"), paths, facts, strict=True)
+    )
 
 
 def _of_side(side: Side) -> str:
@@ -87,10 +86,13 @@ def _differences(comparison: Comparison, width: int | None) -> str:
     rows, more = difference_rows(comparison)
     if not rows:
         return "No difference between the environments in the files."
-    names = max(len(name) for name, *_ in rows) + GAP
-    room = max(VALUE_WIDTH, ((width or 0) - names) // 2 - GAP)
-    cells = [[name, *(one_line(value, room) for value in values)] for name, *values in rows]
-    table = _table(("Environment", "Base", "New"), cells, width)
+    titles = ("Environment", "Base", "New")
+    cells = ([" ".join(value.split()) for value in column] for column in zip(*rows, strict=True))
+    columns = [
+        Column(title, column, wraps=place > 0)
+        for place, (title, column) in enumerate(zip(titles, cells, strict=True))
+    ]
+    table = table_text(columns, width)
     return f"{table}\n{more}" if more else table
 
 
@@ -140,15 +142,11 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
     """The table of some of one metric's rows; without the figures themselves in a narrow
     terminal."""
     unit = unit_of(rows)
-    names = [row.operator for row in rows]
-    if width is not None:
-        # Wider where the terminal is.
-        names = [shorten(name, max(OPERATOR_WIDTH, width // OPERATOR_SHARE)) for name in names]
     settings = [row.settings for row in rows]
     points = [row.point for row in rows]
     differences = [row.difference if row.results == DIFFERENT else "" for row in rows]
     columns = [
-        Column("Operator", names),
+        Column("Operator", [row.operator for row in rows]),
         Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
         *([_intervals(rows)] if any(row.low is not None for row in rows) else []),
         Column("Verdict", [row.verdict.value for row in rows]),
@@ -163,7 +161,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
         ),
         *([Column(TITLE, differences, wraps=True)] if any(differences) else []),
         *([Column("Settings", settings, wraps=True)] if any(settings) else []),
-        *([Column("Sweep", points)] if any(points) else []),
+        *([Column("Sweep", points, wraps=True)] if any(points) else []),
     ]
     inputs = inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric), columns, width)
     return table_text([*columns, inputs], width)

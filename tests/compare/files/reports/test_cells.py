@@ -20,7 +20,6 @@ from opperf.compare.files.reports.cells import (
     reasons,
     remarks,
     select_rows,
-    shorten,
     summary_text,
     unit_of,
 )
@@ -28,13 +27,6 @@ from opperf.compare.files.reports.markdown import plain
 from opperf.compare.statistics.data import Verdict
 from opperf.results.text import wrap
 from opperf.results.units import MARK_LEGEND
-
-
-def test_a_long_name_keeps_both_its_ends():
-    assert shorten("relu", 24) == "relu"
-    short = shorten("_contrib_interleaved_matmul_selfatt_qk", 24)
-    assert len(short) == 24
-    assert short.startswith("_contrib_") and short.endswith("selfatt_qk")
 
 
 @pytest.mark.parametrize("name", ["text", "md"])
@@ -242,11 +234,3 @@ def test_a_paragraph_is_wrapped_between_words():
         "  and more",
     ]
     assert wrap("one well-known name", 8).splitlines() == ["one", "  well-known", "  name"]
-
-
-@pytest.mark.parametrize(
-    ("width", "text"),
-    [(10, "abcdefghij"), (9, "abcd…ghij"), (8, "abcd…hij"), (7, "abc…hij"), (6, "abc…ij")],
-)
-def test_a_name_is_shortened_in_its_middle(width, text):
-    assert shorten("abcdefghij", width) == text

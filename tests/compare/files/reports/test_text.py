@@ -129,20 +129,31 @@ def test_names_and_inputs_have_a_width_of_their_own(comparison, row):
         text = text_report(comparison(row(name, inputs=inputs)), width)
         return name in text, inputs in text
 
-    assert shown("n" * 24, "i" * 9, 96)[0] and not shown("n" * 25, "i" * 9, 96)[0]
-    # A quarter of a wide terminal, and the inputs what is left.
+    assert shown("n" * 25, "i" * 9, 96) == (True, True)
     assert shown("n" * 50, "i" * 60) == (True, True)
-    assert shown("n" * 51, "i" * 150) == (False, False)
+    # Inputs wrap, and names are whole as long as these have room for their words.
+    assert shown("n" * 51, "i i " * 40) == (True, False)
+    assert shown("n" * 51, "i" * 9, 60) == (False, True)
     # A file is searched for names.
     assert shown("n" * 25, "i" * 100, width=None) == (True, True)
     assert shown("n" * 25, "i" * 101, width=None) == (True, False)
 
 
-def test_values_of_the_environment_are_cut(comparison, row):
-    differences = (Difference("fits", "v" * 34, 1), Difference("does not", "w" * 35, 2))
-    told = text_report(comparison(row(), differences=differences))
-    assert "v" * 34 in told and "w" * 31 + "..." in told and "w" * 32 not in told
-    assert "w" * 35 in text_report(comparison(row(), differences=differences), 120)
+def test_values_of_the_environment_are_whole_on_several_lines(comparison, row):
+    values = [" ".join([f"feature{number}=on" for number in range(20)] + [end]) for end in "ab"]
+    differences = (Difference("features", *values),)
+    for width in (80, None):
+        told = text_report(comparison(row(), differences=differences), width).split()
+        assert told.count("feature7=on") == 2 and {"a", "b"} <= set(told)
+
+
+def test_long_paths_keep_both_their_ends(comparison, row):
+    found = comparison(row())
+    folder = "/a/long/way/" * 9
+    sides = {name: Side(f"{folder}{name}.jsonl", "2025-01-02", 4) for name in ("base", "new")}
+    first, second, *_ = text_report(msgspec.structs.replace(found, **sides), 80).splitlines()
+    assert len(first) <= 80 and first.endswith("base.jsonl  2025-01-02, 4 cases")
+    assert len(second) <= 80 and second.endswith("new.jsonl  2025-01-02, 4 cases")
 
 
 def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, row):
@@ -164,7 +175,7 @@ def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, 
 # Of the inputs and of the name, 16 columns are to be seen.
 @pytest.mark.parametrize(("extra", "figures"), [(0, True), (-1, False)])
 def test_figures_are_shown_where_the_texts_have_room(comparison, row, extra, figures):
-    found = comparison(row("n" * 16, inputs="i" * 40))
+    found = comparison(row("n" * 16, inputs="i i " * 10))
     header = next(line for line in text_report(found).splitlines() if "Inputs" in line)
     told = text_report(found, header.index("Inputs") + 16 + extra)
     assert ("Base ms" in told, "New ms" in told) == (figures, figures)

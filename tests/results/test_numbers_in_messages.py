@@ -1,0 +1,63 @@
+"""Numbers in messages: "1 case", "2 cases"."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import opperf
+
+NOUNS = (
+    "arguments|blocks|calls|cases|copies|cores|differences|errors|events|figures|files|interruptions"
+    "|lines|names|notes|operators|periods|processes|records|rows|runs|samples|settings|tables"
+    "|tensors|threads|values|warnings|workers"
+)
+"""Nouns that messages count."""
+
+COUNTED = re.compile(rf"^ (?:\w+ )?(?:{NOUNS})\b")
+
+NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usable)\b|:,|\.0f")
+"""What a number looks like in an f-string."""
+
+MANY = {
+    "compare/ab/counting.py": "a single worker has nothing beside it",
+    "compare/ab/forecast.py": "`processes`, which has the singular too",
+    "compare/explaining/choosing.py": "a word that means one case is not ambiguous",
+    "compare/files/reading.py": "one figure has a message of its own",
+    "results/kept.py": "as above",
+    "results/plots/bars.py": "a single row leaves out none",
+    "runner/command.py": "as above",
+    "runner/cpus.py": "a single core has its number",
+    "runner/measurement.py": "a single copy is in the cache",
+    "sources/input_log.py": "a single call has a text of its own",
+    "sources/param/macros.py": "beyond a limit",
+    "sources/sweeping.py": "beyond a limit",
+}
+"""Files whose counted numbers are never one, with the reason."""
+
+
+def counted(path: Path) -> Iterator[str]:
+    """Yields the f-strings in which a number stands before one of the nouns."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        values = node.values if isinstance(node, ast.JoinedStr) else []
+        for value, text in zip(values, values[1:], strict=False):
+            if (
+                isinstance(value, ast.FormattedValue)
+                and NUMBER.search(ast.unparse(value))
+                and isinstance(text, ast.Constant)
+                and COUNTED.match(str(text.value))
+            ):
+                yield ast.unparse(node)
+
+
+def test_one_case_is_no_cases() -> None:
+    root = Path(opperf.__file__).parent
+    found = {
+        str(path.relative_to(root)): own
+        for path in sorted(root.rglob("*.py"))
+        if (own := list(counted(path)))
+    }
+    assert {name: own for name, own in found.items() if name not in MANY} == {}, "use pluralize"
+    assert found.keys() == MANY.keys()
