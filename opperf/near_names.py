@@ -14,6 +14,13 @@ LEAST_BEGINNING, LEAST_INSIDE = 3, 4
 """Fewest characters of a word that is looked for at the beginning of parts, and anywhere: fewer are
 in too many names."""
 
+MOST_SHARED = 0.1
+"""Largest share of the names that may have a part of a word for it to say something: of
+`jnp.trapz`, `jnp` is in most names of JAX."""
+
+FEW = 20
+"""Number of names that may have a part however few there are."""
+
 CLOSE, FAR = 0.85, 0.66
 """Similarities, by `difflib`, of a word with a letter missing (`batch_nrm`) and of a short one with
 two letters exchanged (`lsh` and `lhs`)."""
@@ -62,7 +69,12 @@ def nearest(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
     if not asked.joined:
         return []
     parts = [parse(part) for part in sorted(PART.findall(word), key=len, reverse=True)]
-    of_parts = (_having(part, names) for part in parts if len(part.joined) >= LEAST_BEGINNING)
+    of_parts = (
+        having
+        for part in parts
+        if len(part.joined) >= LEAST_BEGINNING
+        and len(having := _having(part, names)) <= max(FEW, MOST_SHARED * len(names))
+    )
     found = (
         _having(asked, names)
         or _similar(asked, names, CLOSE)

@@ -48,6 +48,8 @@ class Package(NamedTuple):
     would wait for each other if all had the same heap."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
+    successors: Mapping[str, str] = MappingProxyType({})
+    """Names that operators have had in earlier versions, each with the operator in its place."""
     obstacle: Callable[[], str] = no_obstacle
     """Returns, if it is installed, what prevents its import and how to fix that; empty if
     nothing."""

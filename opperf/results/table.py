@@ -16,6 +16,7 @@ from opperf.results.terminal import (
     figure_column,
     least_width,
     table_text,
+    widths_of,
 )
 from opperf.results.text import Shown, inputs_text, short_inputs, wrap
 from opperf.results.units import MARK_LEGEND, Figure
@@ -113,11 +114,15 @@ def inputs_texts(
     """Returns the column of the inputs of some of a run's cases, which use what the other columns
     leave of the width. It distinguishes the run's cases at any width: texts are shortened first,
     and then wrapped."""
+    listed, beside = list(cases), list(others)
     line = INPUTS_WIDTH
     if width is not None:
-        line = max(LEAST_TEXT, width - sum(one.width + GAP for one in others))
+        whole = Column("Inputs", [text for _, text in listed], wraps=True)
+        left = width - sum(one.width + GAP for one in beside)
+        # Texts beside them that wrap leave more.
+        line = max(LEAST_TEXT, left, widths_of([whole, *beside], width)[0])
     short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
-    return Column("Inputs", [short[case] for case in cases], wraps=True)
+    return Column("Inputs", [short[case] for case in listed], wraps=True)
 
 
 def metric_column(column: FigureColumn, records: Iterable[Record], title: str = "") -> Column:

@@ -74,7 +74,7 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
     from rich.text import Text
 
     kept = _fitting_columns(list(columns), width)
-    widths = _widths(kept, width)
+    widths = widths_of(kept, width)
     table = Table(
         box=Box(f"{BLANK * 2} -  \n{BLANK * 5}", ascii=True),
         show_edge=False,
@@ -122,7 +122,7 @@ def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
     return [column for column in columns if not column.is_extra]
 
 
-def _widths(columns: Sequence[Column], width: int | None) -> list[int]:
+def widths_of(columns: Sequence[Column], width: int | None) -> list[int]:
     """Returns the characters of each column, all of them if there is room; else texts give what is
     missing, the widest first: those that wrap, then those that are cut, then all."""
     taken = [column.width for column in columns]

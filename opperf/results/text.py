@@ -189,6 +189,10 @@ def _cut_common(texts: Sequence[str], width: int) -> list[str]:
     ]
 
 
+LEAST_FILLED = 0.7
+"""Least share of a line up to the end of its last whole word for it to end there."""
+
+
 def truncate_lines(text: str, width: int, lines: int) -> str:
     """Returns the text, which is to be wrapped, cut to this number of lines of this width; the last
     line ends with an ellipsis if the text was longer."""
@@ -200,7 +204,13 @@ def truncate_lines(text: str, width: int, lines: int) -> str:
         end = text.index(line, end) + len(line)
     rest = text[end:]
     begin = len(rest) - len(rest.lstrip())
-    return text[: end + begin] + truncate(rest[begin:], width)
+    line = truncate(rest[begin:], width)
+    # Between words, unless that leaves much of the line empty.
+    whole = line.rpartition(" ")[0]
+    inside_a_word = " " not in (line[-2:-1], rest[begin + len(line) - 1])
+    if inside_a_word and len(whole) > LEAST_FILLED * width:
+        line = whole + MORE
+    return text[: end + begin] + line
 
 
 def wrap(text: str, width: int) -> str:

@@ -147,8 +147,8 @@ FIELDS: dict[str, Callable[[Found], str]] = {
 }
 """Columns of the table; those that are empty for all runs are not shown."""
 
-CUT = ("Operators", "Labels", "Command")
-"""Columns that a narrow terminal cuts."""
+CUT, WRAPPED = ("Labels", "Command"), "Operators"
+"""Columns that a narrow terminal cuts, and that whose texts take several lines there."""
 
 
 def _columns(found: Sequence[Found]) -> list[Column]:
@@ -162,7 +162,8 @@ def _columns(found: Sequence[Found]) -> list[Column]:
                     cells,
                     is_text=title != "Cases",
                     is_extra=title == "Command",
-                    is_whole=title not in CUT,
+                    is_whole=title not in (*CUT, WRAPPED),
+                    wraps=title == WRAPPED,
                 )
             )
     return columns

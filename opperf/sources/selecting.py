@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
+from opperf.frameworks import available, package_of
 from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
@@ -149,7 +151,11 @@ def split_paths(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the patterns that are paths of callables and match no operator, and the others."""
     listed = tuple(patterns)
-    paths = tuple(p for p in listed if is_path(p) and not find_matching(p, operators))
+    paths = tuple(
+        p
+        for p in listed
+        if is_path(p) and not find_matching(p, operators) and not successor_of(p, operators)
+    )
     return paths, tuple(pattern for pattern in listed if pattern not in paths)
 
 
@@ -256,6 +262,39 @@ def group_options(word: str, operators: Iterable[Operator]) -> list[str]:
     ]
 
 
+def successors_of(framework: str) -> Mapping[str, str]:
+    """Returns the names that a framework's operators have had, each with the operator in its
+    place."""
+    package = package_of(framework) if framework in available() else None
+    return package.successors if package is not None else {}
+
+
+def successor_of(pattern: str, operators: Sequence[Operator]) -> str | None:
+    """Returns the operator in the place of a former one of this name, in any overload, if this
+    version has it and not the other."""
+    former = successors_of(operators[0].framework) if operators else {}
+    if not former or find_matching(pattern, operators):
+        return None
+    for operator in operators:
+        name = _without_prefix(pattern.removeprefix(f"{operator.framework}."), operator)
+        for old in (name, name.partition(".")[0]):
+            if former.get(old) in operator.names:
+                return former[old]
+    return None
+
+
+def _overloads(pattern: str, operators: Iterable[Operator]) -> list[str]:
+    """Returns the overloads of the operator of which a pattern names one that it has not, the most
+    similar first."""
+    found = {
+        operator.label: SequenceMatcher(a=pattern, b=operator.label).ratio()
+        for operator in operators
+        if operator.is_usual
+        and _without_prefix(pattern, operator).rpartition(".")[0] == operator.name
+    }
+    return sorted(found, key=found.__getitem__, reverse=True)[:SUGGESTED]
+
+
 SUGGESTED = 5
 """Most operators that an error suggests: one line of a terminal."""
 
@@ -267,9 +306,16 @@ LISTED = "; opperf list prints all operators"
 def unknown_operator(
     pattern: str, operators: Iterable[Operator], functions: Iterable[str] = ()
 ) -> UnknownOperatorError:
-    """Returns the error for a pattern that matches no operator: with the option that selects the
-    group of this name, or else with near names of operators and functions."""
+    """Returns the error for a pattern that matches no operator: with the operator in its place, the
+    option that selects the group of this name, the overloads that an operator of this name has, or
+    near names of operators and functions."""
     listed = list(operators)
+    former = successors_of(listed[0].framework) if listed else {}
+    successor = successor_of(pattern, listed)
+    if successor:
+        return UnknownOperatorError(
+            f"no operator is called {pattern!r}: {successor} has taken its place"
+        )
     names = [
         name
         for operator in listed
@@ -278,6 +324,16 @@ def unknown_operator(
     ]
     # A function of an operator's name is the operator; internal names are not suggested.
     known = {one.joined for one in map(parse, names) if not one.is_internal}
-    others = [path for path in functions if parse(path.rpartition(".")[2]).joined not in known]
-    near = group_options(pattern, listed) or nearest(pattern, [*names, *others], SUGGESTED)
+    others = [
+        path
+        for path in functions
+        if parse(name := path.rpartition(".")[2]).joined not in known
+        # What is left of it raises an error.
+        and name not in former
+    ]
+    near = (
+        group_options(pattern, listed)
+        or _overloads(pattern, listed)
+        or nearest(pattern, [*names, *others], SUGGESTED)
+    )
     return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near) or LISTED}")

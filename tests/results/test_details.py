@@ -101,7 +101,7 @@ def test_what_all_cases_have_in_common_goes_first() -> None:
     texts = ["data: (9, 9), weight: (8, 8), axis: 1", "data: (9, 9), weight: (8, 8), axis: 0"]
     assert shortened(texts, 40) == texts
     assert shortened(texts, 25) == ["data: (9, 9), axis: 1, …", "data: (9, 9), axis: 0, …"]
-    assert shortened(texts[:1], 25) == ["data: (9, 9), weight: (8…"]
+    assert shortened(texts[:1], 25) == ["data: (9, 9), weight:…"]
 
 
 def test_what_would_look_alike_is_not_cut() -> None:

@@ -11,6 +11,7 @@ from opperf.sources.selecting import (
     is_path,
     make_matcher,
     select,
+    split_paths,
 )
 
 
@@ -164,3 +165,35 @@ def test_a_tag_selects_forms_that_write_where_the_plain_one_has_not_the_tag():
     assert found("writing") == ["sqrt_", "resize_"]
     assert found("core", namespaces=("nd",)) == ["resize_", "_softmax", "rare_"]
     assert found() == ["sqrt", "resize"]
+
+
+OVERLOADS = [
+    Operator(framework="torch", namespace="aten", name=name, overload=overload)
+    for name, overload in (
+        ("lt", "Scalar"),
+        ("lt", "Tensor"),
+        ("size", "int"),
+        ("linalg_eigh", "default"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("lt.int", "did you mean lt.Tensor, lt.Scalar?"),
+        ("symeig", ": linalg_eigh has taken its place"),
+        ("symeig.e", ": linalg_eigh has taken its place"),
+        ("torch.symeig", ": linalg_eigh has taken its place"),
+        # This version has nothing in its place.
+        ("lstsq", "opperf list prints all operators"),
+    ],
+)
+def test_an_operator_or_overload_that_is_gone(pattern, words):
+    paths, _ = split_paths([pattern], OVERLOADS)
+    # Only what may be a function of the user's is looked for as one.
+    assert paths == ((pattern,) if pattern == "lt.int" else ())
+    with pytest.raises(UnknownOperatorError) as unknown:
+        select(OVERLOADS, Selection(patterns=(pattern,)), ["torch.symeig", "torch.lstsq"])
+    assert words in str(unknown.value)
+    assert "torch.lstsq" not in str(unknown.value)

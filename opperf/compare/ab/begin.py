@@ -34,6 +34,7 @@ from opperf.compare.ab.planning import (
     Say,
     announce,
     case_table,
+    check_have_cases,
     name_arm_in_errors,
     name_pairs,
     plan_arm,
@@ -150,6 +151,7 @@ def _begin(
         output.check_output(options.report, options.may_replace(options.report))
     say_cores(arms, options, threads, say)
     a, b = planned["A"].plans, planned["B"].plans
+    check_have_cases(arms, {"A": a, "B": b})
     pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
     if not options.files:
         pairing = choose_by_id(pairing, common.ids)

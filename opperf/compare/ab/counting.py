@@ -21,7 +21,15 @@ from opperf.compare.ab.choosing import choose_by_id
 from opperf.compare.ab.keeping import keep_finished, keep_interrupted, make_room
 from opperf.compare.ab.options import Options, arms_from, selection_from, tolerance_from
 from opperf.compare.ab.pairs import Pair, pair_cases
-from opperf.compare.ab.planning import Say, announce, case_table, name_pairs, plan_arm, why_nothing
+from opperf.compare.ab.planning import (
+    Say,
+    announce,
+    case_table,
+    check_have_cases,
+    name_pairs,
+    plan_arm,
+    why_nothing,
+)
 from opperf.compare.ab.threads import with_threads
 from opperf.compare.files.command import report
 from opperf.compare.files.comparison import Comparison
@@ -223,6 +231,7 @@ def _begin_with(
     if not options.dry_run:
         for path in files:
             check_output(path, options.may_replace(path))
+    check_have_cases(arms, plans)
     pairing = pair_cases(plans["A"], plans["B"], positional=bool(arms["A"].operators))
     if not options.files:
         pairing = choose_by_id(pairing, common.ids)

@@ -13,7 +13,6 @@ from itertools import zip_longest
 
 import msgspec
 
-from opperf.errors import UsageError
 from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
 from opperf.results.alike import dtypes_of, neutral
 from opperf.results.settings import changed_settings_text
@@ -118,10 +117,7 @@ def plans_of(
     partners: Sequence[str] = (),
 ) -> list[Plan]:
     """The plans of an arm: one for the selection, or one for each of the arm's own operators, whose
-    arguments may be named as those of its partner.
-
-    Raises what `plan_cases` raises, and `UsageError` for an operator of its own without a case.
-    """
+    arguments may be named as those of its partner. Raises what `plan_cases` raises."""
     if not operators:
         # Ids are those of pairs.
         all_of_them = msgspec.structs.replace(selection, ids=())
@@ -130,11 +126,7 @@ def plans_of(
     for name, partner in zip_longest(operators, partners):
         own = () if partner is None else (partner,)
         one = msgspec.structs.replace(selection, patterns=(name,), partners=own)
-        plan = plan_cases(worker, framework, one, say)
-        if not plan.cases:
-            reasons = "; ".join(plan.excluded.values()) or "it is not in the selection"
-            raise UsageError(f"ops:{name} has no case to measure: {reasons}")
-        plans.append(plan)
+        plans.append(plan_cases(worker, framework, one, say))
     return plans
 
 

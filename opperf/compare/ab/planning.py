@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -79,6 +79,21 @@ def plan_arm(
             for plan in _plans(worker, arm, selection, options, changed, say, other)
         ]
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+
+
+def check_have_cases(arms: Mapping[Arm, ArmSpec], plans: Mapping[Arm, Sequence[Plan]]) -> None:
+    """Raises `UsageError` for the arms' own operators without a case, those of both arms."""
+    lacking = [
+        f"arm {name} ({arm}): ops:{operator} has no case to measure: "
+        + ("; ".join(plan.excluded.values()) or "it is not in the selection")
+        for name, arm in arms.items()
+        if arm.operators
+        # Each combination of the axes' values has a plan of each operator.
+        for operator, plan in zip(itertools.cycle(arm.operators), plans[name], strict=False)
+        if not plan.cases
+    ]
+    if lacking:
+        raise UsageError("; ".join(dict.fromkeys(lacking)))
 
 
 def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks.installed import Package
+from opperf.frameworks.jax.former import SUCCESSORS
 from opperf.frameworks.protocol import Framework
 
 WIDE = ("float64", "int64", "uint64", "complex128")
@@ -22,6 +23,7 @@ PACKAGE = Package(
     # With one heap XLA takes up to a quarter longer to compile.
     allocates_in_parallel=True,
     dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
+    successors=SUCCESSORS,
 )
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opperf.frameworks.installed import Package
+from opperf.frameworks.numpy.former import SUCCESSORS
 from opperf.frameworks.protocol import Framework
 
 PACKAGE = Package(
@@ -12,6 +13,7 @@ PACKAGE = Package(
     # NumPy 2 calls its `core` `_core`.
     build_files=("__init__.py", "version.py", "*core/_multiarray_umath*"),
     variables=("NPY_DISABLE_CPU_FEATURES",),
+    successors=SUCCESSORS,
 )
 
 

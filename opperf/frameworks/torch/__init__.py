@@ -7,6 +7,7 @@ import os
 
 from opperf.frameworks.installed import Package
 from opperf.frameworks.protocol import Framework
+from opperf.frameworks.torch.former import SUCCESSORS
 
 PACKAGE = Package(
     name="torch",
@@ -27,6 +28,7 @@ PACKAGE = Package(
         "TORCH_BLAS_PREFER_CUBLASLT",
         "TORCH_CUDNN_V8_API_DISABLED",
     ),
+    successors=SUCCESSORS,
 )
 
 

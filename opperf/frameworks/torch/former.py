@@ -25,3 +25,28 @@ REMOVED: Mapping[str, str] = {
     },
 }
 """Why there is no such operator any more."""
+
+SUCCESSORS: Mapping[str, str] = {
+    "_cat": "cat",
+    "_stack": "stack",
+    "btrifact": "linalg_lu_factor",
+    "btrisolve": "linalg_lu_solve",
+    "eig": "linalg_eig",
+    "fft": "fft_fft",
+    "gels": "linalg_lstsq",
+    "gesv": "linalg_solve",
+    "ifft": "fft_ifft",
+    "irfft": "fft_irfft",
+    "lstsq": "linalg_lstsq",
+    "matrix_rank": "linalg_matrix_rank",
+    "potrf": "cholesky",
+    "potri": "cholesky_inverse",
+    "potrs": "cholesky_solve",
+    "pstrf": "linalg_cholesky",
+    "rfft": "fft_rfft",
+    "solve": "linalg_solve",
+    "symeig": "linalg_eigh",
+    "trtrs": "triangular_solve",
+}
+"""What has taken the place of operators, by their names. Source: the release notes of PyTorch 0.4
+to 2.0, and the errors of the functions that are left."""

@@ -420,6 +420,10 @@ def bare_python(tmp_path):
         ),
         (("--b", "device:gpu(0)"), "arm B (device:gpu(0)): gpu(0): the fake has no GPU"),
         (("--a", "ops:add", "--b", "ops:placeholder"), "has no case to measure: it does nothing"),
+        (
+            ("--a", "ops:placeholder", "--b", "ops:placeholder", "--b", "dtype:float64"),
+            "nothing on its own; arm B (dtype:float64 ops:placeholder): ops:placeholder has no",
+        ),
         (("--a", "ops:add", "--b", "ops:relu"), "no case is in both arms, e.g. add (lhs: (64,)"),
         (("--a", "ops:add", "--b", "ops:adds"), "no operator is called 'adds'"),
     ],
