@@ -19,6 +19,7 @@ from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
+from opperf.results.kept import new_id
 from opperf.results.output import STDOUT
 from opperf.runner.cpus import THREAD_VARIABLES
 
@@ -165,11 +166,13 @@ def test_every_place_has_one_process_and_every_process_its_cases(session):
 
 
 def copy_session(source, target, change, **thresholds):
-    """Copies a session without its closing line. `change` returns a line's values; `thresholds`
-    are those of the copy that differ."""
+    """Copies a session, without its closing line, as another one. `change` returns a line's values;
+    `thresholds` are those of the copy that differ."""
     read, _ = read_session(source)
     replace = msgspec.structs.replace
-    header = replace(read.header, thresholds=replace(read.header.thresholds, **thresholds))
+    changed = replace(read.header.thresholds, **thresholds)
+    # Under its own name, or it would be kept in place of the other one.
+    header = replace(read.header, thresholds=changed, id=new_id())
     with SessionWriter.create(target, header, overwrite=False) as writer:
         for line in read.lines:
             one = replace(line.replicate, values=change(line.replicate), reference={})
