@@ -4,10 +4,11 @@ from the settings."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import msgspec
 
-from opperf.model import DEFAULTS, Argument, Case, DType, Mapping, TensorSpec
+from opperf.model import DEFAULTS, Case, DType, Mapping, TensorSpec
 from opperf.results.text import inputs_text
 
 OWN = "own"
@@ -29,7 +30,7 @@ def neutral(case: Case, dtypes: Collection[str]) -> Case:
     that always has one of these dtypes has it as its own in one of the cases."""
     has_default_format = case.settings.memory_format == DEFAULTS["memory_format"]
 
-    def without_settings(value: Argument) -> Argument:
+    def without_settings(value: Any) -> Any:
         match value:
             case TensorSpec():
                 return msgspec.structs.replace(
@@ -39,7 +40,7 @@ def neutral(case: Case, dtypes: Collection[str]) -> Case:
                     memory_format=value.memory_format if has_default_format else "",
                 )
             case tuple():
-                return tuple(map(without_settings, value))  # type: ignore[arg-type]
+                return tuple(map(without_settings, value))
             case Mapping(entries=entries):
                 return Mapping({name: without_settings(one) for name, one in entries.items()})
             case DType(name=name) if name in dtypes:

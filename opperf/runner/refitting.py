@@ -23,7 +23,7 @@ from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S
 from opperf.runner.trial import Trial
 from opperf.sources.overrides import LACKS, Overrides
-from opperf.sources.plain import PLAIN, WHY_PLAIN, contiguous
+from opperf.sources.plain import contiguous, is_plain, why_plain
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import SHAPED
@@ -104,7 +104,7 @@ def _fit_operator(
     for case in plain:
         fitted = fitter.fit(case, overrides)
         if isinstance(fitted, Case):
-            found[fitted.id] = msgspec.structs.replace(fitted, why=WHY_PLAIN)
+            found[fitted.id] = msgspec.structs.replace(fitted, why=why_plain(fitted))
             known = case.id
             break
     # A case may be plain as its rule makes it.
@@ -136,15 +136,16 @@ class _Fitter:
 
     def __init__(self, worker: Worker, selection: Selection, found: Found) -> None:
         self._worker, self._found = worker, found
-        self._plain = msgspec.structs.replace(selection, shapes={}, values={}, configurations=None)
+        self._unshaped = msgspec.structs.replace(
+            selection, shapes={}, values={}, configurations=None
+        )
         self._plans: dict[str, dict[Key, Case]] = {}
 
     def fit(self, case: Case, overrides: Overrides) -> Case | Misfit:
         """Returns the case as the framework accepts it with what the user sets, by the operator's
         own names, else why it does not."""
         trial = self._try(case)
-        is_plain = PLAIN in case.origin
-        if is_plain and trial.ended:
+        if is_plain(case) and trial.ended:
             return Misfit(case.label, trial.refusal)
         # What ends a process is measured, so that its record shows that.
         if trial.ended or not (trial.refusal or self._changes_more_than_asked(case, overrides)):
@@ -154,17 +155,20 @@ class _Fitter:
             if not accepted.refusal:
                 origin = case.origin if case.origin.endswith(SHAPED) else f"{case.origin}{SHAPED}"
                 return msgspec.structs.replace(case, arguments=accepted.arguments, origin=origin)
-        own = self._template(case, self._plain.size)
-        if not trial.refusal:
-            return case
-        if not is_plain and own is not None and self._try(own).refusal:
+        if not trial.refusal or self._is_refused_by_itself(case):
             return case
         return Misfit(case.label, trial.refusal)
+
+    def _is_refused_by_itself(self, case: Case) -> bool:
+        """Whether the framework refuses the case as its rule makes it, so that its record shows
+        that. A plain form that is refused is none of the rule's."""
+        own = None if is_plain(case) else self._template(case, self._unshaped.size)
+        return own is not None and bool(self._try(own).refusal)
 
     def _changes_more_than_asked(self, case: Case, overrides: Overrides) -> bool:
         """Whether the framework accepts the rule's other tensors beside the user's, though the case
         has others: equal extents may be equal by chance."""
-        own = self._template(case, self._plain.size)
+        own = self._template(case, self._unshaped.size)
         if own is None or not overrides.shapes:
             return False
         kept = {
@@ -182,11 +186,11 @@ class _Fitter:
     def _template(self, case: Case, size: str) -> Case | None:
         """Returns a case's configuration as its rule makes it at a size; None if it has no rule."""
         if size not in self._plans:
-            plain = msgspec.structs.replace(self._plain, size=size)
+            plain = msgspec.structs.replace(self._unshaped, size=size)
             planned = self._worker.plan(plain, self._found).cases
             self._plans[size] = {(one.label, one.why): one for one in planned}
         found = self._plans[size].get((case.label, case.why))
-        if found is None or PLAIN not in case.origin:
+        if found is None or not is_plain(case):
             return found
         own = {name: contiguous(value) for name, value in found.arguments.items()}
         kept = {name: value for name, value in own.items() if name in case.arguments}
@@ -197,7 +201,7 @@ class _Fitter:
         inferred = _from_first(case.arguments, overrides)
         if inferred is not None:
             yield inferred
-        small, own = self._template(case, SMALL), self._template(case, self._plain.size)
+        small, own = self._template(case, SMALL), self._template(case, self._unshaped.size)
         if small is None or own is None:
             return
         for changes_all in (False, True):

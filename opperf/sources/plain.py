@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from opperf.model import Argument, Kind, Operator, TensorSpec, iter_tensors, map_tensors
+from opperf.model import Argument, Case, Kind, Operator, TensorSpec, iter_tensors, map_tensors
 from opperf.rules.engine import Inputs
 from opperf.rules.values import Arguments
 
-PLAIN = "+plain"
-"""Part of the origin of inputs in their plain form."""
+PLAIN, OPTIONED = "+plain", "+plain+options"
+"""Parts of the origin of inputs in their plain form, without and with the options of their rule."""
 
 WHY_PLAIN = "contiguous, with the operator's default options"
+WHY_OPTIONED = "contiguous, with the options of a rule, as the operator refuses its defaults"
 
 OPTIONS = (Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.SHAPE, Kind.FLOATS, Kind.ENUM, Kind.STRING)
 """Kinds of parameters that are no tensors and may be left at their default."""
@@ -36,7 +37,7 @@ def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str])
         if parameter.kind in OPTIONS and not parameter.required
     } - set(kept)
     forms: list[Inputs] = []
-    for names in (optional, frozenset[str]()):
+    for names, origin in ((optional, PLAIN), (frozenset[str](), OPTIONED)):
         for one in ordered:
             arguments = {
                 name: contiguous(value)
@@ -44,9 +45,19 @@ def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str])
                 if name not in names or any(iter_tensors(value))
             }
             if not any(arguments == other.arguments for other in forms):
-                form = dataclasses.replace(one, arguments=arguments, origin=one.origin + PLAIN)
+                form = dataclasses.replace(one, arguments=arguments, origin=one.origin + origin)
                 forms.append(form)
     return forms
+
+
+def is_plain(case: Case) -> bool:
+    """Returns whether a case has a plain form of its rule's inputs."""
+    return PLAIN in case.origin
+
+
+def why_plain(case: Case) -> str:
+    """Returns the reason for a case in its plain form."""
+    return WHY_OPTIONED if OPTIONED in case.origin else WHY_PLAIN
 
 
 def contiguous(argument: Argument) -> Argument:

@@ -143,15 +143,22 @@ class Registry:
             made = with_values(operator, made, overrides.values, dtype)
             try:
                 if _has_plain_form(selection, overrides):
-                    for inputs in plain_forms(operator, made, overrides.names):
-                        case = _case(framework, target, operator, inputs, selection)
-                        self.plain.append(_overridden(framework, case, overrides))
-                for inputs in made[: selection.configurations]:
-                    case = _case(framework, target, operator, inputs, selection)
-                    if self._is_differentiated(case, operator):
-                        yield _overridden(framework, case, overrides)
+                    plain = plain_forms(operator, made, overrides.names)
+                    self.plain += self._cases_of(target, operator, plain, overrides)
+                yield from self._cases_of(
+                    target, operator, made[: selection.configurations], overrides
+                )
             except UnsupportedError as error:
                 self.excluded[target.label] = str(error)
+
+    def _cases_of(
+        self, target: Target, operator: Operator, made: list[Inputs], overrides: Overrides
+    ) -> Iterator[Case]:
+        """Yields the cases of a target's inputs with what the user sets."""
+        for inputs in made:
+            case = _case(self._framework, target, operator, inputs, self._selection)
+            if self._is_differentiated(case, operator):
+                yield _overridden(self._framework, case, overrides)
 
     def _layer(self, target: Target, layer: Layer, operator: Operator) -> Iterator[Case]:
         """Yields the case of a layer for inputs of the user's shapes."""

@@ -271,10 +271,8 @@ def successors_of(framework: str) -> Mapping[str, str]:
 
 def successor_of(pattern: str, operators: Sequence[Operator]) -> str | None:
     """Returns the operator in the place of a former one of this name, in any overload, if this
-    version has it and not the other."""
+    version has it. The pattern matches no operator."""
     former = successors_of(operators[0].framework) if operators else {}
-    if not former or find_matching(pattern, operators):
-        return None
     for operator in operators:
         name = _without_prefix(pattern.removeprefix(f"{operator.framework}."), operator)
         for old in (name, name.partition(".")[0]):

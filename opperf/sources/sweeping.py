@@ -11,7 +11,7 @@ import msgspec
 from opperf.errors import UsageError, suggest
 from opperf.model import Argument, Case, ObjectTarget, TargetKey
 from opperf.ranges import shape_text
-from opperf.sources.plain import WHY_PLAIN
+from opperf.sources.plain import is_plain
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, shuffle
@@ -114,7 +114,7 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
     tag of its place among its target's configurations, which are those of a line in a plot. Cases
     are in the order of targets, configurations and points, or in a random one."""
     listed = list(plans)
-    plain = {case.target.key for _, plan in listed for case in plan.cases if case.why == WHY_PLAIN}
+    plain = {case.target.key for _, plan in listed for case in plan.cases if is_plain(case)}
     groups: dict[TargetKey, dict[int, list[Case]]] = {}
     for point, plan in listed:
         own: dict[TargetKey, list[Case]] = {}
@@ -123,7 +123,7 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
         for key, cases in own.items():
             own_names = plan.renamed.get(cases[0].label, {})
             # The plain one may fit at some points alone.
-            first = 0 if cases[0].why == WHY_PLAIN else int(key in plain)
+            first = 0 if is_plain(cases[0]) else int(key in plain)
             for place, case in enumerate(cases, first):
                 groups.setdefault(key, {}).setdefault(place, []).append(
                     _marked(case, point, selection, place, own_names)

@@ -96,8 +96,17 @@ def _without_dtype_options(case: Case) -> Case:
 
 def dtype_options(framework: str, dtype: str) -> Mapping[str, str]:
     """Returns the options that a framework needs for a dtype."""
+    return _options_by_dtype(framework).get(dtype, {})
+
+
+def has_dtype_options(framework: str) -> bool:
+    """Returns whether a framework needs options for some dtypes."""
+    return bool(_options_by_dtype(framework))
+
+
+def _options_by_dtype(framework: str) -> Mapping[str, Mapping[str, str]]:
     package = package_of(framework) if framework in available() else None
-    return package.dtype_options.get(dtype, {}) if package is not None else {}
+    return package.dtype_options if package is not None else {}
 
 
 def _with_options(case: Case, options: Mapping[str, str]) -> Case:

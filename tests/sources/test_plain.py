@@ -3,10 +3,10 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.model import Kind, Operator, Parameter, TensorSpec
+from opperf.model import Case, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.engine import Inputs
 from opperf.sources.overrides import Accepted, Overrides, accepted, check_names, obvious_input
-from opperf.sources.plain import plain_forms
+from opperf.sources.plain import WHY_OPTIONED, WHY_PLAIN, plain_forms, why_plain
 
 STRIDED = TensorSpec((4, 8), strides=(16, 2))
 PLAIN = TensorSpec((4, 8))
@@ -33,6 +33,16 @@ def forms(operator, *arguments, kept=()):
 def test_tensors_are_contiguous_and_options_at_their_defaults():
     made = forms(operator("x", alpha=1.0), {"x": STRIDED, "alpha": 0.01})
     assert made == [{"x": PLAIN}, {"x": PLAIN, "alpha": 0.01}]
+
+
+def test_the_reason_says_whether_options_are_at_their_defaults():
+    inputs = [Inputs({"x": STRIDED, "alpha": 0.01}, "rule", why="scaled")]
+    whys = [
+        why_plain(Case(target=own.target, arguments=one.arguments, origin=f"{one.origin}+shape"))
+        for own in [operator("x", alpha=1.0)]
+        for one in plain_forms(own, inputs, ())
+    ]
+    assert whys == [WHY_PLAIN, WHY_OPTIONED]
 
 
 def test_an_option_that_the_user_sets_stays():

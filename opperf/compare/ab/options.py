@@ -33,7 +33,7 @@ from opperf.shares import share_text
 from opperf.sources.base import open_source
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
-from opperf.sources.varying import Axes, dtype_options
+from opperf.sources.varying import Axes, dtype_options, has_dtype_options
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of
@@ -147,10 +147,13 @@ def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
 
 def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
     """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
-    own = arm.settings.get("dtype")
+    own, framework = arm.settings.get("dtype"), given["framework"]
+    if not has_dtype_options(framework):
+        # The files are not read for nothing.
+        return arm
     needed: dict[str, str] = {}
     for dtype in (own,) if own is not None else given["dtype"] or _dtypes_in_files(given):
-        needed |= dtype_options(given["framework"], dtype)
+        needed |= dtype_options(framework, dtype)
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
 
 

@@ -178,9 +178,8 @@ def make_bars(
         *counted(len(records) - len(entries), "without these metrics not drawn"),
     ]
     if left:
-        one = len(drawn) == 1
-        which = f"{'the' if one else f'the {len(drawn)}'} largest of {len(largest)} rows"
-        notes.append(f"{which} {'is' if one else 'are'} drawn; more with --top")
+        drawn_rows = "row is" if len(drawn) == 1 else f"{len(drawn)} rows are"
+        notes.append(f"the largest {drawn_rows} drawn, of {len(largest)}; more with --top")
     made = []
     for metric in shown:
         values = [value_of(metric, entry.record) for own in drawn for entry in own]

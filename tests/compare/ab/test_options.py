@@ -47,9 +47,7 @@ def test_what_counts_as_the_same_follows_the_threshold():
 
 def test_an_arm_has_the_options_of_all_its_dtypes(monkeypatch):
     needed = {"float64": {"wide": "true"}}
-    monkeypatch.setattr(
-        "opperf.compare.ab.options.dtype_options", lambda framework, dtype: needed.get(dtype, {})
-    )
+    monkeypatch.setattr("opperf.sources.varying._options_by_dtype", lambda framework: needed)
     arms = {"a": ("env:X=1",), "b": ("dtype:float64",)}
     for dtypes, a, b in [
         (("float32", "float64"), needed["float64"], needed["float64"]),

@@ -105,7 +105,7 @@ def test_what_is_not_drawn_is_said(make_bar, make_record):
     assert [row.operator for row in plot.panels[0].rows] == ["f4", "f3"]
     assert plot.notes == (
         "1 record without results not drawn",
-        "the 2 largest of 5 rows are drawn; more with --top",
+        "the largest 2 rows are drawn, of 5; more with --top",
     )
     with pytest.raises(UsageError, match="unknown dimension for --by 'mod'; did you mean mode"):
         drawn(records, by=("mod",))

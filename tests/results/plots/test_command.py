@@ -100,12 +100,12 @@ def test_without_a_sweep_there_are_bars_as_text_and_as_a_picture(run_file, make_
     path = run_file(records=[make_record(name) for name in ("relu", "exp", "log")])
     done = invoked(path, "--top", 2)
     assert done.exit_code == 0 and done.stdout.count("█ ") == 2
-    assert done.stderr == "the 2 largest of 3 rows are drawn; more with --top\n"
+    assert done.stderr == "the largest 2 rows are drawn, of 3; more with --top\n"
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     output = tmp_path / "bars.svg"
     assert invoked(path, "-o", output, "--top", 2).exit_code == 0
-    assert "the 2 largest of 3 rows are drawn" in output.read_text()
+    assert "the largest 2 rows are drawn, of 3" in output.read_text()
 
 
 def test_a_sweep_has_bars_on_request_and_only_they_have_a_top(run_file):
