@@ -147,19 +147,19 @@ def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
 
 def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
     """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
-    own, framework = arm.settings.get("dtype"), given["framework"]
-    if not has_dtype_options(framework):
-        # The files are not read for nothing.
-        return arm
+    own = arm.settings.get("dtype")
     needed: dict[str, str] = {}
     for dtype in (own,) if own is not None else given["dtype"] or _dtypes_in_files(given):
-        needed |= dtype_options(framework, dtype)
+        needed |= dtype_options(given["framework"], dtype)
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
 
 
 def _dtypes_in_files(given: Mapping[str, Any]) -> set[str]:
-    """Returns the dtypes of the cases in the named files."""
+    """Returns the dtypes of the cases in the named files, which are read only if some need options
+    of the framework."""
     _, files = split_sources(given["names"])
+    if not files or not has_dtype_options(given["framework"]):
+        return set()
     cases = (case for path in files for case in open_source(path).cases())
     return {case.settings.dtype for case in cases}
 
