@@ -15,6 +15,7 @@ from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import missing_kernel
+from opperf.sources.selecting import callable_at
 
 BASELINE = "float32"
 """Dtype of the inputs when only the names of the rules are needed."""
@@ -28,7 +29,7 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
     """
     found: list[tuple[Target, Operator, str]]
     if paths:
-        targets = [framework.callable_target(path) for path in paths]
+        targets = [callable_at(framework, path, framework.operators()) for path in paths]
         found = [
             (target, framework.signature(target), path)
             for target, path in zip(targets, paths, strict=True)

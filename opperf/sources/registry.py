@@ -57,6 +57,7 @@ from opperf.sources.partners import with_names_of
 from opperf.sources.plain import plain_forms
 from opperf.sources.selecting import (
     Selection,
+    callable_at,
     check_groups,
     check_known,
     select,
@@ -372,7 +373,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
             (operator.target, operator)
             for operator in select(operators, narrowed, framework.function_paths())
         ]
-    targets = [framework.callable_target(path) for path in paths]
+    targets = [callable_at(framework, path, operators) for path in paths]
     found = registered + [(target, framework.signature(target)) for target in targets]
     if not selection.partners:
         return found

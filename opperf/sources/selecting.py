@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
-from opperf.frameworks import available, package_of
-from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct
+from opperf.frameworks import Framework, available, package_of
+from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct, Target
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.choices import categories, namespaces, tags, variants
@@ -151,12 +151,19 @@ def split_paths(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the patterns that are paths of callables and match no operator, and the others."""
     listed = tuple(patterns)
-    paths = tuple(
-        p
-        for p in listed
-        if is_path(p) and not find_matching(p, operators) and not successor_of(p, operators)
-    )
+    paths = tuple(p for p in listed if is_path(p) and not find_matching(p, operators))
     return paths, tuple(pattern for pattern in listed if pattern not in paths)
+
+
+def callable_at(framework: Framework, path: str, operators: Sequence[Operator]) -> Target:
+    """Returns the target at a path, which matches no operator. Raises `UnknownOperatorError`, with
+    the operator that has taken the place of one that is gone."""
+    try:
+        return framework.callable_target(path)
+    except UnknownOperatorError:
+        if successor_of(path, operators):
+            raise unknown_operator(path, operators) from None
+        raise
 
 
 def check_groups(operators: Iterable[Operator], selection: Selection) -> None:

@@ -1,9 +1,12 @@
 """Patterns, and the groups that operators are in."""
 
+import numpy
 import pytest
 
 from opperf.errors import UnknownOperatorError, UsageError
-from opperf.model import Operator
+from opperf.frameworks import load
+from opperf.model import Operator, Settings
+from opperf.sources.registry import plan
 from opperf.sources.selecting import (
     Selection,
     check_known,
@@ -11,7 +14,6 @@ from opperf.sources.selecting import (
     is_path,
     make_matcher,
     select,
-    split_paths,
 )
 
 
@@ -24,6 +26,8 @@ OPERATORS = (
     operator("add", "binary", ("nd", "np"), aliases=("_plus", "elemwise.add")),
     operator("dot", "gemm", ("np",)),
 )
+
+PYTHON = Settings(profiler="python")
 
 
 def names(**selected):
@@ -190,10 +194,26 @@ OVERLOADS = [
     ],
 )
 def test_an_operator_or_overload_that_is_gone(pattern, words):
-    paths, _ = split_paths([pattern], OVERLOADS)
-    # Only what may be a function of the user's is looked for as one.
-    assert paths == ((pattern,) if pattern == "lt.int" else ())
     with pytest.raises(UnknownOperatorError) as unknown:
         select(OVERLOADS, Selection(patterns=(pattern,)), ["torch.symeig", "torch.lstsq"])
     assert words in str(unknown.value)
     assert "torch.lstsq" not in str(unknown.value)
+
+
+@pytest.mark.parametrize(
+    ("framework", "path", "words"),
+    [
+        ("torch", "torch.symeig", "symeig': linalg_eigh has taken its place"),
+        ("torch", "torch.potrf", "potrf': cholesky has taken its place"),
+        ("jax", "jnp.alltrue", "alltrue': jnp.all has taken its place"),
+    ],
+)
+def test_a_function_that_is_gone(framework, path, words):
+    with pytest.raises(UnknownOperatorError, match=words):
+        plan(load(framework), Selection(patterns=(path,), settings=PYTHON))
+
+
+@pytest.mark.skipif(not hasattr(numpy, "alltrue"), reason="this NumPy has no function that ends")
+def test_a_function_that_is_still_there_is_measured():
+    asked = Selection(patterns=("numpy.alltrue",), size="small", settings=PYTHON)
+    assert plan(load("numpy"), asked).cases

@@ -14,7 +14,7 @@ from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
-from opperf.frameworks.torch.former import MERGED, REMOVED
+from opperf.frameworks.torch.former import MERGED, REMOVED, SUCCESSORS
 from opperf.frameworks.torch.schemas import OUT
 from opperf.model import (
     CallableTarget,
@@ -72,6 +72,9 @@ def target_at(path: str) -> Target:
         names = [one.target.path for one in registry.operators() if one.is_usual]
         near = did_you_mean(nearest(registry.without_prefix(path), names))
         raise UnknownOperatorError(f"PyTorch has no operator {path!r}{_removed(path) or near}")
+    if path.removeprefix("torch.") in SUCCESSORS:
+        # What PyTorch keeps under such a name raises an error.
+        raise UnknownOperatorError(f"PyTorch has no operator {path!r}")
     own = user_code.target_at(registry.FRAMEWORK, path)
     target = own or CallableTarget(framework=registry.FRAMEWORK, path=_with_method(path))
     function_of(target)
