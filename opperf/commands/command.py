@@ -4,6 +4,7 @@ option of one value that is set several times."""
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -62,8 +63,9 @@ class Command(click.Command):
         with formatter.section("Examples"):
             for purpose, line in self.examples.items():
                 formatter.write_text(f"{purpose}:")
-                # Not wrapped, as it is for copying.
-                formatter.write(f"{'':{formatter.current_indent + 2}}{line}\n")
+                indent = formatter.current_indent + 2
+                for part in _continued(line, formatter.width - indent):
+                    formatter.write(f"{'':{indent}}{part}\n")
         left = {param.name: param for param in self.get_params(ctx)}
         for title, names in SECTIONS.items():
             found = [left.pop(name) for name in names if name in left]
@@ -81,6 +83,20 @@ class Command(click.Command):
                     ctx,
                 )
         return super().parse_args(ctx, args)
+
+
+def _continued(line: str, width: int) -> list[str]:
+    """Returns a command as lines that a shell takes as one: long ones are split before options."""
+    first, *options = re.split(r" (?=-)", line)
+    lines = [first]
+    for option in options:
+        # Behind a line that goes on there is a backslash.
+        if len(lines[-1]) + 1 + len(option) + 2 > width:
+            lines[-1] += " \\"
+            lines.append(f"  {option}")
+        else:
+            lines[-1] += f" {option}"
+    return lines
 
 
 def _write_options(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.model import Metric
-from opperf.results.text import cut_distinct
+from opperf.results.text import cut_distinct, split_words
 from opperf.results.units import Figure, align, choose_unit, format_figure, unit_words
 
 BLANK = "    \n"
@@ -85,7 +85,7 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
     )
     for column, taken in zip(kept, widths, strict=True):
         table.add_column(
-            Text(column.title, no_wrap=True, overflow="ellipsis"),
+            Text(split_words(column.title, taken), overflow="ellipsis"),
             justify="left" if column.is_text else "right",
             width=taken,
             overflow="ellipsis",
@@ -112,7 +112,9 @@ def _cells(column: Column, width: int) -> Sequence[str]:
     if not column.is_text:
         # A right-justified text loses the spaces at its end, by which figures are aligned.
         return [cell.rjust(column.width) for cell in column.cells]
-    return column.cells if column.wraps else cut_distinct(column.cells, width)
+    if column.wraps:
+        return [split_words(cell, width) for cell in column.cells]
+    return cut_distinct(column.cells, width)
 
 
 def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import sys
 import textwrap
@@ -211,6 +212,27 @@ def truncate_lines(text: str, width: int, lines: int) -> str:
     if inside_a_word and len(whole) > LEAST_FILLED * width:
         line = whole + MORE
     return text[: end + begin] + line
+
+
+SEPARATORS = re.compile(r"(?<=[=_./,:])")
+"""Behind which a word that is longer than a line may be split: within a setting's name, a path."""
+
+
+def split_words(text: str, width: int) -> str:
+    """Returns the text with words that are longer than a line split at separators, each part as
+    long as it can be."""
+    return " ".join(
+        word if len(word) <= width else _split_word(word, width) for word in text.split(" ")
+    )
+
+
+def _split_word(word: str, width: int) -> str:
+    lines = [""]
+    for part in SEPARATORS.split(word):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def wrap(text: str, width: int) -> str:

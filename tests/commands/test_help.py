@@ -44,7 +44,11 @@ def test_examples_are_three_commands_with_options_that_there_are(name):
     for line in command.examples.values():
         program, called, *words = shlex.split(line)
         assert (program, called) == ("opperf", name)
-        assert line in help_of(name, 100)
+        for width in (80, 100):
+            text = help_of(name, width)
+            # A shell joins the lines of one that is split.
+            assert line in re.sub(r" \\\n +", " ", text)
+            assert max(map(len, text.splitlines())) <= width
         context = click.Context(command, info_name=name)
         values, _, _ = command.make_parser(context).parse_args(words)
         assert values

@@ -90,6 +90,23 @@ def test_lines_end_between_words_and_names_are_whole_where_other_texts_can_wrap(
     assert {name, *ARGUMENTS.split()} <= set(words) and "…" not in " ".join(lines)
 
 
+def test_words_longer_than_a_line_are_split_at_separators() -> None:
+    settings = ["options torch.set_flush_denormal=true", "mode eager"]
+    made = [
+        figure_column(FORWARD, [Figure(1e3, 1.0)] * 2),
+        Column("Slowest cases", ["gelu", "relu"]),
+        Column("Settings", settings, wraps=True),
+    ]
+    titles, more, _, *lines = table_text(made, 40).splitlines()
+    assert titles.strip() == "Slowest" and "cases" in more
+    assert [line.split()[-1] for line in lines[:4]] == [
+        "options",
+        "torch.set_",
+        "flush_",
+        "denormal=",
+    ]
+
+
 def test_cut_names_stay_different() -> None:
     names = ["scaled_dot_product_attention.forward", "scaled_dot_product_attention.backward"]
     made = [Column("Operator", names), Column("Calls", ["1", "2"], is_text=False)]
