@@ -221,12 +221,12 @@ SEPARATORS = re.compile(r"(?<=[=_./,:])")
 def split_words(text: str, width: int) -> str:
     """Returns the text with words that are longer than a line split at separators, each part as
     long as it can be."""
-    return " ".join(
-        word if len(word) <= width else _split_word(word, width) for word in text.split(" ")
-    )
+    return re.sub(r"\S+", lambda word: _split_word(word[0], width), text)
 
 
 def _split_word(word: str, width: int) -> str:
+    if len(word) <= width:
+        return word
     lines = [""]
     for part in SEPARATORS.split(word):
         if lines[-1] and len(lines[-1]) + len(part) > width:
