@@ -286,20 +286,22 @@ class Worker(AbstractContextManager["Worker"]):
 
     def end(self) -> None:
         """Kills the process and its forks, if there is one."""
-        if self._process is None:
+        # After an interrupt two threads may end it: the one that waits for it, and the main one.
+        process, self._process = self._process, None
+        if process is None:
             return
-        if self._process.poll() is None:
+        if process.poll() is None:
             # Its session is its own, and its forks are in its process group.
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
-            self._process.wait(timeout=KILL_WAIT_S)
-        stdin, stdout = self._process.stdin, self._process.stdout
+            process.wait(timeout=KILL_WAIT_S)
+        stdin, stdout = process.stdin, process.stdout
         assert stdin is not None and stdout is not None
         stdin.close()
         with stdout:
             _await_end(stdout)
-        self._process = None
         self._program.remove_dumps()
 
     def kill(self) -> None:
@@ -382,7 +384,7 @@ class Worker(AbstractContextManager["Worker"]):
         try:
             process.stdin.write(msgspec.json.encode(request) + b"\n")
         except BrokenPipeError:
-            raise self._died() from None
+            raise self._died(process) from None
         return self._answer(kind, timeout_s)
 
     def _answer(self, kind: type[Answer], timeout_s: float) -> Answer:
@@ -416,15 +418,14 @@ class Worker(AbstractContextManager["Worker"]):
                     raise WorkerTimeout
                 chunk = os.read(process.stdout.fileno(), READ_BYTES)
                 if not chunk:
-                    raise self._died()
+                    raise self._died(process)
                 self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
-    def _died(self) -> WorkerDied:
-        assert self._process is not None
+    def _died(self, process: subprocess.Popen[bytes]) -> WorkerDied:
         try:
-            returncode = self._process.wait(timeout=KILL_WAIT_S)
+            returncode = process.wait(timeout=KILL_WAIT_S)
         except subprocess.TimeoutExpired:
             returncode = -signal.SIGKILL
         log = self.log

@@ -269,6 +269,21 @@ def test_ending_ends_the_process(variables, make_case):
     assert not is_running(pid)
 
 
+def test_two_threads_may_end_a_process(variables, monkeypatch):
+    with Worker("fake", environment=variables) as worker:
+        worker.environment()
+        process = worker._process
+        wait = process.wait
+
+        def wait_while_another_ends_it(timeout):
+            worker.end()
+            return wait(timeout)
+
+        monkeypatch.setattr(process, "wait", wait_while_another_ends_it)
+        worker.end()
+        assert process.stdin.closed and process.stdout.closed and worker._process is None
+
+
 def test_a_worker_that_was_never_asked_starts_no_process(variables):
     with Worker("fake", environment=variables) as worker:
         assert worker._process is None

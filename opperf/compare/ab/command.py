@@ -231,6 +231,7 @@ def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
 
 def _resume_hint(options: Options) -> str:
     words = [*resume_words(options.report), *cpus_arguments(options.pinning.choice)]
+    words += options.arguments
     return f"{display(options.report)}. Resume with: {shlex.join(words)}"
 
 

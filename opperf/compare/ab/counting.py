@@ -185,6 +185,7 @@ def _undecided(comparison: Comparison, options: Options) -> int:
 def _resume_advice(options: Options) -> str:
     words = ["opperf", "ab", "--resume", "--profiler", "instructions"]
     words += ["--report", str(options.report), *cpus_arguments(options.pinning.choice)]
+    words += options.arguments
     files = " and ".join(map(str, run_files(options.report)))
     return f"the counts are in {files}. Resume with: {shlex.join(words)}"
 

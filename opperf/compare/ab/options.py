@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,8 @@ class Options:
     """Files whose cases are compared, in place of the registry's."""
     axes: Axes = field(default_factory=dict)
     """Settings that have several values in both arms."""
+    arguments: tuple[str, ...] = ()
+    """Those of the report and the exit code, which a resumed session has to be given again."""
     is_default_report: bool = False
     """Whether the user named no file for the session."""
 
@@ -121,8 +123,26 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         files=files,
         weight=given["weight"],
         axes=axes,
+        arguments=tuple(_arguments(given, changed)),
         is_default_report="report" not in changed,
     )
+
+
+REPEATED = {
+    "output_files": "-o",
+    "output_formats": "-f",
+    "fail_on": "--fail-on",
+    "weight": "--weight",
+}
+"""Options of the report and the exit code, which no session file has."""
+
+
+def _arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator[str]:
+    for name, option in REPEATED.items():
+        if name in changed:
+            values = given[name] if isinstance(given[name], tuple) else (given[name],)
+            for value in values:
+                yield from (option, str(value))
 
 
 def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -24,7 +24,8 @@ def pinning(monkeypatch):
 
 
 def options_with(pinning, **environment):
-    return SimpleNamespace(pinning=pinning, environment=environment, report=Path("s.jsonl"))
+    report = Path("s.jsonl")
+    return SimpleNamespace(pinning=pinning, environment=environment, report=report, arguments=())
 
 
 ONE = ArmSpec(settings={"threads": 1})

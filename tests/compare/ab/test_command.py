@@ -85,12 +85,14 @@ def session(start, command, tmp_path_factory):
         *("--a", f"env:FAKE_FLAKY={mood}"),
         *("--b", "env:FAKE_SLOWDOWN=relu=1.1,negative=0.9"),
         *("--b", "env:FAKE_SLOWDOWN_ALL=add=2,relu=1.15"),
+        *("-f", "text", "--fail-on", "regressed"),
     )
     moment = folder / "moment"
     _, err = command(folder, *begin, code=130, **signal_at_record(moment, signal.SIGINT, 3))
     assert "measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
     again = shlex.split(err.partition("Resume with: opperf ")[2])
-    assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl"]
+    options = ["-f", "text", "--fail-on", "regressed"]
+    assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl", *options]
     before = path.read_bytes()
     assert before.count(b"\n") == 1 + 2
 
