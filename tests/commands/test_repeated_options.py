@@ -8,18 +8,6 @@ from opperf.commands.command import Command, has_one_value
 from opperf.model import DECLARED
 from opperf.parsing import parse_assignments
 
-SINGLE = [
-    pytest.param(command, first, second, id=f"{command.name} {first} {second}")
-    for command in COMMANDS
-    for param in command.params
-    if has_one_value(param)
-    for first, second in dict.fromkeys(
-        [(param.opts[0], param.opts[-1]), (param.opts[-1], param.opts[-1])]
-    )
-]
-"""Options of one value, by their short and long names."""
-
-
 def parse(command, *words):
     return command.make_context(command.name, list(words))
 
@@ -28,14 +16,26 @@ def test_every_command_refuses_repeated_options():
     assert {type(command) for command in COMMANDS} == {Command}
 
 
-@pytest.mark.parametrize("command, first, second", SINGLE)
-def test_an_option_of_one_value_is_set_once(command, first, second):
-    long = max(first, second, key=len)
-    with pytest.raises(click.UsageError) as refused:
-        parse(command, first, "1", second, "2")
-    assert refused.value.format_message() == (
-        f"{long} takes one value and is set 2 times; set it once"
-    )
+def refused(command, *words):
+    """The message of the refusal of these words; empty if they are accepted."""
+    try:
+        parse(command, *words)
+    except click.UsageError as error:
+        return error.format_message()
+    return ""
+
+
+def test_an_option_of_one_value_is_set_once():
+    """By its short and long names."""
+    said, expected = {}, {}
+    for command in COMMANDS:
+        for param in filter(has_one_value, command.params):
+            for first, second in (param.opts[0], param.opts[-1]), (param.opts[-1],) * 2:
+                tried = f"{command.name} {first} {second}"
+                said[tried] = refused(command, first, "1", second, "2")
+                long = max(first, second, key=len)
+                expected[tried] = f"{long} takes one value and is set 2 times; set it once"
+    assert said == expected and len(said) > 100
 
 
 @pytest.mark.parametrize(
