@@ -2,6 +2,7 @@
 skipped if it is not installed."""
 
 import functools
+import gc
 import os
 import signal
 import subprocess
@@ -23,6 +24,13 @@ from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pyte
 
 FAKE = Path(__file__).resolve().parent / "fake"
 sys.path.insert(0, str(FAKE))
+
+
+def pytest_collection_finish():
+    """What is there before the first test is no garbage: each of thousands of collections, as every
+    measuring begins with one, would look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

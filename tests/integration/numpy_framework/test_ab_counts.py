@@ -44,7 +44,7 @@ NAMES = ("./kernels.py:loop", "./kernels.py:other")
 
 
 @pytest.fixture
-def folder(command_here):
+def folder(command_here, one_core):
     """Where the functions are; commands that measure nothing are given in this process."""
     (command_here.folder / "kernels.py").write_text(KERNELS)
     return command_here.folder

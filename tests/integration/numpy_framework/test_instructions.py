@@ -31,19 +31,19 @@ def on_thread(count):
 
 
 def short(x):
-    loop(10_000)
+    loop(2_000)
 
 
 def long(x):
-    loop(30_000)
+    loop(6_000)
 
 
 def short_elsewhere(x):
-    on_thread(10_000)
+    on_thread(2_000)
 
 
 def long_elsewhere(x):
-    on_thread(30_000)
+    on_thread(6_000)
 """
 
 NAMES = ("short", "long", "short_elsewhere", "long_elsewhere")
@@ -60,22 +60,19 @@ add = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
 
 def vector(x):
     add()
-
-
-def plain(x):
-    pass
 """
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory):
+def counted(tmp_path_factory, one_core):
     """The run file, and its records by the function's name."""
     folder = tmp_path_factory.mktemp("counted")
     (folder / "loops.py").write_text(FUNCTIONS)
-    words = [f"./loops.py:{name}" for name in NAMES]
+    (folder / "unknown.py").write_text(UNKNOWN_INSTRUCTION)
+    words = ["./unknown.py:vector", *(f"./loops.py:{name}" for name in NAMES)]
     command = [sys.executable, "-m", "opperf", "run", *words, "--framework", "numpy"]
     options = ["--shape", "x=4", "-p", "instructions", "-r", "3", "--callgrind-cache"]
-    subprocess.run([*command, *options, "-o", "counts.jsonl", "--quiet"], cwd=folder, check=True)
+    subprocess.run([*command, *options, "-o", "counts.jsonl", "--quiet"], cwd=folder, check=False)
     path = folder / "counts.jsonl"
     run, _ = read_run(path)
     return path, {record.case.target.label: record for record in run.records}
@@ -89,8 +86,8 @@ def test_work_on_another_thread_counts(counted):
     _, records = counted
     short, long, short_elsewhere, long_elsewhere = (instructions(records[name]) for name in NAMES)
     loops = long - short
-    # 20,000 turns of a loop that takes a few dozen instructions each.
-    assert 20_000 * 10 < loops < 20_000 * 1000
+    # 4,000 turns of a loop that takes a few dozen instructions each.
+    assert 4_000 * 10 < loops < 4_000 * 1000
     assert long_elsewhere - short_elsewhere == pytest.approx(loops, rel=0.01)
     # A thread's start and end take far less.
     assert short < short_elsewhere < short + loops
@@ -105,7 +102,7 @@ def test_an_empty_call_is_not_part_of_the_count(counted):
 def test_simulated_events_are_there_where_they_are_asked_for(counted):
     _, records = counted
     found = records["long"].summaries
-    assert found["branches"].median > 20_000
+    assert found["branches"].median > 6_000
     assert found["branch_misses"].median < found["branches"].median
     assert found["l1_misses"].median >= found["last_level_misses"].median >= 0
     assert records["long"].samples["branches"] and len(records["long"].samples["branches"]) == 3
@@ -115,22 +112,18 @@ def test_a_dump_of_each_case_is_kept_beside_the_run_file(counted):
     path, records = counted
     kept = sorted(path.with_suffix(".callgrind").iterdir())
     assert [one.name for one in kept] == sorted(
-        f"{record.id}.forward.callgrind" for record in records.values()
+        f"{records[name].id}.forward.callgrind" for name in NAMES
     )
     dump = read_dump(Path(kept[0]))
     assert dump.calls == 1
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="an instruction of x86-64")
-def test_an_instruction_that_valgrind_does_not_know_ends_its_case_alone(tmp_path):
-    (tmp_path / "unknown.py").write_text(UNKNOWN_INSTRUCTION)
-    words = [f"./unknown.py:{name}" for name in ("vector", "plain")]
-    command = [sys.executable, "-m", "opperf", "run", *words, "--framework", "numpy"]
-    options = ["--shape", "x=4", "-p", "instructions", "-o", "counts.jsonl", "--quiet"]
-    subprocess.run([*command, *options], cwd=tmp_path, check=False)
-    run, _ = read_run(tmp_path / "counts.jsonl")
-    # Side by side, a record is kept when its case ends.
-    records = {record.case.target.label: record for record in run.records}
-    vector, plain = records["vector"], records["plain"]
-    assert (vector.status, plain.status) == (Status.CRASHED, Status.OK)
-    assert vector.reason.startswith("Valgrind does not know an instruction of the operator, 0x62 ")
+def test_an_instruction_that_valgrind_does_not_know_ends_its_case_alone(counted):
+    _, records = counted
+    assert {name: record.status for name, record in records.items()} == {
+        "vector": Status.CRASHED,
+        **dict.fromkeys(NAMES, Status.OK),
+    }
+    words = "Valgrind does not know an instruction of the operator, 0x62 "
+    assert records["vector"].reason.startswith(words)
