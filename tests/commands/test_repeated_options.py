@@ -8,6 +8,7 @@ from opperf.commands.command import Command, has_one_value
 from opperf.model import DECLARED
 from opperf.parsing import parse_assignments
 
+
 def parse(command, *words):
     return command.make_context(command.name, list(words))
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
+from opperf.compare.ab import arms as arms_module
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
@@ -199,7 +200,7 @@ class SharedWorker(Worker):
 def sharing() -> Iterator[Callable[..., Worker]]:
     """Yields what is used in place of `Worker`: one process for each framework and set of process
     settings. They end at the end."""
-    started: dict[tuple[str, str, Cpus], SharedWorker] = {}
+    started: dict[tuple[str, str, Cpus, bool], SharedWorker] = {}
 
     def given(
         framework: str,
@@ -207,10 +208,13 @@ def sharing() -> Iterator[Callable[..., Worker]]:
         python: str = "",
         cpus: Cpus = NOT_PINNED,
         profiles: Path | None = None,
+        measures_memory: bool = True,
     ) -> Worker:
-        key = (process_key(framework, settings or Settings()), python, cpus)
+        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
         if key not in started:
-            started[key] = SharedWorker(framework, settings, python=python, cpus=cpus)
+            started[key] = SharedWorker(
+                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
+            )
         return started[key]
 
     yield given
@@ -263,6 +267,21 @@ def replace_workers(
     for module in (workers_module, registry_module):
         monkeypatch.setattr(module, "Worker", worker)
     return monkeypatch
+
+
+@pytest.fixture
+def plan_arms(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Worker]], None]:
+    """Has `ab` plan its arms with these workers; not for sessions, whose processes are all new."""
+
+    def share(worker: Callable[..., Worker]) -> None:
+        def of_arm(
+            framework: str, settings: Settings, environment: object, python: str, *_: Any, **__: Any
+        ) -> Worker:
+            return worker(framework, settings, python, measures_memory=False)
+
+        monkeypatch.setattr(arms_module, "Worker", of_arm)
+
+    return share
 
 
 @pytest.fixture

@@ -64,8 +64,11 @@ def test_a_session_has_a_verdict_for_every_figure(tmp_path):
         ),
     ],
 )
-def test_cases_are_paired_by_their_inputs(arms, label, number):
-    out, _ = opperf("ab", *arms, "--size", "small", "--dry-run")
+def test_cases_are_paired_by_their_inputs(
+    command_here, plan_arms, shared_worker, arms, label, number
+):
+    plan_arms(shared_worker)
+    out, _ = command_here("ab", *arms, "--size", "small", "--dry-run")
     assert f"{number}: 24 processes up to the first look" in out
     rows = [line for line in out.splitlines() if line.endswith(")") and "(64, 64)" in line]
     assert rows and all(label in row for row in rows)

@@ -4,24 +4,9 @@ import pytest
 
 from opperf.model import Settings, TensorSpec, display_arguments
 from opperf.runner.planning import plan_cases
-from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S
 from opperf.sources.plain import WHY_PLAIN, is_laid_out
 from opperf.sources.selecting import Selection
-
-
-@pytest.fixture(scope="module")
-def worker_of():
-    workers = {}
-
-    def started(framework):
-        if framework not in workers:
-            workers[framework] = Worker(framework)
-        return workers[framework]
-
-    yield started
-    for one in workers.values():
-        one.__exit__()
 
 
 def planned(worker, framework, name, shapes, values, size="small", configurations=None):
@@ -82,8 +67,8 @@ FITTED = [
 
 
 @pytest.mark.parametrize(("framework", "name", "shapes", "values", "expected"), FITTED)
-def test_others_follow(worker_of, framework, name, shapes, values, expected):
-    worker = worker_of(framework)
+def test_others_follow(shared_worker, framework, name, shapes, values, expected):
+    worker = shared_worker(framework)
     made = planned(worker, framework, name, shapes, values)
     shown = [display_arguments(case) for case in made.cases]
     assert any(expected.items() <= one.items() for one in shown), shown
@@ -112,9 +97,9 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("framework", "name", "shapes"), PLAIN)
-def test_the_plain_form_comes_first(worker_of, framework, name, shapes):
+def test_the_plain_form_comes_first(shared_worker, framework, name, shapes):
     """At the default size, whose inputs have the layouts of models."""
-    worker = worker_of(framework)
+    worker = shared_worker(framework)
     cases = planned(worker, framework, name, shapes, {}, "default").cases
     (own,) = planned(worker, framework, name, shapes, {}, "default", configurations=1).cases
     assert own == cases[0] and own.why == WHY_PLAIN
@@ -127,20 +112,22 @@ def test_the_plain_form_comes_first(worker_of, framework, name, shapes):
     assert not worker.try_call(own, TRIAL_TIMEOUT_S).refusal
 
 
-def test_other_layouts_follow(worker_of):
-    cases = planned(worker_of("torch"), "torch", "gelu", {"self": (64, 128)}, {}, "default").cases
+def test_other_layouts_follow(shared_worker):
+    cases = planned(
+        shared_worker("torch"), "torch", "gelu", {"self": (64, 128)}, {}, "default"
+    ).cases
     assert [case.arguments["self"].strides for case in cases] == [(), (256, 2)]
 
 
-def test_indices_stay_in_range(worker_of):
-    made = planned(worker_of("mxnet"), "mxnet", "Embedding", {}, {"input_dim": 5})
+def test_indices_stay_in_range(shared_worker):
+    made = planned(shared_worker("mxnet"), "mxnet", "Embedding", {}, {"input_dim": 5})
     assert made.cases
     assert all(case.arguments["data"].fill.high <= 5 for case in made.cases)
 
 
 @pytest.mark.sweep
-def test_a_layer_at_the_default_size(worker_of):
+def test_a_layer_at_the_default_size(shared_worker):
     made = planned(
-        worker_of("mxnet"), "mxnet", "LayerNorm", {"data": (16, 512, 1024)}, {}, "default"
+        shared_worker("mxnet"), "mxnet", "LayerNorm", {"data": (16, 512, 1024)}, {}, "default"
     )
     assert {case.arguments["gamma"].shape for case in made.cases} == {(1024,), (512,)}

@@ -100,7 +100,8 @@ def test_custom_operators_are_shown_and_listed(kernels):
     assert "data, gain, power=1" in out and "Custom:opperf_test_gain" in out
 
 
-def test_arms_name_them_too(kernels):
+def test_arms_name_them_too(kernels, plan_arms, module_worker):
+    plan_arms(module_worker)
     arms = ("--a", "ops:opperf_test_gain", "--b", "ops:Custom:relu")
     shape = ("--import", "kernels", "--shape", "data=8x4", "--arg", "power=3")
     out, _ = kernels("ab", *arms, *shape, "--dry-run")

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import sys
 
 import mxnet as mx
@@ -14,7 +15,6 @@ from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.integration.mxnet_contents import contents
-from tests.script_tensors import assert_script_makes
 
 
 def test_list_names_operators_and_the_second_time_loads_no_framework(command):
@@ -97,68 +97,61 @@ def gradients(arrays):
     return [None if one.grad is None else contents(one.grad) for one in arrays]
 
 
-def measured_gradients(framework, case):
+def tensors(case, prepared):
+    """The tensors of a prepared case, by their names in its script."""
+    made = scripts.tensors(case, prepared.arguments)
+    return {one.name: one for one in made if one.tensor is not None}
+
+
+def measured_gradients(framework, case, prepared):
     """The gradients of a case as they are measured."""
     with framework.scope(case):
-        prepared = PreparedCase(case, framework)
         framework.gradient(case, prepared.call, prepared.differentiated)
         mx.nd.waitall()
-        return gradients(
-            one.tensor
-            for one in scripts.tensors(case, prepared.arguments)
-            if one.tensor is not None and one.spec.gradient
-        )
+    found = tensors(case, prepared).values()
+    return gradients(one.tensor for one in found if one.spec.gradient)
 
 
-def test_the_script_of_every_case_has_the_gradients_that_are_measured(framework):
-    """Bit for bit: the same head gradients, in the same phase."""
+def test_the_script_of_every_case_has_the_tensors_and_gradients_that_are_measured(framework):
+    """In plain MXNet, without opperf's own tensors: the same contents, and the same gradients bit
+    for bit, by the same head gradients in the same phase."""
     cases = plan(framework, Selection(size="small", settings=Settings())).cases
-    compared, differing = set(), []
-    for case in cases:
-        text = script(framework, case)
-        if "mx.autograd.backward(" not in text:
-            continue
-        mx.random.seed(1)
-        measured = measured_gradients(framework, case)
-        with contextlib.ExitStack() as stack:
-            if "mx.npx.set_np()\n" in text:
-                text = text.replace("mx.npx.set_np()\n", "")
-                stack.enter_context(mx.util.np_shape(True))
-                stack.enter_context(mx.util.np_array(True))
-            mx.random.seed(1)
-            names = [
-                line.partition(".attach_grad(")[0]
-                for line in text.splitlines()
-                if ".attach_grad(" in line
-            ]
-            namespace = {}
-            exec(text, namespace)
-            found = gradients(namespace[name] for name in names)
-        compared.add(case.label)
-        differing += [f"{case.label} {case.id}"] if found != measured else []
-    assert differing == [] and len(compared) > 300
-
-
-def test_the_script_of_every_case_runs(framework):
-    """In plain MXNet, without opperf's own tensors, which have the same contents."""
-    cases = plan(framework, Selection(size="small", settings=Settings(), backward=False)).cases
-    ran = set()
+    ran, compared, differing = set(), set(), {}
     for case in cases:
         text = script(framework, case)
         if text.startswith("# cannot be made here: "):
             continue
+        with framework.scope(case):
+            prepared = PreparedCase(case, framework)
+        wanted = {name: contents(one.tensor) for name, one in tensors(case, prepared).items()}
+        backward = "mx.autograd.backward(" in text
+        if backward:
+            mx.random.seed(1)
+            measured = measured_gradients(framework, case, prepared)
         with contextlib.ExitStack() as stack:
             if "mx.npx.set_np()\n" in text:
                 # For this script alone, and not for what comes after it.
                 text = text.replace("mx.npx.set_np()\n", "")
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
-            prepared = PreparedCase(case, framework)
-            assert_script_makes(text, case, prepared.arguments, contents)
+            # The call is behind the last empty line.
+            beginning, call = text[: (place := text.rindex("\n\n"))], text[place:]
+            namespace = {}
+            mx.random.seed(1)
+            exec(beginning, namespace)
+            if {name: contents(namespace[name]) for name in wanted} != wanted:
+                differing[f"{case.label} {case.id}"] = text
+                continue
             try:
-                exec(text, {})
+                exec(call, namespace)
             except mx.base.MXNetError as error:
                 assert framework.unavailable(framework.refusal(error)), text
                 continue
         ran.add(case.label)
-    assert len(ran) > 0.97 * len({case.label for case in cases})
+        if backward:
+            compared.add(case.label)
+            names = re.findall(r"^(\S+)\.attach_grad\(", text, re.MULTILINE)
+            if gradients(namespace[name] for name in names) != measured:
+                differing[f"{case.label} {case.id}"] = text
+    assert differing == {}
+    assert len(compared) > 300 and len(ran) > 0.97 * len({case.label for case in cases})

@@ -25,7 +25,7 @@ ROOM_GIB = 2
 
 
 def planned(size="small", dtype="float32"):
-    settings = Settings(profiler="python", warmup=0, runs=1, dtype=dtype)
+    settings = Settings(profiler="python", warmup=0, runs=1, dtype=dtype, memory=False)
     return plan(FRAMEWORK, Selection(size=size, settings=settings))
 
 
