@@ -119,10 +119,13 @@ def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
     except (LookupError, TypeError):
         described = None
     if described is None or described.fill.digest != spec.fill.digest:
-        raise UsageError(
-            f"{OPTION} {reference}: {spec.fill.data} has changed since the run was planned; "
-            "seed its random numbers, and run again"
-        )
+        changed = f"{OPTION} {reference}: {spec.fill.data} has changed since the run was planned"
+        if spec.fill.dtype not in ("", settings.dtype):
+            raise UsageError(
+                f"{changed}, in {spec.fill.dtype}; to run it with --dtype {settings.dtype}, name "
+                f"the function and {OPTION} {reference}, not the run file"
+            )
+        raise UsageError(f"{changed}; seed its random numbers, and run again")
     return value
 
 

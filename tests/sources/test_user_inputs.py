@@ -269,12 +269,15 @@ def test_operators_without_its_arguments_are_excluded(planned):
 
 def test_another_array_than_planned_is_not_measured(planned, numpy_framework):
     first, _ = planned("make").cases
-    fill = Fill("function", data="make()[0]['a']", digest="0" * 16)
-    changed = TensorSpec((30, 40), fill=fill)
-    arguments = {**first.arguments, "a": changed}
-    record = measure(type(first)(first.target, arguments, first.settings), numpy_framework)
-    assert record.status.value == "failed"
-    assert "make()[0]['a'] has changed since the run was planned" in record.reason
+    for dtype, advice in (
+        ("", "; seed its random numbers"),
+        ("float64", ", in float64; to run it"),
+    ):
+        fill = Fill("function", data="make()[0]['a']", digest="0" * 16, dtype=dtype)
+        arguments = {**first.arguments, "a": TensorSpec((30, 40), fill=fill)}
+        record = measure(type(first)(first.target, arguments, first.settings), numpy_framework)
+        assert record.status.value == "failed"
+        assert f"make()[0]['a'] has changed since the run was planned{advice}" in record.reason
 
 
 def test_a_script_calls_the_function(planned, numpy_framework):
