@@ -257,9 +257,15 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     plain = deduplicate(with_memory_format(case, memory_format) for case in source.plain)
     check_names(Overrides.of(selection), source.arguments, _partners(framework, selection))
     check_gradients(selection.settings.differentiated, source.differentiable)
+    measured = {case.label for case in made}
     return Plan(
         cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
-        excluded=source.excluded,
+        excluded={
+            label: reason
+            for label, reason in source.excluded.items()
+            # Another configuration may have the argument.
+            if not (label in measured and reason.startswith(LACKS))
+        },
         searchable=tuple(source.searchable),
         aliases=_aliases(framework, selection.patterns),
         renamed=source.renamed,

@@ -75,6 +75,14 @@ def test_parameters_of_a_module_are_differentiated(tmp_path):
     assert torch.is_grad_enabled()
 
 
+def test_only_operators_without_such_a_case_are_excluded():
+    pytest.importorskip("torch")
+    settings = Settings(device="cpu(0)", grad="bias", **FEW)
+    made = plan(load("torch"), Selection(patterns=("conv2d", "relu"), settings=settings))
+    assert {case.label for case in made.cases} == {"conv2d", "conv2d.padding"}
+    assert made.excluded == {"relu": "it has no argument 'bias' that takes a gradient"}
+
+
 def test_numpy_has_no_gradients():
     with pytest.raises(UsageError, match="--grad a has no effect with numpy"):
         planned(load("numpy"), "dot", "a")
