@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from click import Option
 
 from opperf.frameworks import BUILT_IN, PREFERENCE, is_available
-from opperf.opperf import cli
+from opperf.opperf import cli, main
+from tests.shared_workers import replace_workers, sharing
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,17 +47,39 @@ def blocks(page):
         yield match[1], match[2], text[: match.start()].count("\n") + 1
 
 
-def run(arguments, folder, place):
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(folder),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, f"{place}: {done.stdout}{done.stderr}"
-    return done.stdout
+NEEDS_A_SHELL = re.compile(r"[|<>;&$`]|\A(?!opperf )")
+"""What is in a command that is more than opperf and its words."""
+
+
+@pytest.fixture
+def paste(tmp_path, monkeypatch, capsys):
+    """Carries out code of a page in a folder of its own; returns what is printed. Commands of
+    opperf are given in this process and share their workers, as starting these would take most of
+    the time."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    def start(arguments, place):
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, f"{place}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def pasted(language, code, place):
+        if language == "python":
+            return start([sys.executable, "-c", code], place)
+        if NEEDS_A_SHELL.search(re.sub(r"'[^']*'", "", code)):
+            return start(["sh", "-c", code], place)
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(code)[1:])
+        out, err = capsys.readouterr()
+        assert not ended.value.code, f"{place}: {out}{err}"
+        return out
+
+    with sharing() as worker:
+        replace_workers(monkeypatch, worker)
+        yield pasted
 
 
 def commands(block):
@@ -116,17 +140,17 @@ def test_no_page_takes_opperf_from_an_index(page):
         for page in PAGES
     ],
 )
-def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
+def test_a_page_is_pasted_in_order_in_one_folder(page, paste):
     if page.stem in FRAMEWORKS:
         pytest.importorskip(FRAMEWORKS[page.stem])
     for language, block, line in blocks(page):
         place = f"{page.name}:{line}"
         if language == "python":
-            output = run([sys.executable, "-c", block], tmp_path, place)
+            output = paste(language, block, place)
             assert "print(" not in block or output.strip(), place
             continue
         for command in commands(block):
-            run(["sh", "-c", command], tmp_path, f"{place}: {command}")
+            paste(language, command, f"{place}: {command}")
 
 
 def table(page, title):

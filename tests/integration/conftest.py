@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +19,15 @@ from opperf.compare.ab import arms as arms_module
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
-from opperf.runner import registry_commands as registry_module
-from opperf.runner import workers as workers_module
 from opperf.runner.calls import call_settings, measure_here
-from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import PreparedCase
 from opperf.runner.programs import load_for_measuring
 from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import process_key
 from opperf.utils.benchmark_utils import run_performance_test
+from tests.shared_workers import replace_workers, sharing
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -189,39 +185,6 @@ def module_command(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     return CommandLine(tmp_path_factory.mktemp("module"))
 
 
-class SharedWorker(Worker):
-    """A worker that outlives the command that it is for, so that the next need not start one."""
-
-    def __exit__(self, *error: object) -> None:
-        """Leave the process to the next command."""
-
-
-@contextmanager
-def sharing() -> Iterator[Callable[..., Worker]]:
-    """Yields what is used in place of `Worker`: one process for each framework and set of process
-    settings. They end at the end."""
-    started: dict[tuple[str, str, Cpus, bool], SharedWorker] = {}
-
-    def given(
-        framework: str,
-        settings: Settings | None = None,
-        python: str = "",
-        cpus: Cpus = NOT_PINNED,
-        profiles: Path | None = None,
-        measures_memory: bool = True,
-    ) -> Worker:
-        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
-        if key not in started:
-            started[key] = SharedWorker(
-                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
-            )
-        return started[key]
-
-    yield given
-    for worker in started.values():
-        worker.end()
-
-
 @pytest.fixture(scope="session")
 def shared_worker() -> Iterator[Callable[..., Worker]]:
     """In place of `Worker`, for all tests."""
@@ -258,15 +221,6 @@ class CommandHere(CommandLine):
         out, err = self._capsys.readouterr()
         assert ended.value.code == code, f"exit {ended.value.code}\n{out}\n{err}"
         return out, CHOICE.sub("", err)
-
-
-def replace_workers(
-    monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]
-) -> pytest.MonkeyPatch:
-    """Has commands in this process use these workers."""
-    for module in (workers_module, registry_module):
-        monkeypatch.setattr(module, "Worker", worker)
-    return monkeypatch
 
 
 @pytest.fixture

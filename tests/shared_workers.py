@@ -1,0 +1,58 @@
+"""Workers that outlive the command that they are for, so that the next need not start one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from opperf.model import Settings
+from opperf.runner import registry_commands as registry_module
+from opperf.runner import workers as workers_module
+from opperf.runner.cpus import NOT_PINNED, Cpus
+from opperf.runner.pool import Worker
+from opperf.sources.varying import process_key
+
+
+class SharedWorker(Worker):
+    """One of them."""
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the process to the next command."""
+
+
+@contextmanager
+def sharing() -> Iterator[Callable[..., Worker]]:
+    """Yields what is used in place of `Worker`: one process for each framework and set of process
+    settings. They end at the end."""
+    started: dict[tuple[str, str, Cpus, bool], SharedWorker] = {}
+
+    def given(
+        framework: str,
+        settings: Settings | None = None,
+        python: str = "",
+        cpus: Cpus = NOT_PINNED,
+        profiles: Path | None = None,
+        measures_memory: bool = True,
+    ) -> Worker:
+        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
+        if key not in started:
+            started[key] = SharedWorker(
+                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
+            )
+        return started[key]
+
+    yield given
+    for worker in started.values():
+        worker.end()
+
+
+def replace_workers(
+    monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]
+) -> pytest.MonkeyPatch:
+    """Has commands in this process use these workers."""
+    for module in (workers_module, registry_module):
+        monkeypatch.setattr(module, "Worker", worker)
+    return monkeypatch
