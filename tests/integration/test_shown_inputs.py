@@ -27,27 +27,23 @@ def planned(request: pytest.FixtureRequest) -> tuple[Case, ...]:
     return plan(framework, Selection(size=size, settings=settings)).cases
 
 
-def alike_in(planned, shown):
+def alike_in(planned, texts):
     """The texts that several cases have, with their operator and the phase, which reports show
-    beside the inputs."""
+    beside the inputs. `texts` are of the cases in turn."""
     by_text = defaultdict(set)
-    for case in planned:
-        by_text[case.label, case.settings.phase, shown(case)].add(case.id)
+    for case, text in zip(planned, texts, strict=True):
+        by_text[case.label, case.settings.phase, text].add(case.id)
     return [text for text, ids in by_text.items() if len(ids) > 1]
 
 
 def test_no_two_cases_of_an_operator_have_the_same_text(planned):
-    assert alike_in(planned, inputs_text) == []
+    texts = [(case.label, inputs_text(case)) for case in planned]
+    assert alike_in(planned, texts) == []
+    for width in 20, INPUTS_WIDTH, 120:
+        short = short_inputs(texts, width)
+        assert alike_in(planned, [short[one] for one in texts]) == [], width
 
 
 def test_no_two_cases_of_an_operator_have_the_same_inputs_and_details_in_json_and_csv(planned):
-    def shown(case: Case) -> str:
-        return f"{display_arguments(case)} {display_details(case)}"
-
-    assert alike_in(planned, shown) == []
-
-
-@pytest.mark.parametrize("width", [20, INPUTS_WIDTH, 120])
-def test_short_texts_distinguish_the_cases_that_long_ones_do(planned, width):
-    short = short_inputs([(case.label, inputs_text(case)) for case in planned], width)
-    assert alike_in(planned, lambda case: short[case.label, inputs_text(case)]) == []
+    texts = [f"{display_arguments(case)} {display_details(case)}" for case in planned]
+    assert alike_in(planned, texts) == []
