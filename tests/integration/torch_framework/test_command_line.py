@@ -55,15 +55,16 @@ def test_every_variant_of_a_name(command_here):
 
 # PyTorch compiles for it in each of its processes.
 @pytest.mark.sweep
-def test_operators_that_a_users_module_registers(command):
-    (command.folder / "my_ops.py").write_text(OPERATORS)
-    results = run(command, "mylib::scaled_add", "--import", "my_ops.py")
+def test_operators_that_a_users_module_registers(command_here):
+    (command_here.folder / "my_ops.py").write_text(OPERATORS)
+    own = ("--import", "my_ops.py")
+    results = run(command_here, "mylib::scaled_add", *own)
     (result,) = results["mylib::scaled_add"]
     assert result["backward_mean_ms"] > 0
-    own = ("--import", "my_ops", "--framework", "torch")
-    out, _ = command("list", "--namespace", "mylib", *own)
+    own = (*own, "--framework", "torch")
+    out, _ = command_here("list", "--namespace", "mylib", *own)
     assert "1 operator" in out
-    out, _ = command("show", "mylib::scaled_add", *own, "--size", "small", "--format", "json")
+    out, _ = command_here("show", "mylib::scaled_add", *own, "--size", "small", "--format", "json")
     (case,) = json.loads(out)["cases"]
     subprocess.run([sys.executable, "-c", case["script"]], check=True)
 

@@ -148,7 +148,7 @@ def test_other_signals_leave_no_process_behind(start, folder, number, moment):
         assert warnings == [] and len(run.records) == 1
 
 
-@pytest.mark.parametrize("interrupts", [4, pytest.param(24, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("interrupts", [4, pytest.param(12, marks=pytest.mark.sweep)])
 def test_at_random_moments(start, folder, tmp_path, interrupts):
     new = ("run", *QUICK, *COUNTS, "--quiet", "-f", "jsonl", "-o")
 

@@ -14,7 +14,7 @@ from moments import Moments
 from opperf.model import Status
 from opperf.results.runfile import read_run
 
-KILLS = [5, pytest.param(50, marks=pytest.mark.sweep)]
+KILLS = [4, pytest.param(20, marks=pytest.mark.sweep)]
 """Random moments, of each kind of process."""
 
 WAIT_S = 300
