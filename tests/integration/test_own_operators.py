@@ -74,7 +74,7 @@ def records(command, name):
 
 
 def test_a_custom_operator_is_measured_under_its_name(kernels):
-    options = ("--import", "kernels", "--shape", "data=64x32", "-o", "gain.jsonl")
+    options = ("--import", "./kernels.py", "--shape", "data=64x32", "-o", "gain.jsonl")
     kernels("run", "opperf_test_gain", *options, *SHORT)
     (record,) = records(kernels, "gain.jsonl")
     assert (record.status, record.case.label) == (Status.OK, "opperf_test_gain")
