@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import structs
 
-from opperf.dtypes import is_whole
+from opperf.dtypes import is_whole, kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks.drawings import (
     ASKED,
@@ -155,16 +155,57 @@ def _drawing(spec: TensorSpec) -> Drawing:
     return IN_WHOLE_SUMS if whole else SUMS[distribution]
 
 
-def _with_missing(spec: TensorSpec, seed: int) -> Code:
-    """Returns the code of a tensor of which some elements are NaN; whole numbers have none."""
-    complete = structs.replace(spec, fill=structs.replace(spec.fill, missing=0.0))
-    made = code(complete, seed)
+INFINITE = (
+    "np.where(rng.random({whole}) < {infinite}, "
+    "rng.choice(np.array([-np.inf, np.inf], {dtype}), {whole}), {made})"
+)
+"""Contents with infinite numbers in some places."""
+
+
+def _with_others(spec: TensorSpec, seed: int) -> Code:
+    """Returns the code of a tensor of which some elements are infinite or NaN; whole numbers are
+    neither."""
+    complete = structs.replace(spec.fill, missing=0.0, infinite=0.0)
+    made = code(structs.replace(spec, fill=complete), seed)
     if is_whole(spec.dtype):
         return made
+    if spec.fill.infinite:
+        made = made.within(INFINITE, whole=spec.shape, infinite=spec.fill.infinite)
+    if spec.fill.missing:
+        nothing = "np.datetime64('NaT')" if kind_of(spec.dtype) == "date" else "np.nan"
+        made = made.within(
+            f"np.where(rng.random({{whole}}) < {{missing}}, {nothing}, {{made}})",
+            whole=spec.shape,
+            missing=spec.fill.missing,
+        )
+    return made
+
+
+IMAGINARY = 1
+"""Added to the seed for the imaginary part, lest it be the real one."""
+
+
+def has_imaginary_part(spec: TensorSpec) -> bool:
+    """Returns whether a tensor is filled with numbers that are not real. The fills but for normal
+    ones are about real numbers: those near one, positive definite matrices."""
+    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == "normal"
+
+
+def with_imaginary_part(made: Code, spec: TensorSpec, seed: int, joined: str) -> Code:
+    """Returns the code of a complex tensor from that of its real part; `joined` is an expression of
+    `{real}` and `{imaginary}`."""
+    _, *drawn = made.before
+    imaginary = made.expression
+    if spec.fill.real:
+        imaginary = f"np.where(rng.random({{whole}}) < {{share_of_real}}, 0, {imaginary})"
     return made.within(
-        "np.where(rng.random({whole}) < {missing}, np.nan, {made})",
+        joined.replace("{real}", "real").replace("{imaginary}", imaginary),
+        f"real = {made.expression}",
+        "rng = np.random.default_rng({other_entropy})",
+        *drawn,
+        other_entropy=entropy(spec, seed + IMAGINARY),
         whole=spec.shape,
-        missing=spec.fill.missing,
+        share_of_real=spec.fill.real,
     )
 
 
@@ -179,8 +220,8 @@ def code(spec: TensorSpec, seed: int) -> Code:
 
     Raises `ValueError` if the shape does not fit the fill, and `KeyError` for a user's own array.
     """
-    if spec.fill.missing:
-        return _with_missing(spec, seed)
+    if spec.fill.missing or spec.fill.infinite:
+        return _with_others(spec, seed)
     drawing = _drawing(spec)
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
     expression, before = drawing.expression, drawing.before

@@ -62,7 +62,11 @@ class Fill(Struct, frozen=True):
     """The argument, named as for `same`, whose contents this tensor copies, in its own dtype. Both
     are real, and have the same shape and the same fill. Empty: contents of its own."""
     missing: float = 0.0
-    """Share of the elements that are NaN instead, in a floating dtype."""
+    """Share of the elements that are NaN instead, in a floating dtype; of dates, NaT."""
+    infinite: float = 0.0
+    """Share of the elements that are infinite instead, of either sign, in a floating dtype."""
+    real: float = 0.0
+    """Share of the elements of a complex tensor that have no imaginary part."""
     dtype: str = ""
     """Dtype of the user's array, if it is converted to the tensor's; empty if it has that one."""
 

@@ -27,6 +27,8 @@ WHOLE_DTYPE = "int32"
 """Dtype of functions that take whole numbers only."""
 
 BITS = below(64)
+SOME_BITS = below(63, start=1)
+"""For a single mask: with no bit set, or all, the results of bitwise functions are one number."""
 SHIFTS = below(8)
 """Shifting `BITS` by these stays within 32 bits."""
 MANTISSAS = between(0.5, 1.0)
@@ -48,6 +50,20 @@ def with_missing(fill: Fill) -> Fill:
     return msgspec.structs.replace(fill, missing=MISSING)
 
 
+OVERFLOWN = 0.05
+"""Share of infinite numbers in the data of functions about them, as of gradients in half precision
+whose scale was too large."""
+
+
+def with_infinite(fill: Fill) -> Fill:
+    """The fill with some elements infinite, of either sign."""
+    return msgspec.structs.replace(fill, infinite=OVERFLOWN)
+
+
+REAL = 0.25
+"""Share of the complex numbers without an imaginary part in the data of functions about it."""
+
+
 WAVES = between(-10.0, 10.0)
 """A few oscillations of Bessel's functions, on both sides of zero."""
 WAVES_OF_POSITIVE = between(0.5, 10.0)
@@ -55,6 +71,8 @@ WAVES_OF_POSITIVE = between(0.5, 10.0)
 
 DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
+    **dict.fromkeys(("isfinite", "isinf", "isneginf", "isposinf"), with_infinite(NORMAL)),
+    "isreal": msgspec.structs.replace(NORMAL, real=REAL),
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
     # Between its poles at plus and minus pi / 2.
     "tan": OPEN_UNIT,
@@ -109,7 +127,7 @@ PAIRS: dict[str, Pair] = {
     # A negative base has no real power by a fraction.
     "power": Pair(POSITIVE, EXPONENTS),
     **dict.fromkeys(("left_shift", "right_shift"), SHIFT_PAIR),
-    **dict.fromkeys(("equal", "not_equal"), Pair(FEW_INTEGERS, FEW_INTEGERS)),
+    **dict.fromkeys(("equal", "isclose", "not_equal"), Pair(FEW_INTEGERS, FEW_INTEGERS)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL_PAIR),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE_PAIR),
     **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),

@@ -255,8 +255,24 @@ def test_a_share_of_the_elements_is_missing(dtype):
     assert np.array_equal(array, made((1000, 10), dtype, missing=0.1), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_share_of_the_elements_is_infinite_of_either_sign(dtype):
+    array = made((1000, 10), dtype, infinite=0.2, missing=0.1)
+    assert array.dtype == np.dtype(dtype)
+    assert 0.05 < np.isposinf(array).mean() < 0.15
+    assert 0.05 < np.isneginf(array).mean() < 0.15
+    assert 0.05 < np.isnan(array).mean() < 0.15
+
+
+def test_a_share_of_the_dates_is_missing():
+    array = made((1000,), "datetime64[D]", distribution="integers", low=0, high=9, missing=0.2)
+    assert array.dtype == np.dtype("datetime64[D]")
+    assert 0.1 < np.isnat(array).mean() < 0.3
+
+
 def test_no_whole_number_is_missing():
-    assert np.array_equal(made((100,), "int32", missing=0.5), made((100,), "int32"))
+    some = made((100,), "int32", missing=0.5, infinite=0.5)
+    assert np.array_equal(some, made((100,), "int32"))
 
 
 def test_what_is_made_is_freed_without_a_search_for_cycles():

@@ -108,6 +108,8 @@ def test_head_gradients_are_in_range_and_of_the_outputs_dtype(dtype):
     real = np.asarray(found.real.astype("float32"))
     assert (real >= LEAST_HEAD).all() and (real <= LEAST_HEAD + 1).all()
     assert len(set(real.tolist())) > 1
+    # A real one would leave the imaginary part of gradients zero.
+    assert not jnp.iscomplexobj(found) or found.imag.all()
 
 
 def count_to(x):

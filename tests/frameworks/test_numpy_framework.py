@@ -27,6 +27,9 @@ def test_a_complex_array_has_two_parts():
     array = FRAMEWORK.tensor(TensorSpec((100,), "complex64"), "cpu(0)", 0)
     assert np.std(array.imag) > 0.5
     assert not np.array_equal(array.real, array.imag)
+    some = FRAMEWORK.tensor(TensorSpec((1000,), "complex64", Fill(real=0.25)), "cpu(0)", 0)
+    assert some.dtype == np.complex64
+    assert 0.15 < np.isreal(some).mean() < 0.35
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,14 @@ def test_a_complex_tensor_has_an_imaginary_part_of_its_own():
     assert not torch.equal(tensor.real, tensor.imag)
 
 
+def test_a_share_of_complex_numbers_is_real():
+    spec = TensorSpec((1000,), "complex64", Fill(real=0.25))
+    tensor = tensors.tensor(spec, "cpu(0)", 3)
+    assert tensor.dtype == torch.complex64
+    assert 0.15 < torch.isreal(tensor).float().mean() < 0.35
+    assert (tensor.real != 0).all()
+
+
 def test_contents_are_those_of_numpy():
     spec = TensorSpec(SHAPE)
     from opperf.frameworks.numpy import tensors as of_numpy

@@ -28,7 +28,8 @@ def whole_numbers(fill):
 
 
 EVERYWHERE = {
-    *("bitwise_not", "isnan", "leading_zeros", "logical_not", "nan_to_num", "ones_in_bits"),
+    *("bitwise_not", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal"),
+    *("leading_zeros", "logical_not", "nan_to_num", "ones_in_bits"),
 }
 """Operations that are defined for every number, and have fills for another reason."""
 
@@ -65,7 +66,7 @@ def test_common_divisors_are_of_numbers_that_have_some():
 def test_a_quarter_of_what_is_compared_is_equal():
     left, right = (whole_numbers(fill) for fill in PAIRS["equal"])
     assert np.mean(left[:, None] == right[None, :]) == 0.25
-    assert PAIRS["equal"] == PAIRS["not_equal"]
+    assert PAIRS["equal"] == PAIRS["not_equal"] == PAIRS["isclose"]
 
 
 def test_a_product_of_a_million_neither_overflows_nor_vanishes():

@@ -1,11 +1,11 @@
-"""Every planned case has a short line of why, which no other case of its operator has."""
+"""Every planned case has a short line of why."""
 
 from collections import defaultdict
 
 import pytest
 
 from opperf.frameworks import is_available
-from tests.finite import planned
+from tests.conformance.driver import planned
 
 LONGEST = 120
 """Characters of a line of why, at most: it is one line of `opperf show` on a wide terminal."""
@@ -26,13 +26,6 @@ def whys(request):
 def listing(wrong):
     """The operators and their lines, as text that a failure shows whole."""
     return "\n".join(f"{label}: {line}" for label, line in sorted(wrong))
-
-
-def test_each_case_of_an_operator_has_a_line_of_its_own(whys):
-    shared = {
-        (label, line) for label, lines in whys.items() for line in lines if lines.count(line) > 1
-    }
-    assert not shared, listing(shared)
 
 
 def test_every_line_is_short(whys):

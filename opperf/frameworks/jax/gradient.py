@@ -21,10 +21,17 @@ LEAST_HEAD = 0.5
 """Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
 
 
+TURNED = 1 + 0.5j
+"""Factor of head gradients of complex results. A real one would leave the imaginary part of most
+gradients zero."""
+
+
 def head(output: jax.Array) -> jax.Array:
     """Returns the head gradient of a result."""
     # By NumPy: JAX would compile a program for each shape.
-    made = np.random.default_rng(HEAD_SEED).random(output.shape, np.float32) + LEAST_HEAD
+    made: Any = np.random.default_rng(HEAD_SEED).random(output.shape, np.float32) + LEAST_HEAD
+    if jnp.iscomplexobj(output):
+        made = made * TURNED
     placed: jax.Array = jax.device_put(made.astype(output.dtype), output.sharding)
     return placed
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, constants, functions, structures, tensors
-from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD
+from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD, TURNED
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, render
 from opperf.frameworks.user_code import call_in_script
@@ -88,6 +88,8 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
         f"    results, pullback = jax.vjp(inexact, {listed})",
         f"    key = jax.random.key({HEAD_SEED})",
         f"    heads = [jax.random.uniform(key, one.shape) + {LEAST_HEAD} for one in results]",
+        f"    turned = [{TURNED} if jnp.iscomplexobj(one) else 1 for one in results]",
+        "    heads = [one * factor for one, factor in zip(heads, turned)]",
         "    return pullback([one.astype(made.dtype) for one, made in zip(heads, results)])",
         "",
         "",

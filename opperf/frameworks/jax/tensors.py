@@ -27,12 +27,6 @@ IN_NUMPY = (
 )
 """Dtypes that NumPy has too."""
 
-TWO_DIMENSIONAL = "normal"
-"""The fill that a complex array has in both its parts; the others are about real numbers."""
-
-IMAGINARY = 1
-"""Added to the seed for the imaginary part, lest it be the real one."""
-
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
     """Returns the code of an array, which uses `jnp`. Raises `UnsupportedError` if JAX has no such
@@ -52,20 +46,12 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
     """Returns the code of a NumPy array of the numbers."""
-    kind = kind_of(spec.dtype)
     wide = "float64" if spec.dtype == "complex128" else "float32"
     dtype = spec.dtype if spec.dtype in IN_NUMPY else wide
     real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
-    if kind != "complex" or spec.fill.distribution != TWO_DIMENSIONAL:
+    if not fill.has_imaginary_part(spec):
         return real
-    _, *drawn = real.before
-    return real.within(
-        f"real + 1j * {real.expression}",
-        f"real = {real.expression}",
-        "rng = np.random.default_rng({imaginary})",
-        *drawn,
-        imaginary=fill.entropy(spec, seed + IMAGINARY),
-    )
+    return fill.with_imaginary_part(real, spec, seed, "{real} + 1j * {imaginary}")
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:

@@ -8,27 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Extent
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, TensorSpec
 
-TWO_DIMENSIONAL = "normal"
-"""The fill that a complex array has in both its parts. The others are about real numbers: those
-near one, positive definite matrices."""
-
 ADDED = 2
 """`isbuiltin` of a dtype that another package has added, as JAX's does bfloat16."""
-
-IMAGINARY = 1
-"""Added to the seed for the imaginary part, lest it be the real one."""
-
-
-def has_imaginary_part(spec: TensorSpec) -> bool:
-    """Whether an array is filled with numbers that are not real."""
-    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == TWO_DIMENSIONAL
 
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
@@ -45,16 +32,9 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
         made = fill.returned(spec)
         return made.within("{made}.astype({dtype})") if spec.fill.dtype else made
     real = fill.code(spec, seed)
-    if not has_imaginary_part(spec):
+    if not fill.has_imaginary_part(spec):
         return real
-    _, *drawn = real.before
-    return real.within(
-        f"real + 1j * {real.expression}",
-        f"real = {real.expression}",
-        "rng = np.random.default_rng({imaginary})",
-        *drawn,
-        imaginary=fill.entropy(spec, seed + IMAGINARY),
-    )
+    return fill.with_imaginary_part(real, spec, seed, "{real} + 1j * {imaginary}")
 
 
 def tensor(spec: TensorSpec, seed: int) -> Any:

@@ -20,6 +20,10 @@ LEAST_HEAD = 0.5
 """Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
 
 
+TURNED = "(1 + 0.5j)"
+"""Factor of head gradients of complex results. A real one would leave the imaginary part of most
+gradients zero."""
+
 COMPRESSED = (
     "torch.sparse_compressed_tensor({{out}}.detach().{0}_indices(), "
     "{{out}}.detach().{1}_indices(), torch.ones_like({{out}}.detach().values()), "
@@ -53,7 +57,10 @@ class Head(NamedTuple):
             return cls(ONES.get(layout, "torch.ones_like({out}.detach())"))
         generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
         random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
-        return cls(f"({random} + {LEAST_HEAD}).to({{out}}.dtype)")
+        drawn = f"({random} + {LEAST_HEAD})"
+        if output.is_complex():
+            drawn = f"({drawn} * {TURNED})"
+        return cls(f"{drawn}.to({{out}}.dtype)")
 
     def text(self, name: str) -> str:
         """Returns the code for the output of this name."""

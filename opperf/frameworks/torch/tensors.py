@@ -31,9 +31,6 @@ SCALE, ZERO_POINT = 0.05, 2
 BLOCK = (4, 4)
 """Rows and columns of the blocks of a block-sparse tensor, as block-sparse kernels support."""
 
-IMAGINARY = 1
-"""Added to the seed for the imaginary part, lest it be the real one."""
-
 
 NUMPY_DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
@@ -106,22 +103,10 @@ def _contents(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.dtype == "complex128":
         dtype = "float64"
     real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
-    if not has_imaginary_part(spec):
+    if not fill.has_imaginary_part(spec):
         return real.within(FROM_NUMPY)
-    _, *drawn = real.before
-    return real.within(
-        f"torch.complex({FROM_NUMPY.replace('{made}', 'real')}, {FROM_NUMPY})",
-        f"real = {real.expression}",
-        "rng = np.random.default_rng({imaginary})",
-        *drawn,
-        imaginary=fill.entropy(spec, seed + IMAGINARY),
-    )
-
-
-def has_imaginary_part(spec: TensorSpec) -> bool:
-    """Whether a complex tensor is filled with numbers that are not real. The fills but for normal
-    ones are about real numbers."""
-    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == "normal"
+    parts = (FROM_NUMPY.replace("{made}", part) for part in ("{real}", "{imaginary}"))
+    return fill.with_imaginary_part(real, spec, seed, f"torch.complex({', '.join(parts)})")
 
 
 Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
@@ -349,6 +334,9 @@ def contents(value: torch.Tensor) -> Contents:
 def _flat(value: torch.Tensor, layout: str) -> torch.Tensor:
     """Returns the elements of a tensor, zeros included, as a vector."""
     value = value.resolve_conj().resolve_neg()
+    if value._is_zerotensor():
+        # As a gradient without elements in memory, of which NumPy makes no array.
+        value = value.clone()
     if layout in NESTED:
         return torch.cat([part.reshape(-1) for part in value.unbind()])
     if value.is_quantized:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import DOMAINS, LOGICAL_PAIR, PAIRS, WHOLE_DTYPE, Pair
+from opperf.rules.domains import BITS, DOMAINS, LOGICAL_PAIR, PAIRS, SOME_BITS, WHOLE_DTYPE, Pair
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, square, tall
@@ -144,9 +145,10 @@ def pairs(operation: str, shape_pairs: Iterable[ShapePair]) -> Iterable[Roles]:
     """Two tensors of each pair of shapes, inside the operation's domain."""
     fills, dtype = PAIRS.get(operation, Pair()), dtype_for(operation)
     for left, right, why in shape_pairs:
+        is_one_mask = fills.right == BITS and math.prod(right) == 1 < math.prod(left)
         yield {
             "x": tensor(*left, fill=fills.left, dtype=dtype),
-            "y": tensor(*right, fill=fills.right, dtype=dtype),
+            "y": tensor(*right, fill=SOME_BITS if is_one_mask else fills.right, dtype=dtype),
             WHY: why,
         }
 

@@ -224,6 +224,10 @@ def cosine_embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
 FACES = 128
 """Length of FaceNet's vectors."""
 
+NEGATIVE = between(-1.1, 1.1)
+"""Of another fill than the positive examples, and little further from the anchors, so that most
+triplets are within the margin and have a loss."""
+
 
 @FAMILIES.operation("triplet_margin_loss")
 def triplet_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
@@ -237,7 +241,7 @@ def triplet_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Role
         yield {
             "anchor": tensor(many, shape),
             "positive": tensor(many, shape, fill=TARGET),
-            "negative": tensor(many, shape, fill=POSITIVE),
+            "negative": tensor(many, shape, fill=NEGATIVE),
             "margin": 1.0,
             "order": 2.0,
             "epsilon": 1e-6,

@@ -20,6 +20,11 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 """Number of gates by operation: its weights have as many rows for each unit."""
 
 
+WITHIN = between(-1.0, 1.0)
+"""States and cells within a sequence. With the zeros that it begins with, a single step would
+multiply nothing by the state's weights, whose gradient is then zero."""
+
+
 class Network(NamedTuple):
     """A stack of recurrent layers, by default those of a small language model."""
 
@@ -125,7 +130,9 @@ def recurrent(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         steps, batch = size.extent(network.steps, least=4), size.samples(network.sequences)
         if network.one_step:
             steps, batch = 1, 1
-        states = tensor(network.layers * network.directions, batch, network.units, fill=ZEROS)
+        stacked = network.layers * network.directions
+        first = WITHIN if network.one_step else ZEROS
+        states = tensor(stacked, batch, network.units, fill=first)
         initial = between(-network.limit, network.limit)
         yield {
             WHY: network.why,

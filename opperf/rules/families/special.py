@@ -10,7 +10,7 @@ from opperf.model import Fill, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import PAIRS, WHOLE_DTYPE
+from opperf.rules.domains import DOMAINS, PAIRS, WHOLE_DTYPE
 from opperf.rules.families.elementwise import ROWS, of_one
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line
@@ -18,6 +18,7 @@ from opperf.rules.sizes import Preset
 from opperf.rules.slow import DERIVATIVES, largest
 from opperf.rules.values import (
     ABOVE_ONE,
+    NORMAL,
     POSITIVE,
     PROBABILITY,
     REQUESTED,
@@ -38,8 +39,9 @@ COMPLEX = "complex64"
 )
 def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor of complex numbers, as of a spectrum."""
+    fill = DOMAINS.get(operation.name, NORMAL)
     for shape, why in of_one(size):
-        yield {"z": tensor(*shape, dtype=COMPLEX), **why}
+        yield {"z": tensor(*shape, fill=fill, dtype=COMPLEX), **why}
 
 
 FIRST_WITHOUT_GRADIENT = ("gammainc", "gammaincc", "zeta")

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
+from opperf.rules.domains import (
+    BITS,
+    DOMAINS,
+    PAIRS,
+    RATIO_PAIR,
+    SHIFTS,
+    WHOLE_DTYPE,
+    Pair,
+    with_missing,
+)
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import COMPLEX
 from opperf.rules.registering import Families
@@ -31,13 +40,18 @@ DATE = "datetime64[D]"
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
 
-ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE_DTYPE), "isnat": (DAYS, DATE)}
-"""Fill and dtype of the array of functions that do not take the requested dtype."""
+ONE: dict[str, tuple[Fill, str]] = {
+    "bitwise_count": (BITS, WHOLE_DTYPE),
+    **dict.fromkeys(("isneginf", "isposinf"), (DOMAINS["isinf"], REQUESTED)),
+    "isnat": (with_missing(DAYS), DATE),
+    **dict.fromkeys(("iscomplex", "isreal"), (DOMAINS["isreal"], COMPLEX)),
+    **dict.fromkeys(("angle", "imag"), (NORMAL, COMPLEX)),
+}
+"""Fill and dtype of the array of functions that normal numbers of the requested dtype do not suit:
+those about complex numbers give one number for all real ones, or one of two."""
 
-ABOUT_COMPLEX = frozenset(
-    {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
-)
-"""Functions of complex numbers, which compute little of real ones."""
+ABOUT_COMPLEX = frozenset({"conjugate", "real", "real_if_close"})
+"""Functions of complex numbers, which return real ones as they are."""
 
 
 @FAMILIES.category("unary")
@@ -52,10 +66,11 @@ def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add(*ONE)
 def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One array of dates, or of whole numbers."""
+    """One array of dates, or of whole, complex or infinite numbers."""
     fill, dtype = ONE[operator.name]
+    array = operator.tensors[0].name
     for shape, why in shared.of_one(size):
-        yield {"x": fixed(*shape, fill=fill, dtype=dtype), **why}
+        yield {array: fixed(*shape, fill=fill, dtype=dtype), **why}
 
 
 RIGHT: dict[str, tuple[Pair, str]] = {
@@ -141,10 +156,14 @@ EXTENDED_POWERS: dict[str, Variants] = {
         }
     ],
     "emath.power": lambda size: [
-        {"x": fixed(*square(size), fill=fill), "p": 2, WHY: why}
-        for fill, why in (
-            (POSITIVE, "squares of positive numbers: checked, and real"),
-            (NORMAL, "squares of numbers half of which are negative: converted to complex first"),
+        {"x": fixed(*square(size), fill=fill), "p": power, WHY: why}
+        for fill, power, why in (
+            (POSITIVE, 2, "squares of positive numbers: checked, and real"),
+            (
+                NORMAL,
+                1.5,
+                "powers by a fraction of numbers half of which are negative, which are complex",
+            ),
         )
     ],
 }

@@ -34,6 +34,9 @@ LOWEST, HIGHEST = -128, 127
 """The range of signed 8-bit numbers."""
 
 STEP = Fill("constant", SCALE)
+ROUNDED = 2.0**-6
+"""Step of numbers that are rounded as if quantised. Eight bits reach to plus and minus 2, which a
+twentieth exceeds, as with the ranges that observers find."""
 EIGHT_BITS = "qint8"
 PER_CHANNEL = "per_channel"
 
@@ -60,12 +63,13 @@ def tensors_to_quantise(size: Preset) -> tuple[tuple[Shape, str], ...]:
     )
 
 
-def one_scale(tensor_of: bool) -> Arguments:
+def one_scale(tensor_of: bool, step: float = SCALE) -> Arguments:
     """A scale and a zero point, as numbers or as tensors of one element."""
     if tensor_of:
         zero = fixed(1, fill=literal((ZERO_POINT,)), dtype="int32")
-        return {"scale": fixed(1, fill=STEP, dtype="float32"), "zero_point": zero}
-    return {"scale": SCALE, "zero_point": ZERO_POINT}
+        scale = fixed(1, fill=Fill("constant", step), dtype="float32")
+        return {"scale": scale, "zero_point": zero}
+    return {"scale": step, "zero_point": ZERO_POINT}
 
 
 RANGE: Arguments = {"quant_min": LOWEST, "quant_max": HIGHEST}
@@ -86,7 +90,7 @@ def fake_quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         made: Arguments = {"self": tensor(*shape)}
         if operator.parameter("grad") is not None:
             made["grad"] = tensor(*shape)
-        made |= one_scale(scale is not None and scale.kind == "tensor")
+        made |= one_scale(scale is not None and scale.kind == "tensor", ROUNDED)
         if learnable:
             made["zero_point"] = tensor(1, fill=ZEROS, dtype="float32")
         if operator.parameter("fake_quant_enabled") is not None:
@@ -116,7 +120,7 @@ def fake_quantize_channels(operator: Operator, size: Preset) -> Iterable[Argumen
         zeros = tensor(channels, fill=ZEROS, dtype="float32")
         yield {
             **made,
-            "scale": fixed(channels, fill=STEP, dtype="float32"),
+            "scale": fixed(channels, fill=Fill("constant", ROUNDED), dtype="float32"),
             "zero_point": zeros if learnable else fixed(channels, fill=ZEROS, dtype="int32"),
             "axis": axis,
             **RANGE,

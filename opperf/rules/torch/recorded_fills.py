@@ -135,6 +135,14 @@ def exponent_domain(arguments: Arguments, spec: TensorSpec) -> Fill:
     return NORMAL if exponent == int(exponent) else POSITIVE
 
 
+def compared(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns whole numbers of which a quarter is equal: to the number that a tensor is compared
+    with, or to those of another such tensor."""
+    number = arguments.get("other")
+    first = int(number) if isinstance(number, (int, float)) else 0
+    return below(first + 4, start=first)
+
+
 LOG_PROBABILITY = between(-11.0, -1.0)
 """Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
 UNIT = between(0.0, 1.0)
@@ -157,6 +165,7 @@ FILLS: dict[str, dict[str, Rule]] = {
     "div": {"other": always(POSITIVE)},
     "embedding": {"indices": below_extent("weight")},
     "embedding_dense_backward": {"indices": below_number("num_weights")},
+    "eq": {"self": compared, "other": compared},
     "gather": {"index": along_dim},
     "grid_sampler_2d": {"grid": always(OPEN_UNIT)},
     "grid_sampler_2d_backward": {"grid": always(OPEN_UNIT)},
@@ -169,6 +178,7 @@ FILLS: dict[str, dict[str, Rule]] = {
         "save_invstd": always(POSITIVE),
     },
     "native_layer_norm_backward": {"rstd": always(POSITIVE)},
+    "ne": {"self": compared, "other": compared},
     "nll_loss_backward": {"target": below_extent("self", 1), "total_weight": targets},
     "nll_loss_forward": {"target": below_extent("self", 1)},
     "pow": {"self": exponent_domain, "exponent": always(UNIT)},

@@ -8,7 +8,7 @@ from opperf.model import Argument, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.families.recurrent import GATES, NETWORKS, Network
+from opperf.rules.families.recurrent import GATES, NETWORKS, WITHIN, Network
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.roles import by_role
@@ -47,7 +47,7 @@ def cells(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         network = Network(why, operation.name, units, layers=1, width=width)
         batch = size.samples(count)
         initial = between(-network.limit, network.limit)
-        state = tensor(1, batch, units, fill=between(-1, 1))
+        state = tensor(1, batch, units, fill=WITHIN)
         yield {
             WHY: why,
             "data": tensor(1, batch, width),
@@ -77,7 +77,7 @@ def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
         weights = [tensor(*shape, fill=initial) for shape in network.weights]
         biases = [tensor(shape[0], fill=initial) for shape in network.weights]
         parts = [*weights, *biases]
-        state = tensor(1, batch, network.units, fill=between(-1, 1))
+        state = tensor(1, batch, network.units, fill=WITHIN)
         offered: dict[str, Argument] = {
             "input": tensor(steps, batch, network.input),
             **{f"weight{place}": one for place, one in enumerate(parts)},

@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Array, Roles, Table, Use, Values, Written, use
+from opperf.rules.families.recurrent import WITHIN
 from opperf.rules.values import fixed, literal
 
 SWITCHES = frozenset({"has_biases", "num_layers", "dropout", "train", "batch_first"})
@@ -176,9 +177,14 @@ def cell_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | No
         return None
     weights, biases, data = roles["weights"], roles["biases"], roles["data"]
     assert isinstance(weights, tuple) and isinstance(biases, tuple)
+    assert isinstance(data, TensorSpec)
     step, state, *cell = (
-        TensorSpec(one.shape[1:], one.dtype, one.fill, gradient=one.gradient)
-        for one in (data, roles["state"], roles.get("cell"))
+        TensorSpec(one.shape[1:], one.dtype, fill, gradient=one.gradient)
+        for one, fill in (
+            (data, data.fill),
+            (roles["state"], WITHIN),
+            (roles.get("cell"), WITHIN),
+        )
         if isinstance(one, TensorSpec)
     )
     states: Argument = (state, *cell) if cell else state

@@ -1,0 +1,218 @@
+"""Runs cases of any framework once, and judges what goes in and comes out."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+import opperf  # noqa: F401  (restores what MXNet needs of NumPy)
+from opperf.errors import NoGradientError, UnsupportedError
+from opperf.frameworks import Framework, load
+from opperf.frameworks.base import ReadableGradient
+from opperf.frameworks.contents import array_contents
+from opperf.model import Case, Settings
+from opperf.profilers import find_profilers
+from opperf.rules.engine import rules_module
+from opperf.rules.not_finite import may_lack_numbers
+from opperf.runner.guard import guard
+from opperf.runner.observing import OUTPUT, leaves
+from opperf.runner.prepared import PreparedCase
+from opperf.runner.restoring import FreshInputs
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
+from tests.conformance.exceptions import Found
+from tests.conformance.judging import (
+    DOES_NOT_RUN,
+    NOT_FINITE,
+    Finding,
+    Values,
+    holds_positions,
+    judge_gradients,
+    judge_integers,
+    judge_outputs,
+)
+
+
+@functools.cache
+def planned(
+    name: str, size: str, patterns: tuple[str, ...] = (), dtype: str = "float32"
+) -> tuple[Case, ...]:
+    """Returns the cases of a framework's operators, all of them by default, as a run plans them.
+    Raises `UnknownOperatorError` for a pattern that matches none."""
+    framework = load(name)
+    settings = Settings(profiler=next(iter(find_profilers(framework))), dtype=dtype)
+    if framework.name == "jax":
+        # Thousands of programs, none of which a user runs.
+        settings = msgspec.structs.replace(settings, compile_cache="cold")
+    return plan(framework, Selection(patterns, size=size, settings=settings)).cases
+
+
+class Judged(NamedTuple):
+    """A case, and what is wrong with it."""
+
+    case: Case
+    findings: tuple[Finding, ...]
+    ran: bool = True
+    """Whether this build and machine have the means to run it."""
+    lacks_numbers: bool = False
+    """Whether results are not finite numbers, which the framework's rules say is no fault."""
+
+
+@contextmanager
+def cheaply(framework: Framework) -> Iterator[None]:
+    """Returns a context in which calls take less of the processor's time: one thread, which waits
+    for no other, and programs that are compiled without optimisation."""
+    if framework.name == "jax":
+        from tests.conformance.one_program import compiled_quickly
+
+        with compiled_quickly():
+            yield
+    elif framework.name == "torch":
+        before = framework.threads()
+        framework.set_threads(1)
+        try:
+            yield
+        finally:
+            framework.set_threads(before or 1)
+    else:
+        yield
+
+
+def judge(case: Case, framework: Framework) -> Judged:
+    """Runs a case once, forward and backward, and returns what is wrong with it."""
+    try:
+        guard(case, framework)
+        with framework.scope(case), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = tuple(_findings(case, framework))
+        listed = rules_module(framework.rules).NOT_FINITE
+        if may_lack_numbers(case, framework, listed):
+            finite = tuple(one for one in found if one.kind != NOT_FINITE)
+            return Judged(case, finite, lacks_numbers=len(finite) < len(found))
+        return Judged(case, found)
+    except UnsupportedError:
+        return Judged(case, (), ran=False)
+    except Exception as error:
+        reason = framework.refusal(error)
+        if reason is None:
+            reason = f"{type(error).__name__}: {error}"
+        elif framework.unavailable(reason):
+            return Judged(case, (), ran=False)
+        return Judged(case, (Finding(DOES_NOT_RUN, "", reason.splitlines()[0]),))
+
+
+def found_in(judged: Iterable[Judged]) -> Iterator[Found]:
+    """Yields the findings of cases, with what exceptions are found by."""
+    for one in judged:
+        for finding in one.findings:
+            yield Found(one.case.label, one.case.why, finding)
+
+
+def _findings(case: Case, framework: Framework) -> Iterator[Finding]:
+    """Yields what is wrong with a case. Raises what the call raises."""
+    prepared = PreparedCase(case, framework)
+    inputs = list(read(framework, prepared.arguments))
+    yield from judge_integers(inputs, position_limits(case))
+    if framework.name == "jax" and "backward" in case.passes and prepared.differentiated:
+        found = _of_one_program(prepared)
+        if found is not None:
+            yield from found
+            return
+    fresh = FreshInputs(prepared)
+    framework.seed(case.settings.seed)
+    returned = prepared.call()
+    framework.synchronize(case.settings.device)
+    outputs = list(read(framework, {OUTPUT: returned}))
+    if fresh.restore is not None or not outputs:
+        outputs += written(inputs, read(framework, prepared.arguments))
+    yield from judge_outputs(outputs)
+    del returned, outputs, inputs
+    fresh.look()
+    if "backward" in case.passes:
+        yield from judge_gradients(gradients(prepared, fresh))
+
+
+def _of_one_program(prepared: PreparedCase) -> list[Finding] | None:
+    """Returns what is wrong with the results of a case of JAX; None if not all of it can be
+    compiled or differentiated at once."""
+    from tests.conformance.one_program import outputs_and_gradients
+
+    framework = prepared.framework
+    try:
+        returned, made = outputs_and_gradients(prepared.call.flat, prepared.differentiated)
+    except Exception as error:
+        if framework.refusal(error) is None:
+            raise
+        return None
+    named = zip(prepared.differentiated_places, made, strict=False)
+    return [
+        *judge_outputs(read(framework, {OUTPUT: returned})),
+        *judge_gradients(read(framework, {f"gradient of {place}": one for place, one in named})),
+    ]
+
+
+def gradients(prepared: PreparedCase, fresh: FreshInputs) -> Iterator[Values]:
+    """Yields the gradients of a call; none where it has none."""
+    framework = prepared.framework
+
+    restore = fresh.restore or (lambda: None)
+    try:
+        restore()
+        gradient = prepared.make_gradient()
+    except NoGradientError:
+        return
+    assert isinstance(gradient, ReadableGradient)
+    restore()
+    gradient.record()
+    results = list(gradient.results())
+    framework.synchronize(prepared.case.settings.device)
+    names = prepared.differentiated_places
+    names = [*names, *(f"parameter {index}" for index in range(len(results) - len(names)))]
+    for name, one in zip(names, results, strict=True):
+        yield from read(framework, {f"gradient of {name}": one})
+
+
+def read(framework: Framework, values: dict[str, Any]) -> Iterator[Values]:
+    """Yields the tensors among named values."""
+    for name, value in values.items():
+        for place, one in leaves(name, value):
+            held = framework.contents(one) or array_contents(one)
+            if held is not None:
+                yield Values(place, held.numbers(1).copy())
+
+
+def written(before: Iterable[Values], after: Iterable[Values]) -> Iterator[Values]:
+    """Yields the arguments that a call has written to."""
+    for old, new in zip(before, after, strict=True):
+        if not np.array_equal(old.numbers, new.numbers, equal_nan=old.kind in "fc"):
+            yield new._replace(place=f"{new.place} after the call")
+
+
+def position_limits(case: Case) -> dict[str, int]:
+    """Returns, for the arguments that hold positions, the largest size or whole number among the
+    other arguments, which is the most that they may point to."""
+    tensors = dict(case.tensors())
+    known = [math.prod(_plain(one)) for one in case.arguments.values()]
+    return {
+        name: max([*known, *(one.size for place, one in tensors.items() if place != name)])
+        for name in tensors
+        if holds_positions(name)
+    }
+
+
+def _plain(value: Any) -> tuple[int, ...]:
+    """Returns the whole numbers of a plain argument, of which a shape has several."""
+    every = value if isinstance(value, tuple) else (value,)
+    return tuple(one for one in every if type(one) is int)
+
+
+def without_gradient(case: Case) -> Case:
+    """Returns a case with its forward pass only."""
+    return msgspec.structs.replace(case, passes=("forward",))

@@ -1,0 +1,57 @@
+"""Findings of MXNet's cases that are no faults."""
+
+from tests.conformance.exceptions import Exempt
+from tests.conformance.judging import CONSTANT, INTEGERS, ZERO_GRADIENT
+from tests.conformance.reasons import CREATION, DISCRETE, SIGN, SIGNS
+
+TABLE = (
+    Exempt(
+        CONSTANT,
+        CREATION,
+        "_full _npi_full_like _npi_ones _npi_zeros _ones _set_value _zeros _zeros_without_dtype "
+        "ones_like reset_arrays zeros_like",
+    ),
+    Exempt(CONSTANT, SIGN, "linalg_slogdet", place="output[[]0]"),
+    Exempt(INTEGERS, "it raises an error unless all is true", "_npx_constraint_check"),
+    Exempt(INTEGERS, "an array to write to, which has nothing yet", "random_randint", place="out"),
+    Exempt(
+        ZERO_GRADIENT,
+        "the scale is held at one",
+        "BatchNorm BatchNorm_v1 _contrib_SyncBatchNorm",
+        place="gradient of gamma",
+        why="*Inception v3*",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        "the branch that is taken skips the step",
+        "_cond",
+        place="gradient of data.0",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        "only its shape matters",
+        "_contrib_BilinearResize2D",
+        place="gradient of like",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        "MXNet computes no derivative by the first state",
+        "_contrib_hawkesll",
+        place="gradient of state",
+    ),
+    Exempt(ZERO_GRADIENT, SIGNS, "_npi_copysign", place="gradient of rhs"),
+    Exempt(
+        ZERO_GRADIENT,
+        DISCRETE,
+        "random_pdf_generalized_negative_binomial random_pdf_negative_binomial "
+        "random_pdf_poisson random_pdf_uniform",
+        place="gradient of sample",
+    ),
+)
+
+FINITE_AT_TIMES = (
+    "LeakyReLU _contrib_dgl_csr_neighbor_non_uniform_sample _npi_gumbel _npi_logistic "
+    "_random_exponential_like random_exponential sample_exponential"
+)
+"""Operators that may return NaN or infinity, and do so by chance: memory that is not written, and
+one random number of millions."""

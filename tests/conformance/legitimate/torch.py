@@ -1,0 +1,126 @@
+"""Findings of PyTorch's cases that are no faults."""
+
+from tests.conformance.exceptions import Exempt
+from tests.conformance.judging import (
+    CONSTANT,
+    EMPTY,
+    INTEGERS,
+    MASK,
+    WITHOUT_IMAGINARY_PART,
+    ZERO_GRADIENT,
+)
+from tests.conformance.reasons import (
+    BY_CHANCE,
+    CREATION,
+    NEAREST,
+    OVERWRITTEN,
+    PIECEWISE,
+    REAL_PART,
+    ROUNDING,
+    SAMPLING,
+    SIGN,
+    SIGNS,
+    SUCCESS,
+    SYMMETRIC,
+    UNUSED,
+)
+
+TABLE = (
+    Exempt(
+        CONSTANT,
+        CREATION,
+        "fill.Scalar fill.Tensor full full_like new_full new_ones new_zeros ones ones_like "
+        "sparse_coo_tensor.size sparse_resize_and_clear zero zeros zeros_like",
+    ),
+    Exempt(
+        CONSTANT,
+        "the bag of each index, where one counts for all: " + UNUSED,
+        "embedding_bag embedding_bag.padding_idx",
+        place="output[[]2]",
+    ),
+    Exempt(
+        CONSTANT,
+        "bags of equal length, or the greatest elements of none: " + UNUSED,
+        "embedding_bag embedding_bag.padding_idx",
+        place="output[[]3]",
+    ),
+    Exempt(CONSTANT, "one number, expanded", "div.Scalar", why="Super SloMo*"),
+    Exempt(
+        CONSTANT,
+        NEAREST,
+        "grid_sampler_2d_backward grid_sampler_3d_backward",
+        place="output[[]1]",
+    ),
+    Exempt(
+        CONSTANT,
+        SUCCESS,
+        "linalg_cholesky_ex linalg_inv_ex linalg_ldl_factor_ex linalg_lu_factor_ex linalg_solve_ex",
+    ),
+    Exempt(CONSTANT, SIGN, "linalg_slogdet slogdet", place="output[[]0]"),
+    Exempt(CONSTANT, SYMMETRIC, "q_per_channel_zero_points"),
+    Exempt(CONSTANT, "counts of numbers that do not repeat", "unique_consecutive", why="*without*"),
+    Exempt(EMPTY, "a tensor emptied is what is asked for", "set"),
+    Exempt(MASK, "predicting drops nothing", "native_dropout", why="*predicting*"),
+    Exempt(
+        INTEGERS,
+        "recorded along an axis of one element",
+        "gather scatter.src scatter_add",
+        place="index",
+        why="*call:*",
+    ),
+    Exempt(INTEGERS, BY_CHANCE, "any", place="self", sometimes=True),
+    Exempt(
+        INTEGERS,
+        SYMMETRIC,
+        "fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask "
+        "quantize_per_channel",
+        place="zero_point*",
+    ),
+    Exempt(
+        INTEGERS,
+        "-1 ends the classes of a sample",
+        "multilabel_margin_loss multilabel_margin_loss_backward multilabel_margin_loss_forward",
+        place="target",
+    ),
+    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "real", place="gradient of self"),
+    Exempt(
+        ZERO_GRADIENT,
+        PIECEWISE,
+        "adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool2d_backward "
+        "avg_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward "
+        "hardshrink_backward hardtanh_backward max_pool2d_with_indices_backward "
+        "max_pool3d_with_indices_backward nll_loss2d_backward reflection_pad1d_backward "
+        "reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward "
+        "replication_pad2d_backward replication_pad3d_backward rrelu_with_noise_backward "
+        "softshrink_backward",
+        place="gradient of self",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        SAMPLING,
+        "bernoulli bernoulli.Tensor cauchy exponential geometric log_normal normal.Tensor_Tensor "
+        "normal.Tensor_float normal.float_Tensor poisson random random.from random.to uniform",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        ROUNDING,
+        "ceil div.Scalar_mode div.Tensor_mode divide.Scalar_mode divide.Tensor_mode fix floor "
+        "round round.decimals sgn sign special_round trunc",
+    ),
+    Exempt(ZERO_GRADIENT, SIGNS, "copysign.Tensor nextafter", place="gradient of other"),
+    Exempt(
+        ZERO_GRADIENT,
+        OVERWRITTEN,
+        "fill.Scalar fill.Tensor index_copy scatter.src scatter_reduce.two zero",
+        place="gradient of self",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        NEAREST,
+        "grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward",
+        place="gradient of grid",
+    ),
+)
+
+FINITE_AT_TIMES = "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"
+"""Operators that may return NaN or infinity, and do so by chance: memory that is not written."""

@@ -1,0 +1,33 @@
+"""What a table excepts is no fault, and an entry that covers nothing is found."""
+
+from tests.conformance.exceptions import Exempt, Found, without_exceptions
+from tests.conformance.judging import CONSTANT, MASK, Finding
+
+FULL = Found("full", "a matrix", Finding(CONSTANT, "output", "4 times 1.0"))
+TABLE = (Exempt(CONSTANT, "creation", "full ones", place="output*", why="a *"),)
+
+
+def test_what_is_excepted_is_no_fault():
+    assert without_exceptions([FULL], TABLE, ["full"]) == ({}, [])
+
+
+def test_another_operator_kind_place_or_case_is():
+    for other in (
+        FULL._replace(operator="relu"),
+        FULL._replace(finding=FULL.finding._replace(kind=MASK)),
+        FULL._replace(finding=FULL.finding._replace(place="x after the call")),
+        FULL._replace(why="two matrices"),
+    ):
+        remaining = without_exceptions([FULL, other], TABLE, ["full"])
+        assert remaining.faults == {other.operator: [f"{other.finding} ({other.why})"]}
+
+
+def test_an_exception_that_covers_nothing_is_stale():
+    remaining = without_exceptions([FULL], TABLE, ["full", "ones", "relu"])
+    assert remaining == ({}, [f"ones: {CONSTANT}: creation"])
+
+
+def test_what_did_not_run_and_what_depends_on_chance_is_not():
+    assert without_exceptions([FULL], TABLE, ["full"]).stale == []
+    at_times = (*TABLE, Exempt(MASK, "by chance", "full", sometimes=True))
+    assert without_exceptions([FULL], at_times, ["full"]).stale == []

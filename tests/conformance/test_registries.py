@@ -1,0 +1,94 @@
+"""Every case that the rules make for an operator of any framework runs, and means something: see
+`judging` for what is checked, and `legitimate` for what is no fault."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from opperf.frameworks import is_available, load
+from opperf.model import Case
+from opperf.rules.engine import rules_module
+from tests.conformance.driver import Judged, cheaply, found_in, judge, planned, without_gradient
+from tests.conformance.exceptions import Found, without_exceptions
+from tests.conformance.judging import shared_whys
+
+PARTS = {"numpy": 1, "mxnet": 2, "torch": 4}
+"""Tests by framework, each of some of the operators, so that several processes share them."""
+
+SLOW_TO_COMPILE = frozenset({"jax"})
+"""Frameworks of which the small size has a case of each operator, and no gradients, as every case
+compiles a program of its own. The default size has all."""
+
+SIZES = ("small", pytest.param("default", marks=pytest.mark.sweep))
+
+
+def operators_of(cases: Sequence[Case], part: int, parts: int) -> list[Case]:
+    """Returns the cases of one part of the operators, with all overloads of each."""
+    return [one for one in cases if zlib.crc32(one.target.name.encode()) % parts == part]
+
+
+def firsts(cases: Sequence[Case]) -> list[Case]:
+    """Returns the first case of each operator, without its gradient."""
+    found = {one.label: one for one in reversed(cases)}
+    return [without_gradient(one) for one in reversed(found.values())]
+
+
+def stale_lists(name: str, judged: Sequence[Judged], at_times: str) -> list[str]:
+    """Returns the operators that the framework's rules say may lack numbers, and that never do."""
+    lacking = {label for one in judged if one.lacks_numbers for label in names_of(name, one.case)}
+    present = {label for one in judged if one.ran for label in names_of(name, one.case)}
+    listed = rules_module(load(name).rules).NOT_FINITE.keys() - set(at_times.split())
+    return sorted((listed & present) - lacking)
+
+
+def names_of(name: str, case: Case) -> tuple[str, ...]:
+    """Returns all names of a case's operator."""
+    framework = load(name)
+    operator = framework.wrapped_operator(case.target, framework.signature(case.target))
+    return () if operator is None else operator.names
+
+
+def listing(faults: Mapping[str, Sequence[str]]) -> str:
+    """Returns all that is wrong, as text that a failure shows whole."""
+    return "\n".join(f"{operator}: {line}" for operator in faults for line in faults[operator])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "name, part", [(name, part) for name, parts in PARTS.items() for part in range(parts)]
+)
+def test_every_case_runs_and_means_something(name, part, size):
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    legitimate = importlib.import_module(f"tests.conformance.legitimate.{name}")
+    framework = load(name)
+    cases = operators_of(planned(name, size), part, PARTS[name])
+    is_complete = not (size == "small" and name in SLOW_TO_COMPILE)
+    with cheaply(framework):
+        judged = [judge(one, framework) for one in (cases if is_complete else firsts(cases))]
+    assert judged
+    operators = {one.case.label for one in judged if one.ran}
+    shared = shared_whys((one.label, one.why) for one in cases)
+    found = [*found_in(judged), *(Found(label, "", finding) for label, finding in shared)]
+    remaining = without_exceptions(found, legitimate.TABLE, operators)
+    assert not remaining.faults, listing(remaining.faults)
+    if is_complete:
+        assert not remaining.stale, "\n".join(remaining.stale)
+        assert stale_lists(name, judged, legitimate.FINITE_AT_TIMES) == []
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_exception_is_of_an_operator_that_has_cases(name):
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    legitimate = importlib.import_module(f"tests.conformance.legitimate.{name}")
+    labels = {one.label for one in planned(name, "small")}
+    known = {other for one in planned(name, "small") for other in names_of(name, one)}
+    listed = {operator for one in legitimate.TABLE for operator in one.operators.split()}
+    assert listed - labels == set()
+    assert set(legitimate.FINITE_AT_TIMES.split()) - known == set()
+    assert all(one.reason for one in legitimate.TABLE)
