@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from opperf.compare.ab import arms as arms_module
 from opperf.model import Settings
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
@@ -56,3 +58,14 @@ def replace_workers(
     for module in (workers_module, registry_module):
         monkeypatch.setattr(module, "Worker", worker)
     return monkeypatch
+
+
+def share_arms(monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]) -> None:
+    """Has `ab` plan its arms with these workers; not for sessions, whose processes are all new."""
+
+    def of_arm(
+        framework: str, settings: Settings, environment: object, python: str, *_: Any, **__: Any
+    ) -> Worker:
+        return worker(framework, settings, python, measures_memory=False)
+
+    monkeypatch.setattr(arms_module, "Worker", of_arm)

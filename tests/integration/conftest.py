@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 import pytest
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
-from opperf.compare.ab import arms as arms_module
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
@@ -27,7 +27,7 @@ from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.utils.benchmark_utils import run_performance_test
-from tests.shared_workers import replace_workers, sharing
+from tests.shared_workers import replace_workers, share_arms, sharing
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -226,16 +226,7 @@ class CommandHere(CommandLine):
 @pytest.fixture
 def plan_arms(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Worker]], None]:
     """Has `ab` plan its arms with these workers; not for sessions, whose processes are all new."""
-
-    def share(worker: Callable[..., Worker]) -> None:
-        def of_arm(
-            framework: str, settings: Settings, environment: object, python: str, *_: Any, **__: Any
-        ) -> Worker:
-            return worker(framework, settings, python, measures_memory=False)
-
-        monkeypatch.setattr(arms_module, "Worker", of_arm)
-
-    return share
+    return partial(share_arms, monkeypatch)
 
 
 @pytest.fixture

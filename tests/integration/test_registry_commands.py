@@ -10,6 +10,7 @@ import pytest
 
 from opperf.frameworks import scripts
 from opperf.model import Settings
+from opperf.runner import registry_commands
 from opperf.runner.listing import script
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
@@ -17,14 +18,17 @@ from opperf.sources.selecting import Selection
 from tests.integration.mxnet_contents import contents
 
 
-def test_list_names_operators_and_the_second_time_loads_no_framework(command):
+def test_list_names_operators_and_the_second_time_loads_no_framework(command_here, monkeypatch):
+    command = command_here
     first, _ = command("list", "broadcast_add", "re:^relu$")
     head, _, *rows = first.splitlines()
     assert head.split()[:4] == ["Operator", "Cases", "Category", "Parameters"]
     name, cases, category, *_ = rows[0].split()
     assert (name, category) == ("broadcast_add", "binary_broadcast") and int(cases) > 1
     assert rows[-1].startswith("2 operators, ")
-    again, err = command("list", "broadcast_add", "re:^relu$", "--framework", "mxnet")
+    with monkeypatch.context() as without:
+        without.setattr(registry_commands, "Worker", None)
+        again, err = command("list", "broadcast_add", "re:^relu$", "--framework", "mxnet")
     assert (again, err) == (first, "")
     (kept,) = command.home.rglob("registry/*.json")
     kept.write_text("{")
@@ -40,12 +44,12 @@ def test_list_as_json_is_whole(command_here):
     assert all(one["operator"]["category"] == "gemm" for one in listed)
 
 
-def test_show_prints_a_script_that_runs(command):
-    out, _ = command("show", "sum_axis", "--size", "small", "--format", "json")
+def test_show_prints_a_script_that_runs(command, command_here):
+    out, _ = command_here("show", "sum_axis", "--size", "small", "--format", "json")
     shown = json.loads(out)
     assert shown["operator"]["name"] == "sum" and "sum_axis" in shown["operator"]["aliases"]
     assert len(shown["cases"]) > 1
-    text, _ = command("show", "_plus_scalar", "--size", "small")
+    text, _ = command_here("show", "_plus_scalar", "--size", "small")
     assert "mx.nd._internal._plus_scalar(" in text and "Parameter" in text and "aliases" in text
     path = command.folder / "script.py"
     path.write_text(shown["cases"][0]["script"])

@@ -11,14 +11,20 @@ from opperf.errors import UsageError
 NUMPY = ("--framework", "numpy", "--size", "small", "--max-configs", "1", "--threads", "1")
 
 
-def planned(*words):
-    done = CliRunner().invoke(ab, [*NUMPY, *words, "--dry-run"])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.output
+@pytest.fixture
+def planned(planning):
+    """What is printed of a session that is not begun."""
+
+    def plan(*words):
+        done = CliRunner().invoke(ab, [*NUMPY, *words, "--dry-run"])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.output
+
+    return plan
 
 
-def test_each_value_makes_a_case_of_both_arms():
+def test_each_value_makes_a_case_of_both_arms(planned):
     out = planned("exp", "--dtype", "float32,float64", "--b", "env:X=1")
     assert "2 cases: " in out and out.count("float64, profiler python") == 1
     rows = [line.split()[1] for line in out.splitlines() if line.startswith("exp ")]
@@ -26,17 +32,17 @@ def test_each_value_makes_a_case_of_both_arms():
     assert planned("exp", "--b", "env:X=1").count("\nexp ") == 1
 
 
-def test_operators_of_the_arms_are_compared_at_each_value():
+def test_operators_of_the_arms_are_compared_at_each_value(planned):
     words = ("--a", "ops:sin,sin", "--b", "ops:cos,tan", "--dtype", "float32,float64")
     assert "4 cases: " in planned(*words)
 
 
-def test_what_makes_no_difference_is_compared_once():
+def test_what_makes_no_difference_is_compared_once(planned):
     out = planned("exp", "--b", "env:X=1", "--cache", "hot,cold", "--dtype", "float64,f64")
     assert "2 cases: " in out
 
 
-def test_an_axis_is_not_one_that_an_arm_sets():
+def test_an_axis_is_not_one_that_an_arm_sets(planned):
     with pytest.raises(UsageError) as caught:
         planned("exp", "--dtype", "float32,float64", "--b", "dtype:float16")
     assert str(caught.value).startswith("--dtype float32,float64 has several values for both arms")

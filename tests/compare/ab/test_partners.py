@@ -15,11 +15,18 @@ def longer(a, b, scale): return np.exp(a) * scale + b
 """
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Of all tests, as it is that of their workers."""
+    made = tmp_path_factory.mktemp("partners")
+    (made / "mine.py").write_text(FUNCTIONS)
+    return made
+
+
 @pytest.fixture
-def planned(tmp_path, monkeypatch):
+def planned(folder, planning, monkeypatch):
     """Plans two functions of a file; what was printed, with the error."""
-    (tmp_path / "mine.py").write_text(FUNCTIONS)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
 
     def plan(b, *options):
         arms = ("--a", "ops:mine.py:one", "--b", f"ops:mine.py:{b}")
