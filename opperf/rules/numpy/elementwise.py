@@ -30,6 +30,7 @@ from opperf.rules.values import (
     Arguments,
     below,
     fixed,
+    tensor,
 )
 from opperf.rules.variants import Variants, own
 
@@ -45,10 +46,9 @@ ONE: dict[str, tuple[Fill, str]] = {
     **dict.fromkeys(("isneginf", "isposinf"), (DOMAINS["isinf"], REQUESTED)),
     "isnat": (with_missing(DAYS), DATE),
     **dict.fromkeys(("iscomplex", "isreal"), (DOMAINS["isreal"], COMPLEX)),
-    **dict.fromkeys(("angle", "imag"), (NORMAL, COMPLEX)),
 }
-"""Fill and dtype of the array of functions that normal numbers of the requested dtype do not suit:
-those about complex numbers give one number for all real ones, or one of two."""
+"""Fill and dtype of the array of functions that normal numbers of the requested dtype do not
+suit."""
 
 ABOUT_COMPLEX = frozenset({"conjugate", "real", "real_if_close"})
 """Functions of complex numbers, which return real ones as they are."""
@@ -71,6 +71,14 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
     array = operator.tensors[0].name
     for shape, why in shared.of_one(size):
         yield {array: fixed(*shape, fill=fill, dtype=dtype), **why}
+
+
+@FAMILIES.add("angle", "imag")
+def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One array of complex numbers: the results of real ones are one number, or one of two."""
+    array = operator.tensors[0].name
+    for shape, why in shared.of_one(size):
+        yield {array: tensor(*shape, dtype=COMPLEX), **why}
 
 
 RIGHT: dict[str, tuple[Pair, str]] = {

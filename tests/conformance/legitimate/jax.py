@@ -1,10 +1,59 @@
 """Findings of JAX's cases that are no faults."""
 
 from tests.conformance.exceptions import Exempt
-from tests.conformance.judging import CONSTANT
-from tests.conformance.reasons import CREATION
+from tests.conformance.judging import CONSTANT, WITHOUT_IMAGINARY_PART, ZERO_GRADIENT
+from tests.conformance.reasons import (
+    CREATION,
+    DISCRETE,
+    NEAREST,
+    REAL_PART,
+    ROUNDING,
+    SIGN,
+    SIGNS,
+)
 
-TABLE: tuple[Exempt, ...] = (Exempt(CONSTANT, CREATION, "jnp.ones jnp.zeros"),)
+TABLE = (
+    Exempt(
+        CONSTANT,
+        CREATION,
+        "jnp.empty jnp.empty_like jnp.full jnp.full_like jnp.ones jnp.ones_like jnp.zeros "
+        "jnp.zeros_like lax.full lax.full_like",
+    ),
+    Exempt(CONSTANT, SIGN, "jnp.linalg.slogdet", place="output[[]0]"),
+    Exempt(CONSTANT, "every guess leads to the only root", "lax.custom_root"),
+    Exempt(CONSTANT, "the data of the first key are zeros", "random.clone random.key_data"),
+    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "lax.real jnp.real"),
+    Exempt(
+        WITHOUT_IMAGINARY_PART,
+        "a real matrix, whose function is real, as complex numbers",
+        "scipy.linalg.funm scipy.linalg.sqrtm",
+    ),
+    Exempt(ZERO_GRADIENT, SIGNS, "jnp.copysign", place="gradient of x2"),
+    Exempt(
+        ZERO_GRADIENT,
+        ROUNDING,
+        "jnp.ceil jnp.fix jnp.floor jnp.floor_divide jnp.heaviside jnp.rint jnp.round jnp.sign "
+        "jnp.trunc lax.ceil lax.floor lax.round lax.sign scipy.special.gammasgn",
+    ),
+    Exempt(ZERO_GRADIENT, "it stops gradients", "lax.stop_gradient"),
+    Exempt(
+        ZERO_GRADIENT,
+        NEAREST,
+        "scipy.ndimage.map_coordinates",
+        place="gradient of coordinates*",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        "a solution does not depend on the start",
+        "scipy.sparse.linalg.cg scipy.sparse.linalg.gmres",
+        place="gradient of x0",
+    ),
+    Exempt(
+        ZERO_GRADIENT,
+        DISCRETE,
+        "scipy.stats.uniform.logpdf scipy.stats.uniform.pdf",
+    ),
+)
 
 FINITE_AT_TIMES = ""
 """Functions that may return NaN or infinity, and do so by chance."""
