@@ -264,6 +264,11 @@ class ShapeInference(Protocol):
         """
         ...
 
+    def returning(self, operator: Operator) -> Operator | None:
+        """Returns the operator that returns what this one writes to tensors of the caller, and
+        takes the same arguments otherwise; None if there is none."""
+        ...
+
     def foreseen_refusal(self, case: Case) -> str:
         """Returns why a case's call would be refused, found without its data and its kernel; empty
         if it would not, or if only the call can show it."""

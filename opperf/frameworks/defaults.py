@@ -218,6 +218,9 @@ class Defaults(Core):
     ) -> Mapping[str, Argument]:
         return arguments
 
+    def returning(self, operator: Operator) -> Operator | None:
+        return None
+
     def foreseen_refusal(self, case: Case) -> str:
         return ""
 

@@ -40,7 +40,8 @@ def inputs_for_target(
 ) -> list[Inputs] | NoInputs:
     """Returns the inputs of a target with the signature `called`, or why there are none.
 
-    A registered operator has those of its rule, or those that its callers give it. A function of
+    A registered operator has those of its rule, or those that its callers give it; one that writes
+    to a tensor of the caller has those of the operator that returns it. A function of
     the framework has its own by its place, else those of the operator that it calls or wraps, else
     those of NumPy's function if it is one of the framework's NumPy interface. Any other callable
     has inputs by the names of its arguments, whatever its own name: a user's `sum` need not compute
@@ -51,6 +52,11 @@ def inputs_for_target(
         callers = framework.callers(called)
         if callers is not None:
             return inputs_of_callers(framework, called, callers, preset, dtype)
+        alike = None if rules.FAMILIES.has_users(called) else framework.returning(called)
+        if alike is not None:
+            made = inputs_for(alike, rules, preset, dtype)
+            if isinstance(made, list):
+                return made
         return inputs_for(called, rules, preset, dtype, found)
     if called.namespace:
         made = inputs_for(called, rules, preset, dtype, found)

@@ -184,12 +184,13 @@ def configurations(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> list[Configuration] | NoInputs:
     """The configurations of the first rule that has any, with its name, and those that further
-    families add; or why there is none."""
-    made = own_configurations(operator, rules, preset)
-    further = further_configurations(operator, rules, preset)
-    if isinstance(made, NoInputs):
-        return further or made
-    return [*made, *further]
+    families add to them; or why there is none."""
+    own = own_configurations(operator, rules, preset)
+    made = [] if isinstance(own, NoInputs) else own
+    for one in further_configurations(operator, rules, preset):
+        if not any(measure_the_same(one, other) for other in made):
+            made.append(one)
+    return made or own
 
 
 def further_configurations(
@@ -198,9 +199,8 @@ def further_configurations(
     """The configurations that families add to those of an operator's rule."""
     if not operator.namespace:
         return []
-    families = rules.FAMILIES.further
     made: list[Configuration] = []
-    for family in (one for name in operator.names for one in families.get(name, ())):
+    for family in rules.FAMILIES.further_of(operator):
         found = of_family(family, operator, preset)
         assert not isinstance(found, NoInputs)
         made += [read_configuration(one, RULE + name_of(family), family) for one in found]

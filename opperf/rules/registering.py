@@ -45,12 +45,15 @@ class Families:
     by_category: dict[str, Family] = field(default_factory=dict)
     further: dict[str, list[Family]] = field(default_factory=dict)
     """By operator name, families whose configurations follow those of any other family."""
+    places: dict[Family, int] = field(default_factory=dict)
+    """The order in which these were registered."""
 
     def also(self, *names: str) -> Callable[[F], F]:
         """Decorator: a family that adds to the configurations of the operators of these names, such
         as tensors of other layouts."""
 
         def register(family: F) -> F:
+            self.places.setdefault(family, len(self.places))
             for name in names:
                 self.further.setdefault(name, []).append(family)
             return family
@@ -117,6 +120,19 @@ class Families:
         for name, several in other.further.items():
             for family in several:
                 self.also(name)(family)
+
+    def further_of(self, operator: Operator) -> list[Family]:
+        """The families that add to the configurations of an operator, each once, in the order of
+        their registration; of an operator that has a user's family, the user's alone."""
+        named = {one for name in operator.names for one in self.further.get(name, ())}
+        of_user = self.has_users(operator)
+        ordered = sorted(named, key=self.places.__getitem__)
+        return [one for one in ordered if is_users(one) or not of_user]
+
+    def has_users(self, operator: Operator) -> bool:
+        """Whether an operator has a user's family."""
+        own = self.family_of(operator)
+        return own is not None and is_users(own)
 
     def family_of(self, operator: Operator) -> Family | None:
         """The family registered under any of an operator's names; a user's first."""

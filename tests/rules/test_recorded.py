@@ -1,13 +1,17 @@
 """Recorded inputs: their dtypes, contents, gradients and lines of why, at each size."""
 
+import math
+from collections import Counter
+
 import pytest
 
+from opperf.dtypes import is_whole
 from opperf.frameworks import fill
 from opperf.model import DType, Fill, Kind, Number, Operator, Parameter, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import with_dtype
 from opperf.rules.sizes import PRESETS
-from opperf.rules.torch.recorded import LABELS, configurations, decode, family, key_of, table
+from opperf.rules.torch.recorded import LABELS, LEAST, configurations, decode, family, key_of, table
 from opperf.rules.torch.recorded_fills import with_fills
 from opperf.rules.torch.recorded_whys import describe, models, shape
 from opperf.rules.values import (
@@ -55,6 +59,62 @@ class TestTable:
             inputs = [{**one, WHY: ""} for one in made]
             assert all(one not in inputs[:place] for place, one in enumerate(inputs)), label
 
+    @pytest.mark.parametrize("size", SIZES)
+    def test_whole_numbers_are_in_a_range_that_means_something(self, size):
+        counts = Counter()
+        for label in table():
+            for made in configurations(label, PRESETS[size]):
+                # The mark of a label that is ignored may be below zero.
+                least = min(0, made["other"]) if isinstance(made.get("other"), int) else 0
+                for spec in (one for value in made.values() for one in iter_tensors(value)):
+                    if is_whole(spec.dtype):
+                        fill = spec.fill
+                        counts[fill.distribution] += 1
+                        if fill.distribution == "integers":
+                            assert least <= fill.low < fill.high - 1 or spec.size == 1, label
+                        elif fill.distribution == "literal":
+                            assert min(fill.data) >= least, label
+                        else:
+                            assert fill == BOOLEAN, label
+        assert set(counts) == {"integers", "literal", "boolean"} and counts.total() > 40
+
+    def test_products_keep_their_proportions(self):
+        names = {"aten::mm": ("self", "mat2"), "aten::bmm": ("self", "mat2")}
+        names["aten::addmm"] = ("mat1", "mat2")
+        checked = 0
+        for label, (left, right) in names.items():
+            for entry in table()[label]:
+                for size in ("default", "small"):
+                    whole, changed = entry["arguments"], entry.get(size, {})
+                    if changed is None:
+                        continue
+                    scaled = {**whole, **changed}
+                    factors = [
+                        before / after
+                        for name, axis in ((left, -2), (left, -1), (right, -1))
+                        for before in [whole[name]["shape"][axis]]
+                        for after in [scaled[name]["shape"][axis]]
+                    ]
+                    assert max(factors) <= 16 * min(factors), (label, whole, scaled)
+                    checked += 1
+        assert checked > 30
+
+    def test_an_input_that_would_be_other_work_is_none_of_the_size(self):
+        made = configurations("aten::gather", PRESETS["small"])
+        assert len(made) == len(configurations("aten::gather", PRESETS["large"])) - 1
+        # One of four numbers would be read of one.
+        assert all(one["self"].shape[one["dim"]] > 1 for one in made)
+
+    def test_few_elements_are_no_configuration(self):
+        assert configurations("aten::clamp_min", DEFAULT)
+        assert not configurations("aten::clamp_min", DEFAULT, least=LEAST)
+        assert list(family(operator("clamp_min", "self", "min", overload="default"), DEFAULT)) == []
+        # The tensor that is made counts too.
+        assert all(
+            max(one["self"].size, math.prod(one["size"])) >= 10**6
+            for one in configurations("aten::new_zeros", PRESETS["large"], least=10**6)
+        )
+
     def test_sizes_grow(self):
         def elements(size):
             return sum(
@@ -85,7 +145,7 @@ class TestFamily:
 
     def test_has_the_inputs_of_its_overload(self):
         found = list(family(operator("relu", "self", overload="default"), DEFAULT))
-        assert found == configurations("aten::relu", DEFAULT) != []
+        assert found == configurations("aten::relu", DEFAULT, LEAST) != []
 
     def test_has_nothing_for_arguments_that_the_operator_has_not(self):
         assert list(family(operator("relu", "input", overload="default"), DEFAULT)) == []

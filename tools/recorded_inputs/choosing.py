@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tools.recorded_inputs.calling import Arguments, bind, elements, multiply_adds, run, tensors
+from tools.recorded_inputs.kinds import within
 from tools.recorded_inputs.reading import Call, Dtype, Layout, Tensor
-from tools.recorded_inputs.scaling import Group, Limits, groups, reduce
+from tools.recorded_inputs.scaling import Group, Limits, groups
 
 FREQUENT, MOST = 3, 6
 """Most frequent inputs of an operator, and all of its inputs."""
@@ -31,7 +32,7 @@ class Input:
     arguments: Arguments
     calls: Counter[str] = field(default_factory=Counter)
     """Number of calls, by model."""
-    sizes: dict[Limits, Arguments] = field(default_factory=dict)
+    sizes: dict[Limits, Arguments | None] = field(default_factory=dict)
     """Its arguments within limits that were asked for."""
 
     @property
@@ -44,10 +45,11 @@ class Input:
         """Its extents that scale together."""
         return groups(self.arguments, lambda tried: run(self.operator, tried) is not None)
 
-    def within(self, limits: Limits) -> Arguments:
-        """Returns its arguments, smaller if that takes it within the limits."""
+    def within(self, limits: Limits) -> Arguments | None:
+        """Returns its arguments, smaller if that takes it within the limits; None if that would be
+        another kind of work."""
         if limits not in self.sizes:
-            self.sizes[limits] = reduce(self.operator, self.arguments, self.groups, limits)
+            self.sizes[limits] = within(self.operator, self.arguments, self.groups, limits)
         return self.sizes[limits]
 
     def cost(self) -> tuple[int, int]:
@@ -99,23 +101,24 @@ def gather(calls: Iterable[Call]) -> dict[str, list[Input]]:
 
 def choose(inputs: list[Input], limits: Limits) -> list[Input]:
     """Returns the inputs that an operator's configurations are: the most frequent, then the most
-    expensive, none of them much like one before, nor within the limits."""
+    expensive, none of them much like one before, nor within the limits, nor another kind of work
+    there."""
     costs = {id(one): one.cost() for one in inputs}
     texts = {id(one): key(one.arguments) for one in inputs}
     expensive = sorted(inputs, key=lambda one: (*(-n for n in costs[id(one)]), texts[id(one)]))
     frequent = sorted(expensive, key=lambda one: -one.count)
-    chosen: list[Input] = []
+    chosen: list[tuple[Input, Arguments]] = []
     for candidates, most in ((frequent, FREQUENT), (expensive, MOST)):
         for one in candidates:
             if len(chosen) == most:
                 break
-            if not any(
-                alike(one.arguments, other.arguments)
-                or alike(one.within(limits), other.within(limits))
-                for other in chosen
+            smaller = one.within(limits)
+            if smaller is not None and not any(
+                alike(one.arguments, other.arguments) or alike(smaller, reduced)
+                for other, reduced in chosen
             ):
-                chosen.append(one)
-    return chosen
+                chosen.append((one, smaller))
+    return [one for one, _ in chosen]
 
 
 def alike(one: Arguments, other: Arguments) -> bool:

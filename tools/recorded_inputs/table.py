@@ -42,16 +42,17 @@ def name_of(operator: str) -> str:
 
 
 def entry(one: Input) -> dict[str, Any]:
-    """Returns an input's entry: its arguments, those that differ at other sizes, the number of
-    calls, and the models, those with most calls first."""
+    """Returns an input's entry: its arguments, those that differ at other sizes, or None for a size
+    that has no such input, the number of calls, and the models, those with most calls first."""
     made: dict[str, Any] = {
         "count": one.count,
         "models": sorted(one.calls, key=lambda model: (-one.calls[model], model)),
         "arguments": {name: encode(value) for name, value in one.arguments.items()},
     }
     for size, limits in LIMITS.items():
-        changed = difference(one.arguments, one.within(limits))
-        if changed:
+        smaller = one.within(limits)
+        changed = None if smaller is None else difference(one.arguments, smaller)
+        if changed != {}:
             made[size] = changed
     return made
 

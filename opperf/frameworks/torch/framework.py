@@ -34,6 +34,7 @@ from opperf.frameworks.torch import (
     public,
     registry,
     restoring,
+    schemas,
     snippets,
     source,
     tensors,
@@ -252,6 +253,9 @@ class PyTorch(Defaults):
         self, operator: Operator, arguments: Mapping[str, Argument]
     ) -> Mapping[str, Argument]:
         return inference.with_outputs(operator, arguments)
+
+    def returning(self, operator: Operator) -> Operator | None:
+        return registry.returning(operator) if schemas.OUT in operator.variants else None
 
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)

@@ -226,3 +226,21 @@ def at(target: OperatorTarget) -> Registered | None:
     if target not in _by_target:
         _by_target.update({one.operator.target: one for one in _read(registered_names())})
     return _by_target.get(target)
+
+
+@functools.cache
+def _by_key(names: tuple[str, ...]) -> dict[Key, Operator]:
+    return {
+        _key(one.entry, one.function._schema): one.operator
+        for one in _read(names)
+        if not schemas.written_to(one.function._schema)
+    }
+
+
+def returning(operator: Operator) -> Operator | None:
+    """Returns the operator that returns what this one writes to arguments of the caller, and is
+    called alike otherwise; None if there is none, or if this one writes to none."""
+    found = at(operator.target)
+    if found is None or not schemas.written_to(found.function._schema):
+        return None
+    return _by_key(registered_names()).get(_key(found.entry, found.function._schema))

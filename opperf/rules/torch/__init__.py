@@ -70,7 +70,6 @@ MODULES = (
     pooling,
     quantization,
     queries,
-    recorded,
     recurrent,
     reductions,
     replacing,
@@ -81,8 +80,9 @@ MODULES = (
     sparse,
     transforms,
     views,
+    recorded,
 )
-"""Modules that have `FAMILIES`."""
+"""Modules that have `FAMILIES`. What models were recorded with follows all other configurations."""
 
 FAMILIES = Families()
 FAMILIES.merge(shared.FAMILIES)

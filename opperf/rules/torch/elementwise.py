@@ -81,6 +81,15 @@ def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
     return made or NoInputs("no rule has values for it", searchable=True)
 
 
+IN_PLACE = (
+    *(f"{name}_.Scalar" for name in ("copysign", "eq", "ge", "gt", "le", "lt", "ne")),
+    "xlogy_.Scalar_Other",
+)
+"""Operators of a tensor and a number that write to the tensor and have no category of their own."""
+
+FAMILIES.add(*IN_PLACE)(with_number)
+
+
 def beside_number(
     operator: Operator, own: Use, chosen: Arguments, shapes: Iterable[tuple[Shape, Roles]]
 ) -> Iterable[Arguments]:

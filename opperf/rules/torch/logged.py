@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from opperf.model import Argument, Fill, Operator, TensorSpec, iter_tensors
-from opperf.rules.torch.recorded_fills import Unfit, along_dim, with_fills
+from opperf.rules.torch.recorded_fills import INDICES, Unfit, along_dim, with_fills
 from opperf.rules.values import Arguments, below
 
 PLACEMENT = ("device", "pin_memory")
@@ -14,9 +14,6 @@ PLACEMENT = ("device", "pin_memory")
 
 USUAL: tuple[Argument, ...] = (None, "strided")
 """Values of optional arguments that are what the operator does without them."""
-
-INDICES = frozenset({"index", "indices"})
-"""Arguments that index another, whatever the operator."""
 
 INDEX_DTYPES = frozenset({"int32", "int64"})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 TABLE = Path(__file__).with_name("recorded.json")
 
 Entry = Mapping[str, Any]
-"""One input: `arguments`, by name; those that differ at a size, by its name; `count`, `models`."""
+"""One input: `arguments`, by name; those that differ at a size, by its name, or None where it would
+be another kind of work; `count`, `models`."""
 
 HALF, SINGLE = "float16", "float32"
 """Dtypes of the recorded runs, which are in mixed precision."""
@@ -56,7 +58,7 @@ def family(operator: Operator, preset: Preset) -> Iterable[Arguments]:
     """Inputs of recorded training runs: the most frequent and the most expensive."""
     label = next(name for name in operator.names if name in LABELS)
     accepted = {one.name for one in operator.parameters}
-    for made in configurations(LABELS[label], preset):
+    for made in configurations(LABELS[label], preset, LEAST):
         if accepted.issuperset(made.keys() - {WHY}):
             yield made
 
@@ -71,14 +73,31 @@ LABELS = {label_of(key): key for key in table()}
 """The overloads that have recorded inputs, each with its name in the dispatcher."""
 
 FAMILIES = Families()
-FAMILIES.add(*LABELS)(family)
+FAMILIES.also(*LABELS)(family)
+
+LEAST = 10_000
+"""Elements of the largest tensor of a recorded input that is a configuration: fewer take no longer
+than the call, which operators' rules measure."""
 
 
-def configurations(label: str, preset: Preset) -> list[Arguments]:
+def elements(entry: Entry) -> int:
+    """Returns the number of elements of an input's largest tensor, or of the one that it makes, as
+    recorded."""
+    arguments = entry["arguments"]
+    shapes = [one["shape"] for one in _tensors(arguments.values())]
+    return max(map(math.prod, [*shapes, arguments.get("size", [])]))
+
+
+def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments]:
     """Returns the recorded inputs of an overload at a size, each with the models that have it; none
-    if no run calls it. Inputs that are the same at this size are one."""
+    if no run calls it. Inputs that are the same at this size are one. Those whose largest tensor
+    has fewer than `least` elements are omitted."""
     key = key_of(label)
-    entries = table().get(key, [])
+    entries = [
+        one
+        for one in table().get(key, [])
+        if elements(one) >= least and one.get(preset.name, {}) is not None
+    ]
     operator = key.partition("::")[2].partition(".")[0]
     made: list[Arguments] = []
     whys: list[str] = []

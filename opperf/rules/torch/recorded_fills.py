@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from opperf.dtypes import kind_of
 from opperf.model import Argument, Fill, TensorSpec
 from opperf.rules.values import (
     BOOLEAN,
@@ -38,8 +39,12 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
             made = BOOLEAN
         elif name == "indices" and operator in INDEXED_BY_POSITION:
             made = below(_extent(arguments, "self", position))
+        elif name in rules:
+            made = rules[name](arguments, spec)
+        elif kind_of(spec.dtype) == "integer" and name not in INDICES:
+            made = WHOLE.get(operator, numbers)(arguments, spec)
         else:
-            made = rules[name](arguments, spec) if name in rules else NORMAL
+            made = NORMAL
         return msgspec.structs.replace(spec, fill=made)
 
     def change(name: str, value: Argument) -> Argument:
@@ -143,6 +148,21 @@ def compared(arguments: Arguments, spec: TensorSpec) -> Fill:
     return below(first + 4, start=first)
 
 
+def numbers(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns zeros and ones for bytes, which are masks, and numbers of classes or tokens for other
+    integers."""
+    return BOOLEAN if spec.dtype == "uint8" else below(CLASSES)
+
+
+def positions(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns positions in a sequence of as many as there are."""
+    return below(max(1, spec.size))
+
+
+CLASSES = 1000
+"""Classes of ImageNet, and less than the words of any vocabulary."""
+INDICES = frozenset({"index", "indices"})
+"""Arguments that index another, whatever the operator."""
 LOG_PROBABILITY = between(-11.0, -1.0)
 """Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
 UNIT = between(0.0, 1.0)
@@ -189,4 +209,14 @@ FILLS: dict[str, dict[str, Rule]] = {
     "sigmoid_backward": {"output": always(PROBABILITY)},
     "tanh_backward": {"output": always(OPEN_UNIT)},
 }
-"""Fills by operator and argument; normal numbers elsewhere."""
+"""Fills by operator and argument; normal numbers elsewhere, and whole ones in tensors of these."""
+
+WHOLE: dict[str, Rule] = {
+    # The memory of a forward pass, which only the operator reads.
+    "_cudnn_rnn_backward": always(below(256)),
+    "cumsum": always(BOOLEAN),
+    "floor_divide": positions,
+    "lt": positions,
+}
+"""Fills of tensors of integers by operator, where those of `numbers` would mean nothing: masks of
+tokens that are counted, positions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from opperf.model import Fill, Operator
-from opperf.rules.bert import FEED_FORWARD
+from opperf.rules.bert import FEED_FORWARD, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import indices, mask
 from opperf.rules.registering import Families
@@ -21,6 +21,7 @@ from opperf.rules.torch.indexing import (
     to_classes,
 )
 from opperf.rules.torch.layouts import expanded_index
+from opperf.rules.torch.replacing import cache
 from opperf.rules.values import Arguments, tensor, tensors
 from opperf.rules.variants import Variants, own
 
@@ -108,6 +109,13 @@ def write(size: Preset) -> Iterable[Arguments]:
         "indices": tensors([shuffled(rows)]),
         "values": tensor(rows, columns),
         WHY: "x[order] = rows, as results put back in the order of their samples",
+    }
+    keys = cache(size)
+    yield {
+        "self": keys,
+        "indices": (None, None, indices((1,), keys.shape[2])),
+        "values": tensor(*keys.shape[:2], 1, WIDTH),
+        WHY: "one token's keys to a static cache, as gpt-fast's generation: a copy of all",
     }
 
 
