@@ -162,7 +162,7 @@ VARIANTS: Mapping[str, Variants] = {
         {
             "self": tensor(*few_sentences(size)),
             "dim": 0,
-            "index": indices((size.pictures,), size.pictures),
+            "index": shuffled(size.pictures),
             WHY: "a beam search's hypotheses in a new order: long rows",
         },
         {

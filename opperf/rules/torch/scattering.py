@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from opperf.model import Fill, Operator
 from opperf.rules.bert import FEED_FORWARD, WIDTH
 from opperf.rules.configurations import WHY
-from opperf.rules.families.indexing import indices, mask
+from opperf.rules.families.indexing import INDEX, indices, mask
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
@@ -22,7 +22,7 @@ from opperf.rules.torch.indexing import (
 )
 from opperf.rules.torch.layouts import expanded_index
 from opperf.rules.torch.replacing import cache
-from opperf.rules.values import Arguments, tensor, tensors
+from opperf.rules.values import Arguments, fixed, tensor, tensors
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -102,13 +102,14 @@ def reduced_slices(size: Preset) -> Iterable[Arguments]:
 
 
 def write(size: Preset) -> Iterable[Arguments]:
-    """Rows that are replaced, by one index."""
+    """Rows that are replaced, by one index, and an element of each of many vectors."""
     rows, columns = square(size)
+    half = max(1, rows // 2)
     yield {
         "self": tensor(rows, columns),
-        "indices": tensors([shuffled(rows)]),
-        "values": tensor(rows, columns),
-        WHY: "x[order] = rows, as results put back in the order of their samples",
+        "indices": tensors([fixed(half, fill=Fill("permutation", 0.0, float(rows)), dtype=INDEX)]),
+        "values": tensor(half, columns),
+        WHY: "x[chosen] = rows, as results put back at the places of their samples",
     }
     keys = cache(size)
     yield {

@@ -88,11 +88,13 @@ TABLE = (
         PIECEWISE,
         "adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool2d_backward "
         "avg_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward "
-        "hardshrink_backward hardtanh_backward max_pool2d_with_indices_backward "
-        "max_pool3d_with_indices_backward nll_loss2d_backward reflection_pad1d_backward "
+        "hardshrink_backward hardtanh_backward leaky_relu_backward "
+        "max_pool2d_with_indices_backward "
+        "max_pool3d_with_indices_backward nll_loss2d_backward nll_loss_backward "
+        "reflection_pad1d_backward "
         "reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward "
         "replication_pad2d_backward replication_pad3d_backward rrelu_with_noise_backward "
-        "softshrink_backward",
+        "softshrink_backward threshold_backward",
         place="gradient of self",
     ),
     Exempt(
