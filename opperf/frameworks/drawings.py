@@ -238,6 +238,15 @@ WHOLE: dict[str, Drawing] = {
         _nothing,
         ("drawn = rng.uniform(0.1, 1.0, {shape})",),
     ),
+    "padded": Drawing(
+        "(np.arange({last}) < rng.uniform({first}, {whole}, {each}))",
+        lambda spec: {
+            "last": spec.shape[-1],
+            "first": spec.fill.low * spec.shape[-1],
+            "whole": spec.fill.high * spec.shape[-1],
+            "each": (*spec.shape[:-1], 1),
+        },
+    ),
     # A A^T / n has eigenvalues in [0, 4]; the identity added keeps them in [1, 5].
     "positive_definite": Drawing(
         "(drawn @ np.swapaxes(drawn, -1, -2) / {rows} + np.eye({rows}))",

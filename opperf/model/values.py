@@ -19,6 +19,7 @@ class Fill(Struct, frozen=True):
     `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
     or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
+    `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
@@ -44,6 +45,7 @@ class Fill(Struct, frozen=True):
         "odds",
         "permutation",
         "simplex",
+        "padded",
         "positive_definite",
         "lower_triangular",
         "boxes",

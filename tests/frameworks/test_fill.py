@@ -57,6 +57,13 @@ def test_permutations_are_permutations_of_every_row():
     assert all(sorted(row) == list(range(6)) for row in made((4, 6), distribution="permutation"))
 
 
+def test_padding_follows_each_rows_ones():
+    mask = made((64, 1, 100), "bool", distribution="padded", low=0.5, high=1.0)
+    ones = mask.sum(axis=-1)
+    assert (np.sort(~mask, axis=-1) == ~mask).all()
+    assert ones.min() >= 50 and ones.max() <= 100 and len(np.unique(ones)) > 10
+
+
 def test_odds_are_zeros_to_ones():
     array = made((100_000,), "int32", distribution="odds", low=99, high=1)
     assert set(np.unique(array)) == {0, 1}

@@ -12,7 +12,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.pictures import channels_last, feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
-from opperf.rules.sizes import Preset
+from opperf.rules.sizes import PICTURES, Preset
 from opperf.rules.values import tensor
 
 FAMILIES = Families()
@@ -30,9 +30,9 @@ def text(size: Preset, width: int, tokens: int = 1024) -> Shape:
     return (1, size.extent(tokens), width)
 
 
-def maps(channels: int, side: int) -> ShapeOf:
+def maps(channels: int, side: int, samples: int = PICTURES) -> ShapeOf:
     """Shape of feature maps of a network, by their channels and side."""
-    return lambda size: network_maps(size, channels, side, side)
+    return lambda size: network_maps(size, channels, side, side, samples=samples)
 
 
 Uses = tuple[tuple[str, ShapeOf], ...]
@@ -77,7 +77,7 @@ ACTIVATIONS: dict[str, Uses] = {
     ),
     "hard_shrink": LAYERS,
     "leaky_relu": (
-        ("YOLOv3, first residual stage", maps(64, 104)),
+        ("YOLOv3, first residual stage", maps(64, 208, samples=2)),
         ("a GAN's discriminator, late layer: many channels", maps(512, 8)),
     ),
     "relu6": (

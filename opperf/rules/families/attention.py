@@ -13,7 +13,7 @@ from opperf.rules.bert import HEADS, UNITS, WIDTH, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SIMPLEX, fixed, odds, tensor
+from opperf.rules.values import PADDED, SIMPLEX, fixed, tensor
 
 FAMILIES = Families()
 
@@ -137,10 +137,6 @@ class Heads(NamedTuple):
         }
 
 
-PADDED = odds(1, 7)
-"""Of a mask of the keys that are words: an eighth is not, and no text is without any."""
-
-
 @FAMILIES.operation("attention")
 def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of transformers: of encoders, of decoders that read and that generate, of pictures,
@@ -171,7 +167,7 @@ def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield made.roles
     few = max(1, batch // 4)
     masked = Heads("BERT-base, padding masked", few, HEADS, length, length, WIDTH)
-    mask = fixed(few, 1, length, length, fill=PADDED, dtype="bool")
+    mask = fixed(few, 1, 1, length, fill=PADDED, dtype="bool")
     yield {**masked.roles, "mask": mask}
     biased = Heads("T5-base, a bias for each distance of words", few, HEADS, length, length, WIDTH)
     yield {**biased.roles, "mask": fixed(1, HEADS, length, length), "scale": 1.0}

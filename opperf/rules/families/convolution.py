@@ -208,7 +208,7 @@ def max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for made in pooling(operation, size):
         if made["kind"] == "max":
             yield {name: value for name, value in made.items() if name != "kind"}
-    window = Window(network_maps(size, 192, 28, 28), kernel=3, stride=2)
+    window = Window(network_maps(size, 192, 56, 56), kernel=3, stride=2)
     yield {
         WHY: "GoogLeNet, in front of its inception blocks, with partial windows at the ends",
         "data": tensor(*window.shape),
@@ -248,14 +248,16 @@ def adaptive_max_pooling(operation: CanonicalOperation, size: Preset) -> Iterabl
 
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps, pooled to the grids of PSPNet."""
-    for cells, why in (
-        (1, "each map to one number, as before a classifier"),
-        (2, "the quarters of each map, as a level of PSPNet's pyramid"),
-        (3, "a grid of 3 x 3 cells that overlap, as a level of PSPNet's pyramid"),
-        (6, "a grid of 6 x 6 cells, as the finest level of PSPNet's pyramid"),
+    """Feature maps, pooled to one number and to the grids of PSPNet, whose maps are an eighth of
+    the picture's extents."""
+    pyramid = network_maps(size, 2048, 60, 60, samples=1)
+    for shape, cells, why in (
+        (feature_maps(size), 1, "each map to one number, as before a classifier"),
+        (pyramid, 2, "PSPNet, the quarters of each map"),
+        (pyramid, 3, "PSPNet, a grid of 3 x 3 cells"),
+        (pyramid, 6, "PSPNet, the finest level of its pyramid, 6 x 6 cells"),
     ):
-        yield {WHY: why, "data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
+        yield {WHY: why, "data": tensor(*shape), "output_size": (cells, cells)}
 
 
 @FAMILIES.operation("im2col")

@@ -43,7 +43,7 @@ def of_all(size: Preset) -> tuple[Scaling, ...]:
 
 def nearest(size: Preset) -> tuple[Scaling, ...]:
     """Feature maps to copy pixels of."""
-    decoder = (size.samples(2), 320, size.side(32), size.side(32))
+    decoder = (size.samples(2), 640, size.side(32), size.side(32))
     pyramid = (size.samples(8), 256, size.side(20, 4), size.side(20, 4))
     mask = (size.samples(2), 1, size.side(512), size.side(512))
     return (

@@ -12,7 +12,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, below, fixed, tensor, tensors
+from opperf.rules.values import BOOLEAN, PADDED, below, fixed, tensor, tensors
 
 FAMILIES = Families()
 
@@ -45,10 +45,10 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape), WHY: why}
     _, *other = scores(size)
     yield {
-        "condition": mask((1, 1, *other[1:])),
+        "condition": fixed(size.pictures, 1, 1, other[-1], fill=PADDED, dtype="bool"),
         "x": tensor(size.pictures, *other),
         "y": tensor(1, 1, 1, 1),
-        WHY: "BERT-base's attention scores, those that a mask excludes replaced by one number",
+        WHY: "BERT-base's attention scores, those of padding replaced by one number",
     }
 
 

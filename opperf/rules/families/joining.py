@@ -59,7 +59,7 @@ def unstack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     batch, length = tokens(size)
     rows, _ = square(size)
     for shape, axis, why in (
-        ((3, batch, 12, length, 64), 0, "queries, keys and values of one projection, as in ViT"),
+        ((3, batch, 12, length, 64), 0, "queries, keys and values of one projection of tokens"),
         ((batch, length, 64), 1, "time steps one by one, as for a recurrent cell in a loop"),
         ((rows * 4, 4), -1, "the four coordinates of boxes, as to find their areas"),
     ):

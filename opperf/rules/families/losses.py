@@ -348,7 +348,7 @@ def cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
             **wide,
             "reduction": MEAN,
             "smoothing": 0.1,
-            WHY: "smoothed labels, as Inception-v3 and transformers are trained with",
+            WHY: "smoothed labels, as classifiers are trained with",
         }
 
 

@@ -216,7 +216,7 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             -1,
             {"temperature": 4.0},
         ),
-        ("DeepLab, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
+        ("segmentation, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
         ("a matrix along its first axis, whose neighbours are apart", square(size), 0, {}),
     ]
     for why, shape, axis, options in kinds:

@@ -310,7 +310,7 @@ def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "rows, as the outputs of several devices: each tensor is copied as a whole",
         ),
         (square(size), 1, "columns, as embeddings of several features: a copy for each row"),
-        (feature_maps(size), 1, "channels of feature maps, as in Inception, DenseNet and U-Net"),
+        (feature_maps(size), 1, "channels of feature maps, as of a U-Net's skipped connections"),
         (
             few_sentences(size),
             2,

@@ -25,14 +25,15 @@ from opperf.rules.variants import Variants, own
 FAMILIES = Families()
 
 
-def channels_last_layer(window: Window, padding: str = "SAME") -> Arguments:
-    """A layer of maps and a kernel with their channels last, and a border by word."""
+def channels_last_layer(window: Window) -> Arguments:
+    """A layer of maps and a kernel with their channels last, and a border by word, or by its width
+    where the window has one."""
     inputs = window.shape[1] // window.groups
     made: Arguments = {
         "lhs": tensor(*last(window.shape)),
         "rhs": tensor(*window.along(window.kernel), inputs, window.filters),
         "window_strides": window.along(window.stride),
-        "padding": padding,
+        "padding": window.axes * ((window.pad, window.pad),) if window.pad else "SAME",
         "dimension_numbers": channels_last(window.axes),
     }
     if window.dilate > 1:
@@ -45,19 +46,22 @@ def channels_last_layer(window: Window, padding: str = "SAME") -> Arguments:
 def of_flax(size: Preset) -> Iterable[Arguments]:
     """Layers of Flax's networks, in one, two and three dimensions."""
     maps, frames = network_maps(size, 512, 14, 14), network_maps(size, 512, 200)
+    speech = network_maps(size, 512, 3000, samples=1)
+    halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
     for why, window in (
         (
             "ResNet-50 in Flax, the first layer, channels last",
-            Window(photographs(size), kernel=7, stride=2),
+            Window(photographs(size), kernel=7, stride=2, pad=3),
         ),
         ("ResNet-50 in Flax, stage 1, 3 x 3, channels last", Window(feature_maps(size))),
         (
             "MobileNet in Keras, depthwise, channels last",
             Window(maps, 512, groups=512),
         ),
-        ("Whisper, the second layer, steps of two frames", Window(frames, 512, stride=2)),
+        ("ResNet-50 in Haiku, stage 2, halving the map", Window(halved, 128, stride=2)),
+        ("Whisper, the second layer, steps of two frames", Window(speech, 512, stride=2, pad=1)),
         ("TCN, a dilated layer of sound", Window(frames, 128, dilate=8)),
-        ("C3D, the first layer, of video, channels last", Window(video(size))),
+        ("C3D, the first layer, of pictures half as wide, channels last", Window(video(size))),
     ):
         yield {**channels_last_layer(window), WHY: why}
 
@@ -71,7 +75,7 @@ def enlarging(size: Preset) -> Iterable[Arguments]:
         ),
         (
             "WaveGAN in Flax, a layer of sound, channels last",
-            Window(network_maps(size, 256, 64), 128, kernel=24, stride=4),
+            Window(network_maps(size, 256, 256), 128, kernel=25, stride=4),
         ),
     ):
         made = channels_last_layer(window)
@@ -81,20 +85,24 @@ def enlarging(size: Preset) -> Iterable[Arguments]:
 
 def by_word(size: Preset) -> Iterable[Arguments]:
     """Layers of one and of three dimensions."""
-    for why, window in (
-        ("wav2vec 2.0, a middle layer, of sound", Window(network_maps(size, 512, 400), 512)),
+    for why, window, padding in (
         (
-            "ResNet-50 in Haiku, stage 2, halving the map",
-            Window(network_maps(size, 128, 56, 56, samples=4, multiple=2), 128, stride=2),
+            "wav2vec 2.0, a middle layer, of a second of sound",
+            Window(network_maps(size, 512, 799), 512, stride=2),
+            "VALID",
         ),
-        ("C3D, the first layer, of video", Window(video(size))),
+        (
+            "maps of video, half as wide as C3D's, that keep their extents",
+            Window(video(size)),
+            "SAME",
+        ),
     ):
         channels = window.shape[1]
         yield {
             "lhs": tensor(*window.shape),
             "rhs": tensor(window.filters, channels, *window.along(window.kernel)),
             "window_strides": window.along(window.stride),
-            "padding": "SAME",
+            "padding": padding,
             WHY: why,
         }
 

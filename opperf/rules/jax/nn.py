@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from opperf.model import Argument, Fill, Operator
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, scores, sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.families.attention import PADDED
 from opperf.rules.families.reductions import ATOMS, runs
 from opperf.rules.pictures import channels_last, feature_maps
 from opperf.rules.registering import Families
@@ -15,6 +14,7 @@ from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
+    PADDED,
     POSITIVE,
     Arguments,
     below,
@@ -89,11 +89,11 @@ def logmeanexp(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.also("nn.softmax")
 def masked(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores with a mask. Every row has elements that are not masked."""
+    """Scores with a mask of each sentence. Every row has elements that are not masked."""
     shape = scores(size)
     yield {
         "x": tensor(*shape),
-        "where": fixed(*shape, fill=PADDED, dtype="bool"),
+        "where": fixed(shape[0], 1, 1, shape[-1], fill=PADDED, dtype="bool"),
         WHY: "BERT-base, scores of its heads, padding masked",
     }
 
@@ -117,7 +117,7 @@ def attention(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "value": keys,
         "is_causal": True,
         "local_window_size": (long // 4, 0),
-        WHY: "Mistral 7B, a window of the last tokens, four heads of queries to one of keys",
+        WHY: "a window of a quarter of the text, four heads of queries to one of keys",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, DType, Operator
+from opperf.model import Argument, DType, Fill, Operator
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.pictures import channels_last, feature_maps
@@ -233,8 +233,8 @@ OWN: dict[str, Variants] = {
             WHY: "shares of eight topics, as of documents in latent Dirichlet allocation",
         },
         {
-            "alpha": tensor(size.extent(256), 18, fill=POSITIVE),
-            WHY: "noise at the root of a search, as AlphaZero's: a row for each game",
+            "alpha": tensor(size.extent(256), 35, fill=Fill("constant", 0.3)),
+            WHY: "noise at the root of a search, as AlphaZero's of chess: a row for each game",
         },
     ],
     "random.multinomial": lambda size: [

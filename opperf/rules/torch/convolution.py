@@ -69,7 +69,11 @@ def speech_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
             Window((1, 1, samples), 512, kernel=10, stride=5),
             False,
         ),
-        ("Conv-TasNet, a dilated layer", Window(frames, 128, pad=8, dilate=8), True),
+        (
+            "Conv-TasNet, a dilated layer, depthwise",
+            Window(frames, 512, pad=8, dilate=8, groups=512),
+            True,
+        ),
         (
             "Conformer, depthwise along time, of 31 frames",
             Window(frames, 512, kernel=31, pad=15, groups=512),
@@ -100,7 +104,7 @@ def picture_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 @by_role
 def volume_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for video, of one axis at a time and with channels last."""
-    clip = network_maps(size, 64, 8, 28, 28, samples=1)
+    clip = network_maps(size, 64, 16, 56, 56, samples=1)
     along_time = layer(Window(clip), biased=False)
     yield {
         WHY: "R(2+1)D, along time alone, of three frames",
@@ -120,14 +124,15 @@ def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
     """Layers that enlarge: with an extent that the stride leaves open, and channels last."""
     if operation.name == "convolution":
         return
-    maps = network_maps(size, 256, 32, 32, samples=2)
+    maps = network_maps(size, 256, 64, 64, samples=1)
     yield {
         WHY: "CycleGAN, the first enlargement: 3 x 3 at steps of two, and one row more",
         **transposed(Window(maps, 128, stride=2, pad=1), further=1),
     }
+    joined = network_maps(size, 512, 32, 32, samples=1)
     yield {
-        WHY: "Stable Diffusion's kind of decoder, 4 x 4 at steps of two, channels last in memory",
-        **with_channels_last(transposed(Window(maps, 128, kernel=4, stride=2, pad=1))),
+        WHY: "pix2pix, an enlargement: 4 x 4 at steps of two, channels last in memory",
+        **with_channels_last(transposed(Window(joined, 128, kernel=4, stride=2, pad=1))),
     }
 
 
@@ -148,7 +153,7 @@ WINDOWS: Layers = (
         "MobileNet, depthwise",
         lambda size: Window(network_maps(size, 512, 14, 14), 512, pad=1, groups=512),
     ),
-    ("C3D, the first layer", lambda size: Window(video(size), pad=1)),
+    ("C3D, the first layer, of pictures half as wide", lambda size: Window(video(size), pad=1)),
     (
         "a dilated layer of a network that segments volumes",
         lambda size: Window(network_maps(size, 32, 16, 16, 16, samples=1), 32, pad=2, dilate=2),
@@ -303,7 +308,7 @@ def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
 SAME_SIDES = (
     ("conv1d", "TCN, a dilated layer, border by word", (64, 400), 64, 3, 2),
     ("conv1d", "EEGNet's kind, a filter of 51 samples, border by word", (16, 512), 16, 51, 1),
-    ("conv2d", "Keras's VGG-16, second block, border by word", (128, 56, 56), 128, 3, 1),
+    ("conv2d", "Keras's VGG-16, second block, border by word", (128, 112, 112), 128, 3, 1),
     ("conv2d", "EfficientNet-B0, the head's 1 x 1, border by word", (320, 7, 7), 1280, 1, 1),
     ("conv3d", "a layer of a network for volumes, border by word", (32, 16, 32, 32), 32, 3, 1),
 )
@@ -335,7 +340,7 @@ def reordered_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Weights that oneDNN puts in the order of its kernels, once for a network that predicts."""
     axes = 2 if "2d" in operator.name else 3
     for why, filters, kernel in (
-        ("weights of a ResNet's stage 4, 3 wide", 512, 3),
+        (f"weights of a {'ResNet' if axes == 2 else '3D ResNet'}'s stage 4, 3 wide", 512, 3),
         ("weights of a layer of 256 channels, 1 wide", 256, 1),
     ):
         # Weights do not grow with the size; of the smallest there are fewer.

@@ -63,7 +63,7 @@ def pictures(size: Preset) -> tuple[Reading, ...]:
             (queries, 4),
         ),
         Reading(
-            "RAFT's warp of maps by a flow, to their border",
+            "feature maps warped by a flow, to their border",
             maps,
             maps[2:],
             padding="border",

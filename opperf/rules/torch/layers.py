@@ -237,7 +237,7 @@ def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for why, channels, side, times in (
         ("ESPCN, the last layer, three times as large", 3, 72, 3),
         ("EDSR, an enlargement of its 64 channels", 64, 48, 2),
-        ("Swin's merging of patches, as a transformer of pictures has it", 96, 56, 2),
+        ("Swin's merging of patches, as a transformer of pictures has it", 96, 28, 2),
     ):
         small = network_maps(size, channels * times**2, side, side, samples=4)
         shape = small

@@ -36,7 +36,7 @@ ALL_THREE = (True, True, True)
 def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Maps of volumes, and rows of features: other numbers of axes."""
     for why, shape in (
-        ("3D ResNet-18, stage 1", network_maps(size, 64, 8, 28, 28, samples=2)),
+        ("3D ResNet-18, stage 1", network_maps(size, 64, 16, 56, 56, samples=1)),
         ("a perceptron's layer, rows of features", (size.extent(4096), 512)),
     ):
         channels = shape[1]

@@ -144,10 +144,14 @@ def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @by_role
 def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Means of the elements of a map alone, those of the border left uncounted."""
-    for shape in (network_maps(size, 192, 35, 35), network_maps(size, 64, 16, 28, 28, samples=1)):
+    why = "branch of means, each of as many elements as the map has there"
+    for model, shape in (
+        ("Inception v3's", network_maps(size, 192, 35, 35)),
+        ("a video network's", network_maps(size, 64, 16, 28, 28, samples=1)),
+    ):
         window = Window(shape, kernel=3, pad=1)
         yield {
-            WHY: "Inception v3's branch of means, each of as many elements as the map has there",
+            WHY: f"{model} {why}",
             "data": tensor(*shape),
             "kernel": window.along(3),
             "stride": window.along(1),
@@ -161,11 +165,18 @@ def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 @by_role
 def cells_of_channels_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Maps with channels last in memory, pooled to one number and to cells."""
-    for cells, why in (
-        (1, "MobileNet, before the classifier, channels last in memory"),
-        (6, "PSPNet, the finest level of its pyramid, channels last in memory"),
+    for maps, cells, why in (
+        (
+            network_maps(size, 1024, 7, 7),
+            1,
+            "MobileNet, before the classifier, channels last in memory",
+        ),
+        (
+            network_maps(size, 2048, 60, 60, samples=1),
+            6,
+            "PSPNet, the finest level of its pyramid, channels last in memory",
+        ),
     ):
-        maps = network_maps(size, 512, 14, 14)
         yield {
             WHY: why,
             "data": channels_last(tensor(*maps)),

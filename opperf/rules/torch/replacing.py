@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bert import UNITS, WIDTH, few_sentences, scores, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import mask
@@ -29,7 +29,10 @@ def cache(size: Preset) -> TensorSpec:
     return tensor(size.batch // 2, 12, size.extent(CACHED, least=64), WIDTH)
 
 
-MASKED = "BERT-base's attention scores, with one number where a mask excludes a token"
+MASKED = "GPT-2's scores of texts padded on the left, one number where a mask excludes a token"
+
+LEFT = Fill("padded", 0.0, 0.5)
+"""Of a mask of padding in front of texts."""
 
 
 def masked(value: Argument) -> Variants:
@@ -40,7 +43,7 @@ def masked(value: Argument) -> Variants:
         shape = (size.pictures, *other)
         yield {
             "self": tensor(*shape),
-            "mask": mask((1, 1, *other[1:])),
+            "mask": fixed(size.pictures, 1, 1, other[-1], fill=LEFT, dtype="bool"),
             "value": value,
             WHY: MASKED,
         }

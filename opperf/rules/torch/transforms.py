@@ -43,7 +43,7 @@ def of_two_axes(size: Preset) -> list[Transformed]:
     return [
         (square(size), None, "one large picture, as to blur it"),
         (network_maps(size, 32, 64, 64), None, "feature maps of a Fourier neural operator"),
-        (few_sentences(size), None, "tokens and their vectors, as FNet mixes them"),
+        (few_sentences(size), None, "tokens and their vectors, along both axes"),
     ]
 
 
@@ -85,7 +85,8 @@ def transform_real_numbers(operator: Operator, size: Preset) -> Iterable[Argumen
     """Real numbers, of which a complex transform computes half."""
     _, end = next(NAMES[name] for name in operator.names if name in NAMES)
     shape, *_ = SHAPES[end](size)[-1 if end == "2" else 0]
-    why = "real numbers to a whole spectrum, as FNet mixes tokens: half of it is mirrored"
+    model = ", as FNet mixes tokens" if end == "2" else ""
+    why = f"real numbers to a whole spectrum{model}: half of it is mirrored"
     yield {"self": tensor(*shape), WHY: why}
 
 

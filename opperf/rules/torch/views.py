@@ -149,14 +149,16 @@ def selected(size: Preset) -> Iterable[Arguments]:
 
 def expanded(size: Preset) -> list[tuple[Shape, Shape, str]]:
     """Shapes to broadcast, and those to broadcast to, with why."""
-    batch, length, count, width = heads(size)
-    shared, rows = (batch, length, count // GROUPS, 1, width), tall(size)
+    batch, length, *_ = heads(size)
+    rows = tall(size)
+    # Llama 3 8B's keys.
+    shared = (1, 8, 1, size.extent(1024, least=32), 128)
     return [
         (column(size), rows, "a number per row to a matrix, as each sample's maximum or norm"),
         ((1, UNITS), (batch * length, UNITS), "a bias to all tokens: its gradient sums over them"),
         (
             shared,
-            (*shared[:3], GROUPS, width),
+            (*shared[:2], GROUPS, *shared[3:]),
             "each head of keys to its group of heads of queries, as in Llama 3",
         ),
     ]
@@ -237,9 +239,9 @@ VIEWS: dict[str, Variants] = {
     "numpy_T": of_matrix(MATRIX),
     "permute": lambda size: [
         {
-            "self": tensor(*feature_maps(size)),
+            "self": tensor(*feature_maps(size, 96)),
             "dims": (0, 2, 3, 1),
-            WHY: "feature maps from NCHW to NHWC, as before ConvNeXt's layer norm",
+            WHY: "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm",
         },
         {
             "self": tensor(*heads(size)),

@@ -73,6 +73,7 @@ Distribution = Literal[
     "odds",
     "permutation",
     "simplex",
+    "padded",
     "positive_definite",
     "lower_triangular",
     "boxes",

@@ -1,0 +1,56 @@
+"""Configurations that name a model, held against recorded calls of it."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from opperf.rules.values import tensor
+from tools.named_models.checking import Row, agrees, named_rows, nearest_calls
+from tools.named_models.models import MODELS
+
+CALLS = [
+    {
+        "operator": "convolution",
+        "shapes": [[1, 64, 56, 56], [128, 64, 3, 3]],
+        "results": [[1, 128, 56, 56]],
+        "values": {},
+    },
+    {"operator": "avg_pool2d", "shapes": [[1, 64, 56, 56]], "results": [], "values": {}},
+    {"operator": "addmm", "shapes": [[768], [128, 768], [768, 768]], "results": [], "values": {}},
+]
+
+
+def row(operator, *shapes, why="Net, a layer"):
+    arguments = {f"x{i}": tensor(*shape) for i, shape in enumerate(shapes)}
+    return Row(operator, why, "Net", arguments)
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "is_right"),
+    [
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], True),
+        # Channels last.
+        ("lax.conv_general_dilated", [(8, 56, 56, 64), (3, 3, 64, 128)], True),
+        ("conv2d", [(8, 64, 28, 28), (128, 64, 3, 3)], False),
+        ("conv2d", [(8, 64, 56, 56), (64, 64, 3, 3)], False),
+        ("avg_pool2d", [(2, 64, 56, 56)], True),
+        ("avg_pool2d", [(2, 64, 112, 112)], False),
+        ("linear", [(8, 512, 768), (768, 768)], True),
+        ("linear", [(8, 512, 1000), (768, 1000)], False),
+    ],
+)
+def test_a_row_agrees_with_a_call_of_its_shapes_but_for_batch_and_length(
+    operator, shapes, is_right
+):
+    assert agrees(row(operator, *shapes), CALLS) == is_right
+
+
+def test_what_comes_nearest_is_of_the_same_kind():
+    assert nearest_calls(row("avg_pool2d", (2, 64, 112, 112)), CALLS)[0].startswith("avg_pool2d")
+
+
+def test_rows_are_found_by_the_longest_name():
+    rows = {one.why: one.model for one in named_rows("torch", list(MODELS))}
+    assert rows["MobileNetV3, first layer"] == "MobileNetV3"
+    assert rows["ResNet-50 v2 normalises its pictures"] == "ResNet-50 v2"
+    assert "ResNet-50" in rows.values() and len(rows) > 100

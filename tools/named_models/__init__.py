@@ -1,0 +1,1 @@
+"""Holds configurations that name a model against the calls of that model."""

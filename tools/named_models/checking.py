@@ -1,0 +1,127 @@
+"""Holds configurations against recorded calls of the models that their reasons name."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from opperf.frameworks import load
+from opperf.model import Argument, TensorSpec, iter_tensors
+from opperf.rules.callables import inputs_for_target
+from opperf.rules.registering import NoInputs
+from opperf.rules.sizes import PRESETS
+from tools.named_models.recording import Call
+
+CONVOLUTION = re.compile(r"conv(?!ert)")
+POOLING = re.compile(r"(max|avg|adaptive\w*)_?pool|reduce_window")
+
+FREE = 1
+"""Axes in front whose extents are of the run and not of the model: the batch."""
+
+TOKENS = frozenset({1, 128, 256, 512, 1024, 2048})
+"""Extents that may be a text's length, which is of the run as well."""
+
+EXPLAINED = {
+    r"^FCN, which enlarges|as FCN segments": "the paper's; torchvision's interpolates",
+    r"on eight devices": "the statistics of each device are of data-parallel training",
+    r"^ResNet-50 v2 normalises": "Gluon's; timm's does not",
+    r"as Whisper hears": "the frames that its features are made of",
+    r"as Inception v3's|Inception v3's branch": "the layer's form",
+    r"maps as columns": "its first tensor alone is the model's",
+    r"^ResNet's feature maps|, quantised": "with the scales that quantising adds",
+    r"HiFi-GAN, weights of": "a parametrisation, which is folded when it predicts",
+    r"quartiles of each|GPT-2, the next token|words that are masked": "the model's vectors alone",
+    r"rotary embedding": "as Meta's own code has it, by complex numbers",
+    r"side by side in each token": "heads are the batch of a product of matrices",
+    r"by the lengths of sentences": "lengths stand for the mask",
+    r"^weights of a": "a layer's weights alone",
+}
+"""Rows whose call is not in a package's forward pass, and why they are right, by their reason."""
+
+
+class Row(NamedTuple):
+    """A configuration that names a model."""
+
+    operator: str
+    why: str
+    model: str
+    arguments: Mapping[str, Argument]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        specs = (one for value in self.arguments.values() for one in iter_tensors(value))
+        return [one.shape for one in specs if math.prod(one.shape) > 1]
+
+
+def named_rows(framework: str, models: Sequence[str]) -> Iterator[Row]:
+    """Yields the configurations of a framework's rules whose reason names a model. Recorded ones
+    are calls of models already."""
+    loaded = load(framework)
+    for operator in loaded.operators():
+        if not operator.is_usual:
+            continue
+        made = inputs_for_target(loaded, operator.target, operator, PRESETS["default"], "float32")
+        for one in () if isinstance(made, NoInputs) else made:
+            model = _named(one.why, models)
+            if model and "recorded" not in one.origin:
+                yield Row(operator.label, one.why, model, one.arguments)
+
+
+def _named(why: str, models: Sequence[str]) -> str:
+    found = [one for one in models if re.search(rf"(?<![\w-]){re.escape(one)}(?![\w]|-\d)", why)]
+    return max(found, key=len, default="")
+
+
+def agrees(row: Row, calls: Sequence[Call]) -> bool:
+    """Whether the model has such a call: a convolution of this weight, map and step, pooling of
+    this map and window, and for other operators tensors of these shapes but for the batch."""
+    if CONVOLUTION.search(row.operator):
+        return any(_is_same_convolution(row, one) for one in calls if "conv" in one["operator"])
+    if POOLING.search(row.operator):
+        pools = [one for one in calls if "pool" in one["operator"] or one["operator"] == "mean"]
+        return any(_is_same_map(row.shapes, one["shapes"]) for one in pools)
+    known = {
+        extents
+        for call in calls
+        for shape in (*call["shapes"], *call["results"])
+        for extents in (_own(shape), _own(shape, free=0))
+    }
+    return all({_own(one), _own(one, free=0)} & known for one in row.shapes if _own(one))
+
+
+def explained(row: Row) -> bool:
+    """Whether a row is right although no call of its model's forward pass is like it."""
+    return any(re.search(pattern, row.why) for pattern in EXPLAINED)
+
+
+def _own(shape: Sequence[int], free: int = FREE) -> tuple[int, ...]:
+    """Returns what of a shape is the model's, in any order of the axes."""
+    extents = shape[free:] if len(shape) > 1 else shape
+    return tuple(sorted(one for one in extents if one not in TOKENS))
+
+
+def _is_same_map(own: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> bool:
+    return any(sorted(a[FREE:]) == sorted(b[FREE:]) for a in own[:2] for b in other[:1])
+
+
+def _is_same_convolution(row: Row, call: Call) -> bool:
+    tensors = [list(one.shape) for one in row.arguments.values() if isinstance(one, TensorSpec)]
+    inputs, weight = call["shapes"][:2]
+    if sorted(weight) not in map(sorted, tensors):
+        return False
+    return any(sorted(one[FREE:]) == sorted(inputs[FREE:]) for one in tensors)
+
+
+def nearest_calls(row: Row, calls: Sequence[Call], number: int = 4) -> list[str]:
+    """Returns calls of the model that a reader may compare with a row that differs."""
+    kind = "conv" if CONVOLUTION.search(row.operator) else row.operator.split(".")[-1].split("_")[0]
+    alike = [one for one in calls if kind in one["operator"]] or list(calls)
+    wanted = {extent for shape in row.shapes for extent in shape}
+
+    def common(call: Call) -> int:
+        return len(wanted & {extent for shape in call["shapes"] for extent in shape})
+
+    best = sorted(alike, key=common, reverse=True)[:number]
+    return [f"{one['operator']} {one['shapes']} {one['values']}" for one in best]
