@@ -30,9 +30,9 @@ SEQUENCE = Fill("sequence")
 SIMPLEX = Fill("simplex")
 POSITIVE_DEFINITE = Fill("positive_definite")
 LOWER_TRIANGULAR = Fill("lower_triangular")
-PADDED = Fill("padded", 0.5, 1.0)
-"""Of a mask of a batch's tokens: sentences end behind half of the longest's length or later, and
-padding follows."""
+PADDED = Fill("padded", 0.25, 0.75)
+"""Of a mask of a batch's tokens: sentences fill a quarter to three quarters of a length that is the
+same for all batches, and padding follows."""
 UNIT_BOXES = Fill("boxes", 0.0, 1.0)
 
 

@@ -130,6 +130,7 @@ NOT_FINITE: dict[str, NotFinite] = {
             "empty",
             "empty_like",
             "empty_permuted",
+            "empty_quantized",
             "empty_strided",
             "new_empty",
             "new_empty_strided",

@@ -124,5 +124,7 @@ TABLE = (
     ),
 )
 
-FINITE_AT_TIMES = "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"
+FINITE_AT_TIMES = (
+    "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided"
+)
 """Operators that may return NaN or infinity, and do so by chance: memory that is not written."""
