@@ -127,6 +127,7 @@ MODELS: Mapping[str, Model] = {
     "PSPNet": Model("transformers", _pyramid),
     "PoolFormer": vision("timm.poolformer_s12"),
     "Qwen3": text("Qwen3", num_hidden_layers=1),
+    "R(2+1)D": vision("r2plus1d_18", (1, 3, 16, 112, 112)),
     "RAFT": Model("torchvision", lambda loaded: _raft(loaded)),
     "ResNeXt-50": vision("resnext50_32x4d"),
     "ResNet-50 v2": vision("timm.resnetv2_50"),

@@ -56,7 +56,7 @@ PAIRS: dict[str, Pair] = {
     "absolute_error_loss": Pair(
         NORMAL,
         TARGET,
-        "restored pictures against the right ones, as in CycleGAN: one mean",
+        "restored pictures against the right ones: one mean",
         "landmarks of many faces, a loss each, of which some are masked later",
     ),
     "squared_error_loss": Pair(
@@ -99,7 +99,7 @@ PAIRS: dict[str, Pair] = {
         NORMAL,
         BOOLEAN,
         "logits of a thousand tags of each sample, as in multi-label classification: one mean",
-        "logits of many boxes' objectness, a loss each, as YOLO masks some",
+        "logits of many boxes' objectness, a loss each, of which some are masked",
     ),
     "kl_divergence": Pair(
         LOG_PROBABILITY,

@@ -130,7 +130,7 @@ def local(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers whose kernel is another at each place."""
     batch, _, *sides = coarse_maps(size)
     for why, channels, extents in (
-        ("DeepFace, a locally connected layer of aligned faces", LOCAL_FILTERS, tuple(sides)),
+        ("a locally connected layer of aligned faces", LOCAL_FILTERS, tuple(sides)),
         ("a locally connected layer of sound, of electrodes at their places", 32, (sides[0] * 8,)),
     ):
         window = Window((batch, channels, *extents), LOCAL_FILTERS)

@@ -47,7 +47,11 @@ def ragged(size: Preset) -> Iterable[Arguments]:
     """Layers of a mixture of experts, tokens sorted by expert."""
     units, inside = layer_width(size), layer_width(size, FEED_FORWARD) // 4
     for why, narrow, wide in (
-        ("Mixtral's kind, tokens sorted by expert, each through its own layer", units, inside),
+        (
+            "a mixture of experts, tokens sorted by expert, each through its own layer",
+            units,
+            inside,
+        ),
         ("the same, the experts' second layer", inside, units),
     ):
         yield {

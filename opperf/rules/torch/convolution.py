@@ -105,11 +105,12 @@ def picture_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 def volume_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for video, of one axis at a time and with channels last."""
     clip = network_maps(size, 64, 16, 56, 56, samples=1)
-    along_time = layer(Window(clip), biased=False)
+    between = network_maps(size, 144, 16, 56, 56, samples=1)
+    along_time = layer(Window(between), biased=False)
     yield {
         WHY: "R(2+1)D, along time alone, of three frames",
         **along_time,
-        "weight": tensor(64, 64, 3, 1, 1),
+        "weight": tensor(64, 144, 3, 1, 1),
         "padding": (1, 0, 0),
     }
     yield {
@@ -160,7 +161,7 @@ WINDOWS: Layers = (
     ),
     (
         "X3D, depthwise along space and time",
-        lambda size: Window(network_maps(size, 108, 8, 28, 28, samples=1), 108, pad=1, groups=108),
+        lambda size: Window(network_maps(size, 108, 16, 28, 28, samples=1), 108, pad=1, groups=108),
     ),
 )
 """Layers of pictures and of video, for operators that are one kernel of a convolution."""
@@ -176,7 +177,7 @@ ENLARGING: Layers = (
     ),
     (
         "3D U-Net, an enlargement",
-        lambda size: Window(network_maps(size, 256, 8, 8, 8, samples=1), 128, kernel=2, stride=2),
+        lambda size: Window(network_maps(size, 256, 8, 8, 8, samples=1), 256, kernel=2, stride=2),
     ),
 )
 """Layers that enlarge, of pictures and of volumes."""

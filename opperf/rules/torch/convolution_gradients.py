@@ -58,7 +58,7 @@ def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ),
         ("DeepLab, stage 3, dilated", layer(dilated(size)), False),
         ("DCGAN, the generator's second layer", transposed(ENLARGING[0][1](size)), True),
-        ("C3D, the first layer", layer(volume(size)), False),
+        ("C3D, the first layer, of pictures half as wide", layer(volume(size)), False),
     ):
         yield {WHY: why, **gradient_arguments(roles, is_transposed)}
 

@@ -91,7 +91,7 @@ def volumes(size: Preset) -> tuple[Reading, ...]:
     planes = network_maps(size, 16, 32, 32, 32, samples=1)
     rays = size.extent(512, least=16)
     return (
-        Reading("VoxelMorph, a scan warped to another", volume, volume[2:], align=True),
+        Reading("a scan warped to another, of three axes", volume, volume[2:], align=True),
         Reading("a radiance field's grid, at points of rays", planes, (1, rays, 64)),
         Reading("a scan's labels, which are not mixed", volume, volume[2:], "nearest", "border"),
         Reading(

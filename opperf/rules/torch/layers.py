@@ -252,7 +252,7 @@ def channels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maps of ShuffleNet."""
     for why, shape, groups, last in (
         ("ShuffleNet v2, stage 2", network_maps(size, 116, 28, 28), 2, False),
-        ("ShuffleNet v1, stage 2, three groups", network_maps(size, 240, 28, 28), 3, False),
+        ("ShuffleNet v1, stage 2, three groups", network_maps(size, 60, 28, 28), 3, False),
         ("ShuffleNet v2, stage 2, channels last", network_maps(size, 116, 28, 28), 2, True),
     ):
         data = tensor(*shape)

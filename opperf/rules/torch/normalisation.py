@@ -320,7 +320,7 @@ def native_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Weights whose units have a largest length, along rows and along columns."""
     for why, shape, order, dim in (
-        ("TextCNN, weights of each class of at most a length", square(size), 2.0, 0),
+        ("weights of each class of at most a length", square(size), 2.0, 0),
         ("the same along columns, which lie apart", square(size), 2.0, 1),
         ("sums of absolute values of short rows", tall(size), 1.0, 0),
     ):

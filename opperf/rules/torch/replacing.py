@@ -122,7 +122,7 @@ VARIANTS: Mapping[str, Variants] = {
             "self": tensor(*few_sentences(size)),
             "mask": mask((*few_sentences(size)[:2], 1)),
             "source": tensor(*few_sentences(size)),
-            WHY: "vectors of a picture's patches in place of tokens, as LLaVA: rows by a mask",
+            WHY: "vectors of a picture's patches in place of tokens: rows by a mask",
         },
         {
             "self": tensor(*square(size)),
