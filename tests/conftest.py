@@ -25,6 +25,10 @@ from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pyte
 FAKE = Path(__file__).resolve().parent / "fake"
 sys.path.insert(0, str(FAKE))
 
+# JAX compiles each call of another shape, and LLVM's optimizations take most of that time. No test
+# is about the speed of what it makes.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 
 def pytest_collection_finish():
     """What is there before the first test is no garbage: each of thousands of collections, as every
