@@ -269,6 +269,11 @@ class ShapeInference(Protocol):
         takes the same arguments otherwise; None if there is none."""
         ...
 
+    def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
+        """Whether an operator that writes its result to an argument can write it there, as far as
+        that is known without a call. Default: it can."""
+        ...
+
     def foreseen_refusal(self, case: Case) -> str:
         """Returns why a case's call would be refused, found without its data and its kernel; empty
         if it would not, or if only the call can show it."""

@@ -221,6 +221,9 @@ class Defaults(Core):
     def returning(self, operator: Operator) -> Operator | None:
         return None
 
+    def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
+        return True
+
     def foreseen_refusal(self, case: Case) -> str:
         return ""
 

@@ -180,6 +180,11 @@ def _permuted(spec: TensorSpec) -> dict[str, Any]:
     return {**rows, "among": max(rows["last"], int(spec.fill.high))}
 
 
+def _counted(spec: TensorSpec) -> dict[str, Any]:
+    """Returns how many numbers there are before they begin again."""
+    return {"count": int(spec.fill.high) if spec.fill.high > 1 else spec.size}
+
+
 def _square(spec: TensorSpec) -> dict[str, Any]:
     *_, rows, columns = spec.shape
     if rows != columns:
@@ -227,7 +232,7 @@ DETECTION = 6
 
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
-    "sequence": Drawing("np.arange({size}).reshape({shape})", lambda spec: {"size": spec.size}),
+    "sequence": Drawing("np.resize(np.arange({count}), {shape})", _counted),
     "permutation": Drawing(
         "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
         ".reshape({shape})",
@@ -255,6 +260,11 @@ WHOLE: dict[str, Drawing] = {
     ),
     "lower_triangular": Drawing(
         "(np.tril(rng.uniform(0.0, 1.0, {shape})) / np.sqrt({columns})"
+        " + {margin} * np.eye({rows}, {columns}))",
+        _matrix,
+    ),
+    "upper_triangular": Drawing(
+        "(np.triu(rng.uniform(0.0, 1.0, {shape})) / np.sqrt({columns})"
         " + {margin} * np.eye({rows}, {columns}))",
         _matrix,
     ),

@@ -14,13 +14,14 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
-    `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, equally many. `signs`: minus ones and ones,
-    equally many. `odds`: `low` zeros to
-    `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
+    `sequence`: 0, 1, 2, ..., beginning again at `high` if that is above 1.
+    `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
+    `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
     or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
     `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
-    `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
+    `positive_definite`, `lower_triangular`, `upper_triangular`: well-conditioned matrices in the
+    last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
@@ -48,6 +49,7 @@ class Fill(Struct, frozen=True):
         "padded",
         "positive_definite",
         "lower_triangular",
+        "upper_triangular",
         "boxes",
         "detections",
         "grid",

@@ -26,6 +26,9 @@ from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
 from opperf.rules.values import Arguments
 
+NOWHERE_TO_WRITE = NoInputs("its result fits in none of the tensors that its rule has for it")
+"""Why an operator that writes to an argument has no inputs, though its rule makes some."""
+
 NUMPY = "numpy"
 """The framework whose functions other frameworks' NumPy interfaces offer."""
 
@@ -57,7 +60,11 @@ def inputs_for_target(
             made = inputs_for(alike, rules, preset, dtype)
             if isinstance(made, list):
                 return made
-        return inputs_for(called, rules, preset, dtype, found)
+        made = inputs_for(called, rules, preset, dtype, found)
+        if isinstance(made, NoInputs):
+            return made
+        fitting = [one for one in made if framework.fits_in_place(called, one.arguments)]
+        return fitting if fitting or not made else NOWHERE_TO_WRITE
     if called.namespace:
         made = inputs_for(called, rules, preset, dtype, found)
         return made if isinstance(made, NoInputs) else _of_array_type(framework, target, made)

@@ -30,6 +30,7 @@ SEQUENCE = Fill("sequence")
 SIMPLEX = Fill("simplex")
 POSITIVE_DEFINITE = Fill("positive_definite")
 LOWER_TRIANGULAR = Fill("lower_triangular")
+UPPER_TRIANGULAR = Fill("upper_triangular")
 PADDED = Fill("padded", 0.25, 0.75)
 """Of a mask of a batch's tokens: sentences fill a quarter to three quarters of a length that is the
 same for all batches, and padding follows."""

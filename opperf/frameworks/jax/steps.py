@@ -37,7 +37,7 @@ domain of logarithms, roots and inverse functions, and indices that are in any r
 
 SUITABLE: Mapping[tuple[str, int], Fill] = {
     ("cholesky", 0): Fill("positive_definite"),
-    ("cholesky_update", 0): Fill("lower_triangular"),
+    ("cholesky_update", 0): Fill("upper_triangular"),
     ("eigh", 0): Fill("positive_definite"),
     ("symmetric_product", 1): Fill("positive_definite"),
     ("triangular_solve", 0): Fill("lower_triangular"),

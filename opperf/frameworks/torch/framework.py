@@ -257,6 +257,11 @@ class PyTorch(Defaults):
     def returning(self, operator: Operator) -> Operator | None:
         return registry.returning(operator) if schemas.OUT in operator.variants else None
 
+    def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
+        return schemas.IN_PLACE not in operator.variants or inference.fits_in_place(
+            operator, arguments
+        )
+
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
 

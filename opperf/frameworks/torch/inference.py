@@ -127,8 +127,38 @@ def foreseen_refusal(case: Case) -> str:
     would not, or if the inference does not know."""
     if not isinstance(case.target, OperatorTarget):
         return ""
+    return refused_on_meta(case.target, case.arguments)
+
+
+RESHAPES = "inplace_view"
+"""PyTorch's tag of operators that change a tensor's own shape, and write no element."""
+
+
+def fits_in_place(operator: Operator, arguments: Mapping[str, Argument]) -> bool:
+    """Whether the result of an operator fits in the argument that it is written to: this is of its
+    shape, has a place in memory for each element, and a dtype that takes the result's."""
+    found = registry.at(operator.target)
+    assert found is not None
+    written = arguments.get(schemas.written_to(found.function._schema)[0])
+    if isinstance(written, TensorSpec) and RESHAPES not in operator.tags:
+        steps = zip(written.strides, written.shape, strict=False)
+        if any(step == 0 and extent > 1 for step, extent in steps):
+            return False
+        alike = registry.returning(operator)
+        made = None if alike is None else outputs(alike.target, arguments)
+        if made and not (
+            tuple(made[0].shape) == written.shape
+            and torch.can_cast(made[0].dtype, dtype_of(written.dtype))
+        ):
+            return False
+    return not refused_on_meta(operator.target, arguments)
+
+
+def refused_on_meta(target: OperatorTarget, arguments: Mapping[str, Argument]) -> str:
+    """Returns why an operator refuses tensors without data; empty if it does not, or for a reason
+    that says nothing of other tensors."""
     try:
-        call_on_meta(case.target, case.arguments)
+        call_on_meta(target, arguments)
     except (NotImplementedError, OpperfError):
         return ""
     except REFUSALS as error:

@@ -109,7 +109,7 @@ class ShapePair(NamedTuple):
     why: str
 
 
-ALIKE = "two matrices of one shape, as in a residual connection: nothing is broadcast"
+ALIKE = "two matrices of one shape: nothing is broadcast"
 
 
 def alike(size: Preset) -> tuple[ShapePair, ...]:
@@ -126,17 +126,17 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
     maps = feature_maps(size)
     return (
         ShapePair((rows, columns), (rows, columns), ALIKE),
-        ShapePair((rows, columns), (1, columns), "a matrix and a row, as a dense layer's bias"),
         ShapePair(
-            column(size), tall(size), "a column and a matrix, as each row's maximum or its norm"
+            (rows, columns), (1, columns), "a matrix and a row: the row is read for each row"
         ),
+        ShapePair(column(size), tall(size), "a column and a matrix: one number for each row"),
         ShapePair(
             maps,
             (1, maps[1], 1, 1),
-            "feature maps of a ResNet's first stage and a number per channel, as in normalisation",
+            "a tensor of four axes and a number for each channel: one for each plane",
         ),
         ShapePair(
-            (rows, columns), (1, 1), "a matrix and a tensor of one element, as a learnt scale"
+            (rows, columns), (1, 1), "a matrix and a tensor of one element: one number for all"
         ),
     )
 

@@ -72,14 +72,19 @@ DEFINITE = {
 """Why each operation takes a matrix and a stack of them."""
 
 
+EXCHANGED = ("lu", "lu_packed")
+"""Operations that exchange rows."""
+
+
 @FAMILIES.operation(*DEFINITE)
 def of_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A symmetric matrix, and a stack of small ones."""
+    """A symmetric matrix, and a stack of small ones; of factors by exchanges of rows, any matrices,
+    as those of a definite one's are exchanged nowhere."""
     one, stack = DEFINITE[operation.name]
     slow = operation.name in ("matrix_exponential", "log_determinant")
     shape = matrix_to_diagonalise(size) if slow else matrix_to_factor(size)
-    yield {"x": definite(shape), WHY: one}
-    yield {"x": definite(stack_of_matrices(size)), WHY: stack}
+    for each, why in ((shape, one), (stack_of_matrices(size), stack)):
+        yield {"x": tensor(*each) if operation.name in EXCHANGED else definite(each), WHY: why}
 
 
 @FAMILIES.operation("qr_packed")

@@ -278,8 +278,16 @@ def updated_at(size: Preset) -> Iterable[Arguments]:
     """One index of an axis that is replaced."""
     batch, length, heads, width = cache(size)
     for why, shape, axis in (
-        ("a decoder's cache with one token more", (batch, length, heads, width), 1),
-        ("a step's results among those of all steps, as a loop collects them", (length, width), 0),
+        (
+            "a decoder's cache with one token more: a copy of all, as the cache is not donated",
+            (batch, length, heads, width),
+            1,
+        ),
+        (
+            "a step's results among those of all steps, as a loop collects them: a copy of all",
+            (length, width),
+            0,
+        ),
     ):
         rest = shape[:axis] + shape[axis + 1 :]
         yield {

@@ -20,7 +20,15 @@ from opperf.rules.families.linalg import (
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, Arguments, between, fixed, literal, tensor
+from opperf.rules.values import (
+    LOWER_TRIANGULAR,
+    UPPER_TRIANGULAR,
+    Arguments,
+    between,
+    fixed,
+    literal,
+    tensor,
+)
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -100,13 +108,14 @@ def tridiagonal(size: Preset) -> Iterable[Arguments]:
 
 
 def updated_factor(size: Preset) -> Iterable[Arguments]:
-    """An upper factor and a vector. Nothing below the diagonal affects what is above it. XLA
-    compiles a program as long as the factor has rows, a tenth of a second for each."""
+    """An upper factor and a vector. XLA compiles a program as long as the factor has rows, a tenth
+    of a second for each."""
     for rows, why in (
         (64, "a small factor of 64 variables, as a filter's in each of its steps"),
         (128, "one observation more in a factor, as of recursive least squares"),
     ):
-        yield {"r_matrix": definite((rows, rows)), "w_vector": tensor(rows), WHY: why}
+        factor = tensor(rows, rows, fill=UPPER_TRIANGULAR)
+        yield {"r_matrix": factor, "w_vector": tensor(rows), WHY: why}
 
 
 def own_product(size: Preset) -> Iterable[Arguments]:

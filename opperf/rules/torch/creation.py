@@ -145,11 +145,18 @@ OWN: dict[str, Variants] = {
     "fft_rfftfreq": lambda size: [
         {"n": vector(size)[0], "d": 1e-3, WHY: "a long real signal's, as the axis of a plot"}
     ],
-    "full": of_shapes(
-        "feature maps of one number, as of a padded border",
-        "a square matrix of one number, as a mask's for excluded scores",
-        fill_value=-10_000.0,
-    ),
+    "full": lambda size: [
+        {
+            "size": feature_maps(size),
+            "fill_value": 0.0,
+            WHY: "feature maps of zeros, as of a padded border",
+        },
+        {
+            "size": square(size),
+            "fill_value": -10_000.0,
+            WHY: "a square matrix of one number, as a mask's for excluded scores",
+        },
+    ],
     "new_empty": made_new("a buffer of the dtype of another: not written to", **NAN_FREE),
     "new_empty_strided": lambda size: [
         {

@@ -14,7 +14,7 @@ from opperf.rules.shapes import cube, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.layouts import in_channels_last
-from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.values import ZEROS, Arguments, fixed, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -77,13 +77,13 @@ def filled(value: Argument) -> Variants:
     return variants
 
 
-def whole(value: Argument) -> Variants:
-    """A tensor that is set to a number."""
+def whole(value: Argument, zero: Argument) -> Variants:
+    """A tensor that is set to a number, and one to zero."""
     return lambda size: [
         {"self": tensor(*square(size)), "value": value, WHY: "a matrix set to one number"},
         {
             "self": tensor(*feature_maps(size)),
-            "value": value,
+            "value": zero,
             WHY: "a gradient of feature maps set to zero before it is summed",
         },
     ]
@@ -222,8 +222,8 @@ VARIANTS: Mapping[str, Variants] = {
             WHY: "the gradient of a picture's rows of patches: nothing overlaps",
         },
     ],
-    "fill.Scalar": whole(2.0),
-    "fill.Tensor": whole(fixed()),
+    "fill.Scalar": whole(2.0, 0.0),
+    "fill.Tensor": whole(fixed(), fixed(fill=ZEROS)),
 }
 """Operators by name, or by overload where those take other arguments."""
 

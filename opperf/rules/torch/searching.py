@@ -107,8 +107,8 @@ def by_row(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A rising sequence for each row of values."""
     rows, columns = size.extent(4096), 64
     yield {
-        "sorted_sequence": fixed(rows, columns, fill=SEQUENCE),
-        "self": fixed(rows, 2 * columns, fill=below(rows)),
+        "sorted_sequence": fixed(rows, columns, fill=Fill("sequence", 0.0, float(columns))),
+        "self": fixed(rows, 2 * columns, fill=below(columns)),
         "right": True,
         WHY: "samples along each ray by its own density, as NeRF's fine network: a row for each",
     }
