@@ -1,6 +1,9 @@
 """Reasons for which findings are no faults, one a kind, which the tables of frameworks share."""
 
 CREATION = "creation: one number everywhere is what is asked for"
+UNWRITTEN = "memory that is not written may hold one number everywhere"
+OVERFLOW = "half precision cannot hold the results"
+COARSE = "in half precision numbers near one are one"
 SUCCESS = "status: zero for each matrix that could be factored, which all can"
 SIGN = "determinants of covariances are positive"
 UNUSED = "an output that this mode leaves unused"

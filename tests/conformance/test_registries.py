@@ -15,7 +15,7 @@ from opperf.model import Case
 from opperf.rules.engine import rules_module
 from tests.conformance.driver import Judged, cheaply, found_in, judge, planned, without_gradient
 from tests.conformance.exceptions import Found, without_exceptions
-from tests.conformance.judging import shared_whys
+from tests.conformance.judging import DOES_NOT_RUN, shared_whys
 
 PARTS = {"numpy": 1, "mxnet": 2, "torch": 4, "jax": 6}
 """Tests by framework, each of some of the operators, so that several processes share them."""
@@ -84,6 +84,39 @@ def test_every_case_runs_and_means_something(name, part, size):
     if is_complete:
         assert not remaining.stale, "\n".join(remaining.stale)
         assert stale_lists(name, judged, legitimate.FINITE_AT_TIMES) == []
+
+
+DTYPES = {
+    "numpy": ("float16", "float64"),
+    "mxnet": ("float16", "float64"),
+    "torch": ("bfloat16", "float64"),
+}
+"""Further dtypes by framework. Of whole numbers, domains below two have one number or none."""
+
+HALF = frozenset({"bfloat16", "float16"})
+"""Dtypes of half precision."""
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "name, dtype", [(name, dtype) for name, dtypes in DTYPES.items() for dtype in dtypes]
+)
+def test_cases_mean_something_in_other_dtypes(name, dtype):
+    """Where the framework has a kernel of the dtype: a refusal is no fault."""
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    legitimate = importlib.import_module(f"tests.conformance.legitimate.{name}")
+    framework = load(name)
+    with cheaply(framework):
+        judged = [judge(one, framework) for one in planned(name, "small", dtype=dtype)]
+    found = [one for one in found_in(judged) if one.finding.kind != DOES_NOT_RUN]
+    coarse = legitimate.IN_HALF_PRECISION if dtype in HALF else ()
+    faults = without_exceptions(found, (*legitimate.TABLE, *coarse), ()).faults
+    assert not faults, listing(faults)
+    present = {one.case.label for one in judged}
+    assert without_exceptions(found, coarse, present).stale == []
+    refused = sum(any(one.kind == DOES_NOT_RUN for one in case.findings) for case in judged)
+    assert refused < len(judged) / 5
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -63,12 +63,24 @@ def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two vectors of whole numbers, of which most occur, many more than once."""
     (count,) = line(size)
-    for shape, why in (
-        (line(size), "two short lists of numbers, most once or twice, as samples of two data sets"),
-        (vector(size), "two long lists in which each number recurs, as the keys of two tables"),
+    # Long lists have all of their numbers: without an offset, both would be the same set.
+    for shape, start, why in (
+        (
+            line(size),
+            0,
+            "two short lists of numbers, most once or twice, as samples of two data sets",
+        ),
+        (
+            vector(size),
+            count // 2,
+            "two long lists in which each number recurs, as the keys of two tables",
+        ),
     ):
-        numbers = fixed(*shape, fill=below(count))
-        yield {"x": numbers, "y": numbers, WHY: why}
+        yield {
+            "x": fixed(*shape, fill=below(count)),
+            "y": fixed(*shape, fill=below(start + count, start=start)),
+            WHY: why,
+        }
 
 
 @FAMILIES.operation("unique")

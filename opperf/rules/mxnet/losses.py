@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
@@ -123,7 +124,9 @@ def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def hawkes(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Log likelihoods of sequences of events, each of which makes others likelier."""
     marks, steps = 4, size.extent(512, least=8)
-    longest = steps * POSITIVE.high
+    # Little above the sum of the lags: much later, nothing is left of what events have raised.
+    spread = math.sqrt(steps / 12) * (POSITIVE.high - POSITIVE.low)
+    longest = steps * (POSITIVE.low + POSITIVE.high) / 2 + 4 * spread
     yield {
         WHY: "sequences of events of four kinds, as orders in a market that make others likelier",
         "lda": tensor(size.batch, marks, fill=POSITIVE),

@@ -1,8 +1,8 @@
 """Findings of MXNet's cases that are no faults."""
 
 from tests.conformance.exceptions import Exempt
-from tests.conformance.judging import CONSTANT, INTEGERS, ZERO_GRADIENT
-from tests.conformance.reasons import CREATION, DISCRETE, SIGN, SIGNS
+from tests.conformance.judging import CONSTANT, INTEGERS, NOT_FINITE, ZERO_GRADIENT
+from tests.conformance.reasons import CREATION, DISCRETE, OVERFLOW, SIGN, SIGNS
 
 TABLE = (
     Exempt(
@@ -48,6 +48,8 @@ TABLE = (
         place="gradient of sample",
     ),
 )
+
+IN_HALF_PRECISION = (Exempt(NOT_FINITE, OVERFLOW, "random_pdf_dirichlet"),)
 
 FINITE_AT_TIMES = (
     "LeakyReLU _contrib_dgl_csr_neighbor_non_uniform_sample _npi_gumbel _npi_logistic "

@@ -6,11 +6,13 @@ from tests.conformance.judging import (
     EMPTY,
     INTEGERS,
     MASK,
+    NOT_FINITE,
     WITHOUT_IMAGINARY_PART,
     ZERO_GRADIENT,
 )
 from tests.conformance.reasons import (
     BY_CHANCE,
+    COARSE,
     CREATION,
     NEAREST,
     OVERWRITTEN,
@@ -23,6 +25,7 @@ from tests.conformance.reasons import (
     SUCCESS,
     SYMMETRIC,
     UNUSED,
+    UNWRITTEN,
 )
 
 TABLE = (
@@ -31,6 +34,12 @@ TABLE = (
         CREATION,
         "fill.Scalar fill.Tensor full full_like new_full new_ones new_zeros ones ones_like "
         "sparse_coo_tensor.size sparse_resize_and_clear zero zeros zeros_like",
+    ),
+    Exempt(
+        CONSTANT,
+        UNWRITTEN,
+        "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided",
+        sometimes=True,
     ),
     Exempt(
         CONSTANT,
@@ -121,6 +130,15 @@ TABLE = (
         NEAREST,
         "grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward",
         place="gradient of grid",
+    ),
+)
+
+IN_HALF_PRECISION = (
+    Exempt(CONSTANT, COARSE, "cumprod prod.dim_int", place="output"),
+    Exempt(
+        NOT_FINITE,
+        "PyTorch's exponential of a matrix is NaN in bfloat16",
+        "linalg_matrix_exp matrix_exp matrix_exp_backward",
     ),
 )
 
