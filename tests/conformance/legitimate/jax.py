@@ -1,7 +1,7 @@
 """Findings of JAX's cases that are no faults."""
 
 from tests.conformance.exceptions import Exempt
-from tests.conformance.judging import CONSTANT, WITHOUT_IMAGINARY_PART, ZERO_GRADIENT
+from tests.conformance.judging import CONSTANT, INTEGERS, WITHOUT_IMAGINARY_PART, ZERO_GRADIENT
 from tests.conformance.reasons import (
     CREATION,
     DISCRETE,
@@ -22,7 +22,12 @@ TABLE = (
     Exempt(CONSTANT, SIGN, "jnp.linalg.slogdet", place="output[[]0]"),
     Exempt(CONSTANT, "every guess leads to the only root", "lax.custom_root"),
     Exempt(CONSTANT, "the data of the first key are zeros", "random.clone random.key_data"),
-    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "lax.real jnp.real"),
+    Exempt(
+        INTEGERS,
+        "two words of each class, which sum to the number of words",
+        "scipy.stats.multinomial.logpmf",
+    ),
+    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "lax.real"),
     Exempt(
         WITHOUT_IMAGINARY_PART,
         "a real matrix, whose function is real, as complex numbers",
@@ -33,8 +38,11 @@ TABLE = (
         ZERO_GRADIENT,
         ROUNDING,
         "jnp.ceil jnp.fix jnp.floor jnp.floor_divide jnp.heaviside jnp.rint jnp.round jnp.sign "
-        "jnp.trunc lax.ceil lax.floor lax.round lax.sign scipy.special.gammasgn",
+        "jnp.trunc lax.ceil lax.floor lax.round lax.sign scipy.special.gammasgn "
+        "scipy.stats.bernoulli.ppf",
     ),
+    Exempt(ZERO_GRADIENT, ROUNDING, "jnp.piecewise", why="a step function*"),
+    Exempt(ZERO_GRADIENT, "only its shape matters", "jnp.ones_like jnp.zeros_like"),
     Exempt(ZERO_GRADIENT, "it stops gradients", "lax.stop_gradient"),
     Exempt(
         ZERO_GRADIENT,

@@ -38,7 +38,8 @@ TABLE = (
     Exempt(
         CONSTANT,
         UNWRITTEN,
-        "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided",
+        "empty.memory_format empty_like empty_permuted empty_quantized empty_strided new_empty "
+        "new_empty_strided",
         sometimes=True,
     ),
     Exempt(
@@ -70,13 +71,6 @@ TABLE = (
     Exempt(CONSTANT, "counts of numbers that do not repeat", "unique_consecutive", why="*without*"),
     Exempt(EMPTY, "a tensor emptied is what is asked for", "set"),
     Exempt(MASK, "predicting drops nothing", "native_dropout", why="*predicting*"),
-    Exempt(
-        INTEGERS,
-        "recorded along an axis of one element",
-        "gather scatter.src scatter_add",
-        place="index",
-        why="*call:*",
-    ),
     Exempt(INTEGERS, BY_CHANCE, "any", place="self", sometimes=True),
     Exempt(
         INTEGERS,
