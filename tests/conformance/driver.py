@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import warnings
 from collections.abc import Iterable, Iterator
@@ -55,6 +56,11 @@ def planned(
     return plan(framework, Selection(patterns, size=size, settings=settings)).cases
 
 
+LARGE = 2**24
+"""Bytes of a case from which what cases before it have left in memory is freed first: hundreds of
+them would fill it."""
+
+
 class Judged(NamedTuple):
     """A case, and what is wrong with it."""
 
@@ -89,7 +95,9 @@ def cheaply(framework: Framework) -> Iterator[None]:
 def judge(case: Case, framework: Framework) -> Judged:
     """Runs a case once, forward and backward, and returns what is wrong with it."""
     try:
-        guard(case, framework)
+        if guard(case, framework) > LARGE:
+            # Gradients are in cycles, which Python does not look for while few objects are made.
+            gc.collect()
         with framework.scope(case), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = tuple(_findings(case, framework))

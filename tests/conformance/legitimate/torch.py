@@ -71,7 +71,7 @@ TABLE = (
     Exempt(CONSTANT, "counts of numbers that do not repeat", "unique_consecutive", why="*without*"),
     Exempt(EMPTY, "a tensor emptied is what is asked for", "set"),
     Exempt(MASK, "predicting drops nothing", "native_dropout", why="*predicting*"),
-    Exempt(INTEGERS, BY_CHANCE, "any", place="self", sometimes=True),
+    Exempt(INTEGERS, BY_CHANCE, "all any", place="self", sometimes=True),
     Exempt(
         INTEGERS,
         SYMMETRIC,
