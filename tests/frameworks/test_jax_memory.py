@@ -16,6 +16,7 @@ from opperf.frameworks.jax.gradient import VectorJacobianProduct  # noqa: E402
 from opperf.frameworks.jax.memory import measure  # noqa: E402
 from opperf.model import Case, Settings, TensorSpec  # noqa: E402
 from opperf.runner.measure import measure as measure_case  # noqa: E402
+from tests.listed_jax import is_listed  # noqa: E402
 
 FRAMEWORK = load("jax")
 
@@ -136,7 +137,8 @@ def test_peaks_are_those_of_arithmetic(other, name, function, output, residuals)
         call()
     assert forward.peak_bytes == output
     assert forward.kept_bytes == 0
-    if residuals is None:
+    if residuals is None or not is_listed:
+        # Which residuals XLA keeps is another matter in each version.
         return
     # Once before, so that what JAX keeps of it is no part of the peak.
     VectorJacobianProduct(call, [data])

@@ -11,6 +11,7 @@ from opperf.rules.engine import inputs_for, rules_module  # noqa: E402
 from opperf.rules.jax.beside_numpy import as_returned, with_further  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from opperf.rules.values import fixed  # noqa: E402
+from tests.listed_jax import of_the_listed_jax  # noqa: E402
 
 NAMESPACES = ("nn", "random", "image", "ops")
 
@@ -30,6 +31,7 @@ def inputs(framework):
     return made
 
 
+@of_the_listed_jax
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_every_function_has_configurations_with_reasons_of_their_own(framework, inputs, namespace):
     names = [one.name for one in framework.operators() if one.namespace == namespace]

@@ -12,6 +12,7 @@ from opperf.rules.engine import Inputs, inputs_for, rules_module  # noqa: E402
 from opperf.rules.jax.operations import scipy_distributions, scipy_linalg  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
+from tests.listed_jax import of_the_listed_jax  # noqa: E402
 
 FRAMEWORK = load("jax")
 RULES = rules_module(FRAMEWORK.rules)
@@ -25,6 +26,7 @@ def inputs_of(name: str, size: str = "small") -> list[Inputs]:
     return made
 
 
+@of_the_listed_jax
 def test_every_function_has_inputs() -> None:
     missing = [
         name
@@ -34,6 +36,7 @@ def test_every_function_has_inputs() -> None:
     assert not missing
 
 
+@of_the_listed_jax
 def test_every_distribution_is_in_the_table() -> None:
     of_samples = {"scipy.stats.mode", "scipy.stats.rankdata", "scipy.stats.sem"}
     found = {name for name in OPERATORS if name.startswith("scipy.stats.")}

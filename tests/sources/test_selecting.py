@@ -209,6 +209,7 @@ def test_an_operator_or_overload_that_is_gone(pattern, words):
     ],
 )
 def test_a_function_that_is_gone(framework, path, words):
+    pytest.importorskip(framework)
     with pytest.raises(UnknownOperatorError, match=words):
         plan(load(framework), Selection(patterns=(path,), settings=PYTHON))
 

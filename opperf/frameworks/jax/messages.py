@@ -46,7 +46,8 @@ NEEDS_DATA: tuple[tuple[type[Exception], str], ...] = (
 """Why a function cannot be compiled, by JAX's error; the first that matches counts."""
 
 FOREIGN = re.compile(
-    r"^a bytes-like object is required, not '\w+Tracer'|Tracer has no attribute __"
+    r"^a bytes-like object is required, not '\w+Tracer'|Tracer has no attribute __|"
+    r"must have `?__dlpack__"
 )
 """Messages of functions that read an array's memory, of which there is none while JAX compiles."""
 

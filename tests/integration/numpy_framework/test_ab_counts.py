@@ -73,7 +73,8 @@ def test_what_an_arm_changes_has_verdicts_and_its_functions(command_here, folder
     assert "A: env:TURNS=1000\n" in told
     hint = "opperf ab --resume --profiler instructions --report s.jsonl"
     line = rest.strip().splitlines()[-1]
-    assert line == (f"interrupted; the counts are in s.A.jsonl and s.B.jsonl. Resume with: {hint}")
+    counts = "the counts are in s.A.jsonl and s.B.jsonl"
+    assert line == f"interrupted; {counts}. Resume with: {hint} -f json"
     first = (folder / "s.A.jsonl").read_bytes()
     resume = hint.split()[1:]
     _, err = command_here(*resume, "--a", "env:TURNS=7", "--b", "env:TURNS=8", code=2)
