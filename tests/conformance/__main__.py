@@ -2,8 +2,8 @@
 
     python -m tests.conformance FRAMEWORK SIZE [OPERATOR ...] [--dtype DTYPE]
 
-The tests check the sizes small and default. Large, which takes tens of minutes and 16 GB of memory,
-has this command only.
+The tests check the small size, and of MXNet and NumPy the default one. What takes tens of minutes
+and up to 20 GB of memory has this command only.
 """
 
 from __future__ import annotations
