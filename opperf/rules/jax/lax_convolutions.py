@@ -74,8 +74,8 @@ def enlarging(size: Preset) -> Iterable[Arguments]:
             Window(network_maps(size, 512, 8, 8), 256, kernel=4, stride=2),
         ),
         (
-            "WaveGAN in Flax, a layer of sound, channels last",
-            Window(network_maps(size, 256, 256), 128, kernel=25, stride=4),
+            "an enlargement of sound by four, channels last",
+            Window(network_maps(size, 256, 256), 128, kernel=24, stride=4),
         ),
     ):
         made = channels_last_layer(window)

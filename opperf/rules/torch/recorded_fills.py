@@ -29,9 +29,19 @@ class Unfit(Exception):
     """The arguments of a call lack one that a rule needs, or have another value there."""
 
 
+def with_all_fills(operator: str, arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments as `with_fills` does, with whole numbers in the tensors of
+    integers of which that knows nothing."""
+    return _filled(operator, arguments, WHOLE.get(operator, numbers))
+
+
 def with_fills(operator: str, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments with the fills of their tensors. `operator` is without
-    namespace and overload: `embedding`."""
+    """Returns an operator's arguments with the fills of their tensors: normal numbers where nothing
+    is known. `operator` is without namespace and overload: `embedding`."""
+    return _filled(operator, arguments, always(NORMAL))
+
+
+def _filled(operator: str, arguments: Arguments, of_integers: Rule) -> Arguments:
     rules = FILLS.get(operator, {})
 
     def fill(name: str, position: int, spec: TensorSpec) -> TensorSpec:
@@ -42,7 +52,7 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
         elif name in rules:
             made = rules[name](arguments, spec)
         elif kind_of(spec.dtype) == "integer" and name not in INDICES:
-            made = WHOLE.get(operator, numbers)(arguments, spec)
+            made = of_integers(arguments, spec)
         else:
             made = NORMAL
         return msgspec.structs.replace(spec, fill=made)

@@ -73,6 +73,12 @@ TABLE = (
     Exempt(MASK, "predicting drops nothing", "native_dropout", why="*predicting*"),
     Exempt(INTEGERS, BY_CHANCE, "all any", place="self", sometimes=True),
     Exempt(
+        CONSTANT,
+        "none of 16 tokens is drawn, seven times in a hundred",
+        "bernoulli",
+        sometimes=True,
+    ),
+    Exempt(
         INTEGERS,
         SYMMETRIC,
         "fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask "
