@@ -13,9 +13,14 @@ CALLS = [
         "operator": "convolution",
         "shapes": [[1, 64, 56, 56], [128, 64, 3, 3]],
         "results": [[1, 128, 56, 56]],
-        "values": {},
+        "values": {"stride": [1, 1], "dilation": [1, 1], "groups": 1},
     },
-    {"operator": "avg_pool2d", "shapes": [[1, 64, 56, 56]], "results": [], "values": {}},
+    {
+        "operator": "avg_pool2d",
+        "shapes": [[1, 64, 56, 56]],
+        "results": [],
+        "values": {"kernel_size": [2, 2], "stride": [2, 2]},
+    },
     {"operator": "addmm", "shapes": [[768], [128, 768], [768, 768]], "results": [], "values": {}},
 ]
 
@@ -43,6 +48,23 @@ def test_a_row_agrees_with_a_call_of_its_shapes_but_for_batch_and_length(
     operator, shapes, is_right
 ):
     assert agrees(row(operator, *shapes), CALLS) == is_right
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "values", "is_right"),
+    [
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"stride": (1, 1), "groups": 1}, True),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"stride": (2, 2)}, False),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"dilation": (2, 2)}, False),
+        ("lax.reduce_window", [(8, 56, 56, 64)], {"window_strides": (1, 2, 2, 1)}, True),
+        ("lax.reduce_window", [(8, 56, 56, 64)], {"window_strides": (1, 3, 3, 1)}, False),
+        # Nothing of the model's to compare.
+        ("bernoulli", [(32, 128)], {}, False),
+    ],
+)
+def test_a_row_agrees_only_with_a_call_of_its_window(operator, shapes, values, is_right):
+    made = row(operator, *shapes)
+    assert agrees(made._replace(arguments={**made.arguments, **values}), CALLS) == is_right
 
 
 def test_what_comes_nearest_is_of_the_same_kind():

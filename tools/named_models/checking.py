@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opperf.frameworks import load
 from opperf.model import Argument, TensorSpec, iter_tensors
@@ -36,6 +36,8 @@ EXPLAINED = {
     r"rotary embedding": "as Meta's own code has it, by complex numbers",
     r"side by side in each token": "heads are the batch of a product of matrices",
     r"as GPT-2's classifier": "indices choose each sentence's last token",
+    r"as Whisper's: mostly|as BERT's are chosen|weights of GPT-2": "its rate or length",
+    r"features after global pooling": "2048 channels, which may be a length",
     r"by the lengths of sentences": "lengths stand for the mask",
     r"^weights of a": "a layer's weights alone",
 }
@@ -75,21 +77,50 @@ def _named(why: str, models: Sequence[str]) -> str:
     return max(found, key=len, default="")
 
 
+GEOMETRY = {
+    "stride": ("stride", "window_strides", "strides"),
+    "dilation": ("dilation", "rhs_dilation"),
+    "groups": ("groups", "feature_group_count"),
+    "kernel_size": ("kernel_size",),
+}
+"""Names of a window's values, by PyTorch's."""
+
+
 def agrees(row: Row, calls: Sequence[Call]) -> bool:
-    """Whether the model has such a call: a convolution of this weight, map and step, pooling of
+    """Whether the model has such a call: a convolution of this weight, map and window, pooling of
     this map and window, and for other operators tensors of these shapes but for the batch."""
     if CONVOLUTION.search(row.operator):
-        return any(_is_same_convolution(row, one) for one in calls if "conv" in one["operator"])
+        windows = [one for one in calls if "conv" in one["operator"] and _is_same_window(row, one)]
+        return any(_is_same_convolution(row, one) for one in windows)
     if POOLING.search(row.operator):
         pools = [one for one in calls if "pool" in one["operator"] or one["operator"] == "mean"]
-        return any(_is_same_map(row.shapes, one["shapes"]) for one in pools)
+        windows = [one for one in pools if _is_same_window(row, one)]
+        return any(_is_same_map(row.shapes, one["shapes"]) for one in windows)
     known = {
         extents
         for call in calls
         for shape in (*call["shapes"], *call["results"])
         for extents in (_own(shape), _own(shape, free=0))
     }
-    return all({_own(one), _own(one, free=0)} & known for one in row.shapes if _own(one))
+    own = [{_own(shape), _own(shape, free=0)} for shape in row.shapes if _own(shape)]
+    return bool(own) and all(extents & known for extents in own)
+
+
+def _is_same_window(row: Row, call: Call) -> bool:
+    """Whether the values of a window that both a row and a call name are the same."""
+    for name, names in GEOMETRY.items():
+        own = next((row.arguments[one] for one in names if one in row.arguments), None)
+        other = call["values"].get(name)
+        if own is not None and other and _numbers(own) != _numbers(other):
+            return False
+    return True
+
+
+def _numbers(value: Any) -> tuple[Any, ...]:
+    """Returns the numbers of a window but for ones, which windows of all axes have for the batch
+    and the channels."""
+    every = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(one for one in every if one != 1)
 
 
 def explained(row: Row) -> bool:

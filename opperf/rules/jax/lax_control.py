@@ -10,7 +10,7 @@ from opperf.rules.bert import UNITS, layer_width
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise
 from opperf.rules.jax.functions import body
-from opperf.rules.pictures import network_maps
+from opperf.rules.pictures import channels_last, feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -231,7 +231,7 @@ def windows(size: Preset) -> Iterable[Arguments]:
         "computation": lax("max"),
         "window_dimensions": (1, 3, 3, 1),
         "window_strides": (1, 2, 2, 1),
-        "padding": ((0, 0), (1, 1), (1, 1), (0, 0)),
+        "padding": "SAME",
         WHY: "ResNet in Flax, the maxima behind the first layer",
     }
     yield {
@@ -244,7 +244,7 @@ def windows(size: Preset) -> Iterable[Arguments]:
         WHY: "erosion of maps, the minima around each pixel, as clDice's soft skeleton",
     }
     yield {
-        "operand": maps,
+        "operand": tensor(*channels_last(feature_maps(size, 128))),
         "init_value": 0.0,
         "computation": lax("add"),
         **pool,

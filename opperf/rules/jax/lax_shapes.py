@@ -34,7 +34,7 @@ def broadcast_vectors(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Vectors along the last and the first axis of a matrix, as `jax.numpy` broadcasts."""
     rows, columns = square(size)
     for extent, axis, why in (
-        (columns, 1, "a vector to all rows, as a dense layer's bias of one axis"),
+        (columns, 1, "a vector to all rows: the vector is read for each row"),
         (rows, 0, "a vector to all columns, as each sample's maximum without its axis"),
     ):
         yield {
