@@ -9,6 +9,7 @@ from opperf.compare.ab.counting import OF_TIMES, _cases, run_files
 from opperf.compare.ab.pairs import Pair
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Case, OperatorTarget
+from opperf.runner.valgrind import installed
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 
@@ -57,6 +58,7 @@ def test_there_is_no_coarse_look(refused):
 
 def test_without_valgrind_nothing_begins(refused, monkeypatch, tmp_path_factory):
     monkeypatch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+    installed.cache_clear()  # another test of this process may have found it
     assert "Valgrind" in refused("--profiler", "instructions", *ARMS)
 
 
