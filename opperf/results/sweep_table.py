@@ -23,6 +23,9 @@ from opperf.results.units import (
 )
 from opperf.results.varied import describe, point_text, swept_inputs, variables_of
 
+NAME_WIDTH = 40
+"""Characters of a line in a column's title: half the width of a narrow terminal."""
+
 Key = tuple[int, ...]
 """The values of a row's variables."""
 
@@ -92,7 +95,7 @@ def _contents(
         # The name of the only operator is in the table's title.
         names = [line.name if len(operators) > 1 else line.name[1:] for line in lines]
         columns = [
-            _column(metric, line, rows, "\n".join((*name, "")))
+            _column(metric, line, rows, "\n".join((*(wrap(word, NAME_WIDTH) for word in name), "")))
             for name, line in zip(names, lines, strict=True)
         ]
         yield f"{metric.title}{of} by {by}", tuple(columns)

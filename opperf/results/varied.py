@@ -14,8 +14,9 @@ from opperf.results.text import MORE, split_arguments, truncate, value_text
 OPERATOR, CONFIGURATION = "operator", "inputs"
 """Names of the dimensions besides settings."""
 
-CONFIGURATION_WIDTH = 40
-"""Characters of a configuration in the name of a line: half the width of a narrow terminal."""
+MOST_CONFIGURATION = 160
+"""Most characters of a configuration in the name of a line, which is wrapped: four lines of half
+a narrow terminal, more than all details of two tensors take."""
 
 
 def point_text(point: Mapping[str, int]) -> str:
@@ -97,29 +98,32 @@ Configuration = tuple[str, tuple[str, ...]]
 
 
 def _configurations(records: Iterable[Record]) -> dict[Configuration, str]:
-    """Returns a text for each configuration of the operators that have several in a sweep."""
+    """Returns a text for each configuration of a sweep, if an operator has several."""
     found: dict[str, dict[tuple[str, ...], list[Case]]] = {}
     for record in records:
         if record.case.point:
             own = found.setdefault(record.case.label, {})
             own.setdefault(record.case.tags, []).append(record.case)
+    if all(len(cases) == 1 for cases in found.values()):
+        return {}
     return {
         (label, tags): text
         for label, cases in found.items()
-        if len(cases) > 1
         for tags, text in zip(cases, _distinct_texts(list(cases.values())), strict=True)
     }
 
 
 def _distinct_texts(configurations: Sequence[Sequence[Case]]) -> list[str]:
     """Returns the arguments in which configurations, each with the cases of its points, differ: the
-    plain values alone if these are enough."""
+    plain values alone if these are enough. The first argument is the text of one which has nothing
+    but what all have, and all arguments that of a single configuration."""
     parts = [split_arguments(swept_inputs(cases)) for cases in configurations]
-    common = set.intersection(*map(set, parts))
+    common = set.intersection(*map(set, parts)) if len(parts) > 1 else set()
     differing = [[part for part in own if part not in common] for own in parts]
     plain = [[part for part in own if "(" not in part] for own in differing]
-    for candidate in (plain, differing):
-        texts = [truncate(", ".join(own), CONFIGURATION_WIDTH) for own in candidate]
+    for candidate in (plain, differing) if len(parts) > 1 else (differing,):
+        named = [own or all_of[:1] for own, all_of in zip(candidate, parts, strict=True)]
+        texts = [truncate(", ".join(own), MOST_CONFIGURATION) for own in named]
         if len(set(texts)) == len(texts):
             return texts
     return [f"configuration {place}" for place, _ in enumerate(configurations)]

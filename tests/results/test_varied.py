@@ -51,13 +51,32 @@ def test_configurations_are_named_by_the_values_in_which_they_differ(make_point)
         configured(1, mask=TensorSpec((4,)), masked=True),
         configured(1, 256, mask=TensorSpec((4,)), masked=True),
     ]
-    assert [one["inputs"] for one in describe(records)] == ["", "masked: True", "masked: True"]
+    names = [one["inputs"] for one in describe(records)]
+    assert names == ["data: (16, 128)", "masked: True", "masked: True"]
     # Where tensors alone differ, they are the name; where nothing shown does, the place is.
     shapes = [configured(0), configured(1, mask=TensorSpec((4,)))]
-    assert [one["inputs"] for one in describe(shapes)] == ["", "mask: (4,)"]
+    assert [one["inputs"] for one in describe(shapes)] == ["data: (16, 128)", "mask: (4,)"]
     alike = [configured(0), configured(1)]
     assert [one["inputs"] for one in describe(alike)] == ["configuration 0", "configuration 1"]
     assert "inputs" not in describe([configured(0), configured(0, 256)])[0]
+
+
+def test_every_configuration_has_a_name_that_tells_its_whole_layout(make_point):
+    shape = (64, 128)
+    strided = {
+        "left": TensorSpec(shape, strides=(256, 2)),
+        "right": TensorSpec(shape, strides=(1, 64)),
+    }
+    records = [
+        make_point("add", arguments={"left": TensorSpec(shape), "right": TensorSpec(shape)}),
+        make_point("add", configuration=1, arguments=strided),
+        make_point("relu"),
+    ]
+    assert [one["inputs"] for one in describe(records)] == [
+        "left: (64, 128), right: (64, 128)",
+        "left: (64, 128) strides (256, 2), right: (64, 128) strides (1, 64)",
+        "data: (16, 128)",
+    ]
 
 
 def test_inputs_have_variables_in_the_place_of_the_extents_that_they_set():

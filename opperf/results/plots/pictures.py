@@ -10,6 +10,7 @@ from typing import Any
 
 from opperf.results.plots.data import Line, Panel, Plot
 from opperf.results.plots.ticks import number_text, ticks_of
+from opperf.results.text import wrap
 
 PALETTE = (
     "#0072B2",
@@ -32,9 +33,12 @@ SHAPES = (
     "cross",
     "triangle-down",
     "triangle-right",
-    "triangle-left",
 )
-"""Marks of the points, so that a print without colours can be read too."""
+"""Marks of the points, so that a print without colours can be read too: one fewer than colours, so
+that the ninth line has the first one's colour and another mark."""
+
+LEGEND_WIDTH = 48
+"""Characters of a line of the legend, beside which two panels still fit a wide screen."""
 
 INTERVALS = "Bands: 95 % intervals of the medians"
 
@@ -123,7 +127,7 @@ def _panel(
     ends of its vertical axis, where other panels have the same."""
     import altair as alt
 
-    legend = alt.Legend(title=None, orient="right", symbolOpacity=1) if len(names) > 1 else None
+    legend = _legend(names) if len(names) > 1 else None
     color = alt.Color(
         "line:N",
         scale=alt.Scale(domain=list(names), range=list(PALETTE)),
@@ -155,6 +159,20 @@ def _panel(
         # The picture's title says it.
         return made
     return made.properties(title=alt.TitleParams(panel.title, frame="group", fontSize=13))
+
+
+def _legend(names: Sequence[str]) -> Any:
+    """Returns the legend, whose labels take several lines if they are long."""
+    import altair as alt
+
+    lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in names}
+    return alt.Legend(
+        title=None,
+        orient="right",
+        symbolOpacity=1,
+        labelLimit=0,
+        labelExpr=f"{json.dumps(lines)}[datum.label]",
+    )
 
 
 def _scale(is_log: bool, shared: tuple[float, float] | None) -> Any:

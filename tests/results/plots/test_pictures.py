@@ -6,6 +6,7 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
+from opperf.model import TensorSpec
 from opperf.results.plots.data import make_plot
 from opperf.results.plots.dimensions import MOST_LINES, Source
 from opperf.results.plots.text import MARKS
@@ -96,6 +97,24 @@ def test_a_line_alone_has_no_legend(make_point):
     (panel,) = spec["vconcat"][0]["hconcat"]
     assert panel["layer"][-1]["encoding"]["color"]["legend"] is None
     assert "title" not in panel
+
+
+def test_more_lines_than_colours_differ_in_colour_or_mark():
+    marks = [(PALETTE[i % len(PALETTE)], SHAPES[i % len(SHAPES)]) for i in range(len(PALETTE) + 1)]
+    assert len(set(marks)) == len(marks)
+
+
+def test_a_long_name_takes_several_lines_of_the_legend(make_point):
+    details = {f"mask_{place}": TensorSpec((64, 128), strides=(256, 2)) for place in range(3)}
+    records = [
+        make_point(n=n, configuration=len(own), arguments=own)
+        for own in ({}, details)
+        for n in (128, 256)
+    ]
+    drawn = write_svg(picture(make_plot([Source("run", records)]), "relu", []))
+    texts = [element.text or "" for element in xml.fromstring(drawn).iter(f"{SVG}tspan")]
+    shown = " ".join(texts)
+    assert shown.count("strides (256, 2)") == len(details) and "…" not in shown
 
 
 def test_panels_of_other_lines_have_titles(make_point):
