@@ -11,6 +11,7 @@ import click
 from opperf import defaults
 from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE, default_framework
+from opperf.frameworks.choosing import choice_by_words
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
     check_extension,
@@ -99,11 +100,14 @@ filter_options = combine(
 
 
 def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Returns the named framework, or else the preferred one of those that are installed or named
-    with an interpreter."""
+    """Returns the named framework, or else the only one that operators and files speak of, or else
+    the preferred one of those that are installed or named with an interpreter."""
     if value is not None:
         return value
     # click processes the options that the user set before those at their defaults.
+    spoken_of = choice_by_words(ctx.params)
+    if spoken_of is not None:
+        return spoken_of.framework
     return default_framework([one.framework for one in ctx.params.get("python", ())])
 
 
@@ -111,8 +115,9 @@ framework = click.option(
     "--framework",
     metavar="NAME",
     callback=resolve_framework,
-    help="Framework to use, one of those that `opperf frameworks` lists.  [default: the first "
-    f"installed of {', '.join(PREFERENCE)}]",
+    help="Framework to use, one of those that `opperf frameworks` lists.  [default: that which "
+    "names such as torch.mm are of or your files import, or else the first installed of "
+    f"{', '.join(PREFERENCE)}]",
 )
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,93 @@
+"""The framework of a command that names none: that which its operators and files speak of."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.errors import FrameworkError
+from opperf.frameworks import available, is_available, package_of
+
+WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
+"""Parameters of commands whose values name operators, functions or files."""
+
+OPERATORS = "ops:"
+"""Beginning of an arm's operators, after which no other assignment is a name."""
+
+FILE = re.compile(r"(?P<file>.+\.py)(:.*)?")
+"""A user's file, with or without what is meant in it."""
+
+NUMPY = "numpy"
+
+
+class Choice(NamedTuple):
+    """A framework, and by what it is chosen."""
+
+    framework: str
+    why: str
+
+
+def choice_by_words(parameters: Mapping[str, Any]) -> Choice | None:
+    """Returns the only installed framework that the parameters of a command speak of: whose package
+    a name begins with, or a named file imports. Every framework's files use NumPy, which counts
+    where no other is spoken of. None if there is none, or several."""
+    found: dict[str, str] = {}
+    for word in _words(parameters):
+        for root in _roots(word):
+            for name in _frameworks(root):
+                found.setdefault(name, word)
+    if len(found) > 1:
+        found.pop(NUMPY, None)
+    if len(found) != 1:
+        return None
+    ((name, word),) = found.items()
+    file = FILE.fullmatch(word)
+    why = f"which {file['file']} imports" if file else f"which {word} is of"
+    return Choice(name, why) if is_available(name) else None
+
+
+def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
+    """Yields the names of operators, functions and files."""
+    for parameter in WORDS:
+        given = parameters.get(parameter) or ()
+        for value in (given,) if isinstance(given, str) else given:
+            if parameter in ("a", "b"):
+                if str(value).startswith(OPERATORS):
+                    yield from map(str.strip, str(value).removeprefix(OPERATORS).split(","))
+            else:
+                yield str(value)
+
+
+def _roots(word: str) -> set[str]:
+    """Returns the packages that a word speaks of."""
+    file = FILE.fullmatch(word)
+    if file is None:
+        root, dot, _ = word.partition(".")
+        return {root} if dot else set()
+    try:
+        tree = ast.parse(Path(file["file"]).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        # Whoever reads the file for its contents says what is wrong with it.
+        return set()
+    imported = [
+        one for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names
+    ]
+    return {one.name.partition(".")[0] for one in imported} | {
+        (node.module or "").partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and not node.level
+    }
+
+
+def _frameworks(root: str) -> Iterable[str]:
+    """Yields the frameworks of a package."""
+    for name in available():
+        try:
+            package = package_of(name)
+        except FrameworkError:
+            continue
+        if package is not None and root in (package.name, *package.parts):
+            yield name

@@ -1,0 +1,81 @@
+"""The framework that a command's words speak of."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from opperf.frameworks import PREFERENCE, choosing, is_available
+from opperf.frameworks.choosing import choice_by_words
+from opperf.parameters import framework
+
+
+@pytest.fixture(autouse=True)
+def all_installed(monkeypatch):
+    monkeypatch.setattr(choosing, "is_available", lambda name: True)
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def written(name, text):
+        (tmp_path / name).write_text(text)
+        return name
+
+    return written
+
+
+def test_names_and_arms_speak_of_their_package():
+    assert choice_by_words({"names": ("torch.mm", "relu")}) == ("torch", "which torch.mm is of")
+    assert choice_by_words({"name": "jax.numpy.add"}).framework == "jax"
+    assert choice_by_words({"a": ("threads:1", "ops:numpy.exp,relu")}).framework == "numpy"
+    assert choice_by_words({"names": ("relu", "linalg.*"), "shape": "torch.x=3"}) is None
+    assert choice_by_words({"names": ("torch.mm", "jax.numpy.add")}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import torch\nimport numpy as np", "torch"),
+        ("from torch.nn import functional", "torch"),
+        ("def make():\n    import jax.numpy as jnp\n    return jnp.ones(3)", "jax"),
+        ("import numpy", "numpy"),
+        ("import torch, jax", None),
+        ("from . import torch", None),
+        ("import torch\nthis is no Python", None),
+        ("x = 1", None),
+    ],
+)
+def test_a_file_speaks_of_what_it_imports(file, text, found):
+    choice = choice_by_words({"names": ("k.py:f",), "input_function": file("k.py", text) + ":make"})
+    assert choice == (found and (found, "which k.py imports"))
+
+
+def test_a_file_that_is_not_there_says_nothing(file):
+    assert choice_by_words({"names": ("missing.py:f",)}) is None
+
+
+def test_files_of_one_framework_and_numpys_are_of_that_framework(file):
+    words = (file("a.py", "import torch"), file("b.py", "import numpy"))
+    assert choice_by_words({"names": words}).framework == "torch"
+
+
+def test_one_that_is_not_installed_is_not_chosen(monkeypatch):
+    monkeypatch.setattr(choosing, "is_available", lambda name: False)
+    assert choice_by_words({"names": ("torch.mm",)}) is None
+
+
+def test_the_option_goes_before_and_the_first_installed_after_it(file):
+    @click.command()
+    @click.argument("names", nargs=-1)
+    @framework
+    def command(names, framework):
+        print(framework)
+
+    name = file("k.py", "import torch") + ":f"
+    first = next(name for name in PREFERENCE if is_available(name))
+    chosen = [
+        CliRunner().invoke(command, words).output.strip()
+        for words in ([name], [name, "--framework", "jax"], ["relu"])
+    ]
+    assert chosen == ["torch", "jax", first]
