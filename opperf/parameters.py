@@ -11,7 +11,7 @@ import click
 from opperf import defaults
 from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE, default_framework
-from opperf.frameworks.choosing import choice_by_words
+from opperf.frameworks.mentioned import mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
     check_extension,
@@ -100,14 +100,14 @@ filter_options = combine(
 
 
 def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Returns the named framework, or else the only one that operators and files speak of, or else
+    """Returns the named framework, or else the only one that names and files mention, or else
     the preferred one of those that are installed or named with an interpreter."""
     if value is not None:
         return value
     # click processes the options that the user set before those at their defaults.
-    spoken_of = choice_by_words(ctx.params)
-    if spoken_of is not None:
-        return spoken_of.framework
+    mention = mentioned_framework(ctx.params)
+    if mention is not None:
+        return mention.framework
     return default_framework([one.framework for one in ctx.params.get("python", ())])
 
 

@@ -11,8 +11,8 @@ import msgspec
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, default_framework, package_of
-from opperf.frameworks.choosing import choice_by_words
 from opperf.frameworks.installed import is_installed, package_version
+from opperf.frameworks.mentioned import mentioned_framework
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
@@ -139,6 +139,6 @@ def report_choice(
     # The version of another interpreter's framework is not known here.
     if package is not None and not (elsewhere or "python" in changed):
         shown = f"{name} {package_version(package.name)}"
-    spoken_of = choice_by_words(changed)
-    why = spoken_of.why if spoken_of else f"the first installed of {', '.join(PREFERENCE)}"
+    mention = mentioned_framework(changed)
+    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
     say(f"framework: {shown}, {why}; choose another with --framework")

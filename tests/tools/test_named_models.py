@@ -13,7 +13,7 @@ CALLS = [
         "operator": "convolution",
         "shapes": [[1, 64, 56, 56], [128, 64, 3, 3]],
         "results": [[1, 128, 56, 56]],
-        "values": {"stride": [1, 1], "dilation": [1, 1], "groups": 1},
+        "values": {"stride": [1, 1], "dilation": [1, 1], "groups": 1, "padding": [1, 1]},
     },
     {
         "operator": "avg_pool2d",
@@ -27,6 +27,8 @@ CALLS = [
 
 def row(operator, *shapes, why="Net, a layer"):
     arguments = {f"x{i}": tensor(*shape) for i, shape in enumerate(shapes)}
+    if "conv" in operator:
+        arguments["padding"] = "SAME"
     return Row(operator, why, "Net", arguments)
 
 
@@ -56,6 +58,11 @@ def test_a_row_agrees_with_a_call_of_its_shapes_but_for_batch_and_length(
         ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"stride": (1, 1), "groups": 1}, True),
         ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"stride": (2, 2)}, False),
         ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"dilation": (2, 2)}, False),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"padding": (1,)}, True),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"padding": ((1, 1), (1, 1))}, True),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"padding": ((1, 1), (0, 2))}, False),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"padding": "VALID"}, False),
+        ("conv2d", [(8, 64, 56, 56), (128, 64, 3, 3)], {"padding": 0}, False),
         ("lax.reduce_window", [(8, 56, 56, 64)], {"window_strides": (1, 2, 2, 1)}, True),
         ("lax.reduce_window", [(8, 56, 56, 64)], {"window_strides": (1, 3, 3, 1)}, False),
         # Nothing of the model's to compare.

@@ -107,13 +107,52 @@ def agrees(row: Row, calls: Sequence[Call]) -> bool:
 
 
 def _is_same_window(row: Row, call: Call) -> bool:
-    """Whether the values of a window that both a row and a call name are the same."""
+    """Whether the borders are the same, and the values of a window that both a row and a call
+    name."""
     for name, names in GEOMETRY.items():
         own = next((row.arguments[one] for one in names if one in row.arguments), None)
         other = call["values"].get(name)
         if own is not None and other and _numbers(own) != _numbers(other):
             return False
-    return True
+    own_border, border = _borders(row, call)
+    return own_border == border
+
+
+def _borders(row: Row, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
+    """Returns the sides of a row's border and of a call's that are not zero; None of both where
+    they cannot be compared: JAX's transposed convolutions count from the result, a border of
+    `SAME` follows from the map where there is a stride, and averages over all have none."""
+    own, other = row.arguments.get("padding", 0), call["values"].get("padding")
+    strides = _numbers(call["values"].get("stride", 1))
+    is_same = isinstance(own, str) and own.lower() == "same"
+    if other is None or "transpose" in row.operator or (is_same and strides):
+        return None, None
+    is_convolution = "conv" in call["operator"]
+    axes = len(call["shapes"][0]) - 2
+    window = call["shapes"][1][2:] if is_convolution else call["values"].get("kernel_size", 1)
+    dilation = call["values"].get("dilation", 1)
+    reach = [
+        step * (extent - 1)
+        for step, extent in zip(_each(dilation, axes), _each(window, axes), strict=True)
+    ]
+    return _sides(own, axes, reach), _sides(other, axes, reach)
+
+
+def _each(value: Any, axes: int) -> list[Any]:
+    """Returns the value of each axis, of one for all or a list."""
+    every = list(value) if isinstance(value, (list, tuple)) else [value]
+    return every * axes if len(every) == 1 else every
+
+
+def _sides(value: Any, axes: int, reach: Sequence[int]) -> list[Any]:
+    """Returns the sides of a border but for zeros: a number of each axis, or a pair where its ends
+    differ. `reach` has how far the window goes from its first element, which `same` makes up."""
+    if isinstance(value, str):
+        every = [one // 2 for one in reach] if value.lower() == "same" else []
+    else:
+        every = _each(value, axes)
+    ends = [one if isinstance(one, int) or one[0] != one[1] else one[0] for one in every]
+    return sorted((one for one in ends if one), key=str)
 
 
 def _numbers(value: Any) -> tuple[Any, ...]:

@@ -1,17 +1,17 @@
-"""The framework that a command's words speak of."""
+"""The framework that a command mentions."""
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from opperf.frameworks import PREFERENCE, choosing, is_available
-from opperf.frameworks.choosing import choice_by_words
+from opperf.frameworks import PREFERENCE, is_available, mentioned
+from opperf.frameworks.mentioned import mentioned_framework
 from opperf.parameters import framework
 
 
 @pytest.fixture(autouse=True)
 def all_installed(monkeypatch):
-    monkeypatch.setattr(choosing, "is_available", lambda name: True)
+    monkeypatch.setattr(mentioned, "is_available", lambda name: True)
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def file(tmp_path, monkeypatch):
     return written
 
 
-def test_names_and_arms_speak_of_their_package():
-    assert choice_by_words({"names": ("torch.mm", "relu")}) == ("torch", "which torch.mm is of")
-    assert choice_by_words({"name": "jax.numpy.add"}).framework == "jax"
-    assert choice_by_words({"a": ("threads:1", "ops:numpy.exp,relu")}).framework == "numpy"
-    assert choice_by_words({"names": ("relu", "linalg.*"), "shape": "torch.x=3"}) is None
-    assert choice_by_words({"names": ("torch.mm", "jax.numpy.add")}) is None
+def test_names_and_arms_mention_their_package():
+    assert mentioned_framework({"names": ("torch.mm", "relu")}) == ("torch", "which torch.mm is of")
+    assert mentioned_framework({"name": "jax.numpy.add"}).framework == "jax"
+    assert mentioned_framework({"a": ("threads:1", "ops:numpy.exp,relu")}).framework == "numpy"
+    assert mentioned_framework({"names": ("relu", "linalg.*"), "shape": "torch.x=3"}) is None
+    assert mentioned_framework({"names": ("torch.mm", "jax.numpy.add")}) is None
 
 
 @pytest.mark.parametrize(
@@ -46,23 +46,25 @@ def test_names_and_arms_speak_of_their_package():
         ("x = 1", None),
     ],
 )
-def test_a_file_speaks_of_what_it_imports(file, text, found):
-    choice = choice_by_words({"names": ("k.py:f",), "input_function": file("k.py", text) + ":make"})
-    assert choice == (found and (found, "which k.py imports"))
+def test_a_file_mentions_what_it_imports(file, text, found):
+    mention = mentioned_framework(
+        {"names": ("k.py:f",), "input_function": file("k.py", text) + ":make"}
+    )
+    assert mention == (found and (found, "which k.py imports"))
 
 
 def test_a_file_that_is_not_there_says_nothing(file):
-    assert choice_by_words({"names": ("missing.py:f",)}) is None
+    assert mentioned_framework({"names": ("missing.py:f",)}) is None
 
 
 def test_files_of_one_framework_and_numpys_are_of_that_framework(file):
     words = (file("a.py", "import torch"), file("b.py", "import numpy"))
-    assert choice_by_words({"names": words}).framework == "torch"
+    assert mentioned_framework({"names": words}).framework == "torch"
 
 
 def test_one_that_is_not_installed_is_not_chosen(monkeypatch):
-    monkeypatch.setattr(choosing, "is_available", lambda name: False)
-    assert choice_by_words({"names": ("torch.mm",)}) is None
+    monkeypatch.setattr(mentioned, "is_available", lambda name: False)
+    assert mentioned_framework({"names": ("torch.mm",)}) is None
 
 
 def test_the_option_goes_before_and_the_first_installed_after_it(file):

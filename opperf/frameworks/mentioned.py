@@ -1,4 +1,4 @@
-"""The framework of a command that names none: that which its operators and files speak of."""
+"""The framework of a command that names none: that of the names and files it mentions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ FILE = re.compile(r"(?P<file>.+\.py)(:.*)?")
 NUMPY = "numpy"
 
 
-class Choice(NamedTuple):
+class Mention(NamedTuple):
     """A framework, and by what it is chosen."""
 
     framework: str
     why: str
 
 
-def choice_by_words(parameters: Mapping[str, Any]) -> Choice | None:
-    """Returns the only installed framework that the parameters of a command speak of: whose package
+def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
+    """Returns the only installed framework that the parameters of a command mention: whose package
     a name begins with, or a named file imports. Every framework's files use NumPy, which counts
-    where no other is spoken of. None if there is none, or several."""
+    where there is no other. None if there is none, or several."""
     found: dict[str, str] = {}
     for word in _words(parameters):
         for root in _roots(word):
@@ -46,7 +46,7 @@ def choice_by_words(parameters: Mapping[str, Any]) -> Choice | None:
     ((name, word),) = found.items()
     file = FILE.fullmatch(word)
     why = f"which {file['file']} imports" if file else f"which {word} is of"
-    return Choice(name, why) if is_available(name) else None
+    return Mention(name, why) if is_available(name) else None
 
 
 def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
@@ -62,7 +62,7 @@ def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _roots(word: str) -> set[str]:
-    """Returns the packages that a word speaks of."""
+    """Returns the packages that a word mentions."""
     file = FILE.fullmatch(word)
     if file is None:
         root, dot, _ = word.partition(".")
