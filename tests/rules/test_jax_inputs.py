@@ -8,7 +8,8 @@ pytest.importorskip("jax")
 from opperf.frameworks import load  # noqa: E402
 from opperf.operations.uses import Written  # noqa: E402
 from opperf.rules.engine import inputs_for, rules_module  # noqa: E402
-from opperf.rules.jax.beside_numpy import as_returned, with_further  # noqa: E402
+from opperf.rules.jax.beside_numpy import TOLD, as_returned, with_further  # noqa: E402
+from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from opperf.rules.values import fixed  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
@@ -40,6 +41,21 @@ def test_every_function_has_configurations_with_reasons_of_their_own(framework, 
         whys = [one.why for one in inputs(name)]
         assert whys and all(whys), name
         assert len(set(whys)) == len(whys), name
+
+
+@of_the_listed_jax
+def test_no_line_of_why_says_how_numpy_computes(framework, inputs):
+    names = [one.name for one in framework.operators() if one.name.startswith("jnp.")]
+    made = {name: inputs(name) for name in names}
+    whys = [
+        (name, one.why)
+        for name, found in made.items()
+        if not isinstance(found, NoInputs)
+        for one in found
+    ]
+    assert not [line for line in whys if line[1].endswith(tuple(TOLD))]
+    for told in TOLD.values():
+        assert any(why.endswith(told) for _, why in whys), told
 
 
 def test_a_size_bounds_results_whose_length_depends_on_data():

@@ -48,8 +48,8 @@ def dtype_for(operation: str) -> str:
 
 
 ROWS = (
-    "long rows, as a wide layer's output: bound by memory or by arithmetic",
-    "about as many elements in many short rows, as samples and their features",
+    "long rows: bound by memory or by arithmetic",
+    "about as many elements in many short rows",
 )
 """Why a square and a tall matrix are measured."""
 

@@ -102,7 +102,7 @@ def scaled_outer_product(operation: CanonicalOperation, size: Preset) -> Iterabl
     made = {"addend": tensor(rows, columns), "x": tensor(rows), "y": tensor(columns)}
     yield {**made, WHY: "a rank-one update, as of the memory of linear attention"}
     scaled = {"scale": HALF, "addend_scale": HALF}
-    yield {**made, **scaled, WHY: "a rank-one update with decay, as the statistics of Shampoo"}
+    yield {**made, **scaled, WHY: "a rank-one update with decay, as a running covariance"}
 
 
 @FAMILIES.operation("vector_products")

@@ -12,7 +12,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, SEQUENCE, below, between, fixed, literal, tensor
+from opperf.rules.values import BOOLEAN, SEQUENCE, below, between, fixed, literal, odds, tensor
 
 FAMILIES = Families()
 
@@ -105,10 +105,12 @@ def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def nonzero(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors, of which half of the elements are not zero."""
     for shape, why in (
-        (square(size), "half of long rows, as the edges in a graph's dense adjacency matrix"),
-        (tall(size), "half of many short rows, as several labels of each sample"),
+        (square(size), "half of long rows, as the pixels of an object"),
+        (tall(size), "half of many short rows, as the measurements that are valid"),
     ):
         yield {"x": fixed(*shape, fill=BOOLEAN), WHY: why}
+    few = "few of long rows, as the edges in a graph's dense adjacency matrix"
+    yield {"x": fixed(*square(size), fill=odds(31, 1)), WHY: few}
 
 
 BINS = 64

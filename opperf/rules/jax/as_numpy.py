@@ -15,7 +15,7 @@ import msgspec
 from opperf.model import Argument, Operator, TensorSpec, map_tensors
 from opperf.operations.uses import Choice, Roles, Table, Use, Values
 from opperf.rules.configurations import inputs_of
-from opperf.rules.jax.beside_numpy import as_returned, numpy_values, with_further
+from opperf.rules.jax.beside_numpy import as_returned, numpy_values, retold, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
 from opperf.rules.numpy import layouts
 from opperf.rules.numpy import operations as numpy_operations
@@ -104,7 +104,7 @@ def of_numpy(family: Family, name: str = "") -> Family:
         if isinstance(found, NoInputs):
             return found
         further = (with_further(called, one) for one in found)
-        renamed = [_renamed(one, own) for one in further if one is not None]
+        renamed = [_renamed(retold(one), own) for one in further if one is not None]
         fitting = [one for one in renamed if _fits(operator, one)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from opperf.model import Argument, TensorSpec
 from opperf.operations.uses import Values, Written
+from opperf.rules.configurations import WHY
 from opperf.rules.values import Arguments, fixed
 
 Further = Callable[[Arguments], dict[str, Argument]]
@@ -75,9 +76,35 @@ no error for an index."""
 
 REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
     **dict.fromkeys(("argsort", "sort"), lambda arguments: "kind" in arguments),
+    # In place of double precision, which it has only if asked, it would return the array as it is.
+    "astype": lambda arguments: arguments.get("dtype") == "float64",
     "histogram_bin_edges": lambda arguments: isinstance(arguments.get("bins"), str),
 }
 """Whether JAX's function refuses NumPy's arguments, by NumPy's name."""
+
+TOLD = {
+    ": a view, the time of the call": ": a copy",
+    ": a view": ": a copy",
+    ": views": ": copies",
+    ": from calloc, which may clear it": ": all its memory is written",
+    ": introselect": ": all that are less, and all that are greater, by top_k",
+    ": each by arithmetic, no search": ": a binary search each",
+    ": not written to": ": zeros are written",
+    ": one element is copied at a time": ": gathered by their indices",
+    ": whole rows are copied": ": gathered by their indices, whole rows",
+    ": a Python loop over coefficients": ": a loop over coefficients",
+}
+"""Ends of NumPy's lines of why that say how NumPy computes, each with what JAX does. Its arrays are
+no views: the result of a program has memory of its own."""
+
+
+def retold(arguments: Arguments) -> Arguments:
+    """Returns NumPy's arguments with a line of why that is true of JAX."""
+    why = arguments.get(WHY)
+    end = next((end for end in TOLD if isinstance(why, str) and why.endswith(end)), None)
+    if end is None:
+        return arguments
+    return {**arguments, WHY: f"{str(why).removesuffix(end)}{TOLD[end]}"}
 
 
 def with_further(name: str, arguments: Arguments) -> Arguments | None:

@@ -51,15 +51,18 @@ STEP = 1e-6
 """Residual, relative to the right-hand side, that single precision reaches."""
 
 
-def iterative(size: Preset) -> Iterable[Arguments]:
+def iterative(occurs: str) -> Variants:
     """A positive definite system, from zero and from a start."""
-    shape = matrix_to_factor(size)
-    start = {"x0": tensor(shape[0])}
-    for options, why in (
-        ({}, "a system with one right-hand side, as of a Gaussian process with many points"),
-        (start, "from a start, as the solution of the time step before"),
-    ):
-        yield {"A": definite(shape), "b": tensor(shape[0]), **options, "tol": STEP, WHY: why}
+
+    def made(size: Preset) -> Iterable[Arguments]:
+        shape = matrix_to_factor(size)
+        for options, why in (
+            ({}, f"a system with one right-hand side, as of {occurs}"),
+            ({"x0": tensor(shape[0])}, "from a start other than zero"),
+        ):
+            yield {"A": definite(shape), "b": tensor(shape[0]), **options, "tol": STEP, WHY: why}
+
+    return made
 
 
 VARIANTS: dict[str, Variants] = {
@@ -147,13 +150,10 @@ VARIANTS: dict[str, Variants] = {
             WHY: "a matrix of its first column and row, as a convolution written out",
         },
     ],
+    "scipy.sparse.linalg.cg": iterative("a Gaussian process with many points"),
     **dict.fromkeys(
-        (
-            "scipy.sparse.linalg.bicgstab",
-            "scipy.sparse.linalg.cg",
-            "scipy.sparse.linalg.gmres",
-        ),
-        iterative,
+        ("scipy.sparse.linalg.bicgstab", "scipy.sparse.linalg.gmres"),
+        iterative("an implicit step of a simulation"),
     ),
 }
 """Configurations by function."""

@@ -144,7 +144,7 @@ MADE: dict[str, Variants] = {
     "full": of_shapes(
         "a square matrix of one number, as a cost for every pair: all its memory is written",
         "a table of few columns, as one prior for the classes of each sample",
-        fill_value=1,
+        fill_value=0.01,
     ),
     "empty": lambda size: [
         {"shape": square(size), "dtype": UNTOUCHED, WHY: "a buffer of results: not written to"}

@@ -101,7 +101,7 @@ OWN: dict[str, Variants] = {
             "end": 2 * vector(size)[0],
             "step": 2,
             "dtype": WHOLE,
-            WHY: "every other position, as of the frequencies of a rotary embedding",
+            WHY: "even numbers in order, as the places of real parts among imaginary ones",
         }
     ],
     "empty.memory_format": of_shapes(

@@ -27,7 +27,9 @@ from opperf.rules.slow import SLOW
 from opperf.rules.torch.operations.elementwise import TABLE
 from opperf.rules.values import (
     BOOLEAN,
+    LOWER_TRIANGULAR,
     NORMAL,
+    PADDED,
     POSITIVE,
     PROBABILITY,
     Arguments,
@@ -198,8 +200,8 @@ def two_masks(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A causal mask and a mask of padding for each sentence, combined, as booleans."""
     batch, _, length, _ = scores(size)
     yield {
-        "self": fixed(1, 1, length, length, fill=BOOLEAN, dtype="bool"),
-        "other": fixed(batch, 1, 1, length, fill=BOOLEAN, dtype="bool"),
+        "self": fixed(1, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool"),
+        "other": fixed(batch, 1, 1, length, fill=PADDED, dtype="bool"),
     }
 
 

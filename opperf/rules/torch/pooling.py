@@ -315,8 +315,8 @@ def fractional(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, S
     shape = network_maps(size, 96, 48, 48) if two else network_maps(size, 16, 32, 48, 48, samples=1)
     kernel = (2,) * axes_of(operator)
     for why, share in (
-        ("Graham's network for CIFAR-10: by the root of two", 2**-0.5),
-        ("Graham's network for CIFAR-100: by the cube root of two", 2 ** (-1 / 3)),
+        ("fractions of a map: by the root of two, two layers to a half", 2**-0.5),
+        ("fractions of a map: by the cube root of two, three layers to a half", 2 ** (-1 / 3)),
     ):
         yield why, shape, kernel, tuple(min(int(side * share), side - 2) for side in shape[2:])
 

@@ -19,6 +19,7 @@ from opperf.rules.values import (
     ZEROS,
     Arguments,
     below,
+    between,
     fixed,
     literal,
     tensor,
@@ -37,6 +38,8 @@ STEP = Fill("constant", SCALE)
 ROUNDED = 2.0**-6
 """Step of numbers that are rounded as if quantised. Eight bits reach to plus and minus 2, which a
 twentieth exceeds, as with the ranges that observers find."""
+SCALES = between(ROUNDED / 2, 2 * ROUNDED)
+"""Such a step of each channel, as weights differ in range."""
 EIGHT_BITS = "qint8"
 PER_CHANNEL = "per_channel"
 
@@ -120,7 +123,7 @@ def fake_quantize_channels(operator: Operator, size: Preset) -> Iterable[Argumen
         zeros = tensor(channels, fill=ZEROS, dtype="float32")
         yield {
             **made,
-            "scale": fixed(channels, fill=Fill("constant", ROUNDED), dtype="float32"),
+            "scale": fixed(channels, fill=SCALES, dtype="float32"),
             "zero_point": zeros if learnable else fixed(channels, fill=ZEROS, dtype="int32"),
             "axis": axis,
             **RANGE,

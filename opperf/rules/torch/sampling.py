@@ -229,7 +229,7 @@ OWN: dict[str, Variants] = {
         {
             "mean": 0.0,
             "std": tensor(*square(size), fill=POSITIVE),
-            WHY: "noise at a level of each sample's own",
+            WHY: "noise at a level of each element's own, as a variational autoencoder's",
         }
     ],
     "poisson": lambda size: [
