@@ -306,34 +306,58 @@ def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
             yield {WHY: why, "self": tensor(steps, batch, filters), "input": data, **made}
 
 
-SAME_SIDES = (
-    ("conv1d", "TCN, a dilated layer, border by word", (64, 400), 64, 3, 2),
-    ("conv1d", "EEGNet's kind, a filter of 51 samples, border by word", (16, 512), 16, 51, 1),
-    ("conv2d", "Keras's VGG-16, second block, border by word", (128, 112, 112), 128, 3, 1),
-    ("conv2d", "EfficientNet-B0, the head's 1 x 1, border by word", (320, 7, 7), 1280, 1, 1),
-    ("conv3d", "a layer of a network for volumes, border by word", (32, 16, 32, 32), 32, 3, 1),
+BORDERS_BY_WORD = (
+    ("conv1d", "TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
+    (
+        "conv1d",
+        "EEGNet's kind, a filter of 51 samples, border by word",
+        "same",
+        (16, 512),
+        16,
+        51,
+        1,
+    ),
+    ("conv2d", "Keras's VGG-16, second block, border by word", "same", (128, 112, 112), 128, 3, 1),
+    ("conv2d", "Keras's Inception v3, second layer, no border", "valid", (32, 149, 149), 32, 3, 1),
+    (
+        "conv2d",
+        "EfficientNet-B0, the head's 1 x 1, border by word",
+        "same",
+        (320, 7, 7),
+        1280,
+        1,
+        1,
+    ),
+    (
+        "conv3d",
+        "a layer of a network for volumes, border by word",
+        "same",
+        (32, 16, 32, 32),
+        32,
+        3,
+        1,
+    ),
+    ("conv3d", "a layer of a network for volumes, no border", "valid", (32, 16, 32, 32), 32, 3, 1),
 )
-"""By operator: why a layer is measured whose output has the extents of its input, the extents of a
-sample, filters, the kernel's extent and its dilation."""
+"""By operator: why a layer is measured, its border, the extents of a sample, filters, the kernel's
+extent and its dilation."""
 
 
 @FAMILIES.add("conv1d.padding", "conv2d.padding", "conv3d.padding")
 def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers with the word for the border that keeps the extents, and with that for none."""
-    for name, why, (channels, *sides), filters, kernel, dilation in SAME_SIDES:
+    for name, why, border, (channels, *sides), filters, kernel, dilation in BORDERS_BY_WORD:
         if name != operator.name:
             continue
-        shape = network_maps(size, channels, *sides, samples=4)
         axes = len(sides)
-        made: Arguments = {
-            "input": tensor(*shape),
+        yield {
+            WHY: why,
+            "input": tensor(*network_maps(size, channels, *sides, samples=4)),
             "weight": tensor(filters, channels, *(kernel,) * axes),
             "bias": tensor(filters),
+            "padding": border,
+            **({"dilation": (dilation,) * axes} if dilation > 1 else {}),
         }
-        dilated = {"dilation": (dilation,) * axes} if dilation > 1 else {}
-        yield {WHY: why, **made, "padding": "same", **dilated}
-        if kernel == 3 and dilation == 1:
-            yield {WHY: f"{why}: none", **made, "padding": "valid"}
 
 
 @FAMILIES.add("mkldnn_reorder_conv2d_weight", "mkldnn_reorder_conv3d_weight")
