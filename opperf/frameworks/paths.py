@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from opperf.errors import UnknownOperatorError, suggest
@@ -33,7 +36,7 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
         )
     place = roots[first]
     for word in rest:
-        if not hasattr(place, word):
+        if not (hasattr(place, word) or _is_imported(place, word)):
             raise UnknownOperatorError(
                 f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
                 f"{suggest(word, dir(place))}"
@@ -43,3 +46,15 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
         raise UnknownOperatorError(f"{path!r} is not callable")
     function: Callable[..., Any] = place
     return function
+
+
+def _is_imported(place: Any, word: str) -> bool:
+    """Whether a package has a module of this name, which it leaves to its users to import; imports
+    that."""
+    if not (isinstance(place, ModuleType) and hasattr(place, "__path__")):
+        return False
+    name = f"{place.__name__}.{word}"
+    if importlib.util.find_spec(name) is None:
+        return False
+    importlib.import_module(name)
+    return hasattr(place, word)

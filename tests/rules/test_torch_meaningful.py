@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
-from opperf.model import Case, Settings  # noqa: E402
+from opperf.model import Case, Settings, TensorSpec  # noqa: E402
 from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.families.elementwise import alike, broadcasting  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
@@ -108,3 +108,58 @@ def test_pairs_of_shapes_name_no_model() -> None:
     whys = [one.why for one in (*alike(SMALL), *broadcasting(SMALL))]
     models = ("layer", "ResNet", "learnt", "residual", "normalisation", "BERT", "bias")
     assert not [why for why in whys for word in models if word in why]
+
+
+def meta_result(label: str, number: int) -> tuple[dict[str, object], tuple[object, ...]]:
+    """The arguments of one of an operator's cases, and what its kernel for tensors without data
+    returns."""
+    operator = OPERATORS[label]
+    made = inputs_for_target(FRAMEWORK, operator.target, operator, SMALL, "float32")
+    assert not isinstance(made, NoInputs)
+    arguments = {
+        name: FRAMEWORK.tensor(value, "meta", 0) if isinstance(value, TensorSpec) else value
+        for name, value in made[number].arguments.items()
+    }
+    result = FRAMEWORK.function(operator.target)(**arguments)
+    return arguments, result if isinstance(result, tuple) else (result,)
+
+
+SAVED = {
+    "_scaled_dot_product_flash_attention": (0, 1, 6, 7),
+    "_scaled_dot_product_efficient_attention": (0, 1, 2, 3),
+    "_scaled_dot_product_cudnn_attention": (0, 1, 6, 7),
+    "_flash_attention_forward": (0, 1, 2, 3),
+    "_efficient_attention_forward": (0, 1, 2, 3),
+}
+"""CUDA's kernels of attention, and which of their results the backward kernel takes: the output, the
+logarithms of sums, the generator's state."""
+
+TAKEN = ("out", "logsumexp", "philox_seed", "philox_offset", "rng_state", "unused")
+
+
+@pytest.mark.parametrize("forward", SAVED)
+def test_gradients_of_attention_take_what_the_forward_pass_returns(forward: str) -> None:
+    for number in range(3):
+        _, result = meta_result(forward, number)
+        backward = f"{forward.removesuffix('_forward')}_backward"
+        taken, gradients = meta_result(backward, number)
+        saved = [result[i] for i in SAVED[forward]]
+        given = [taken[name] for name in TAKEN if name in taken]
+        assert [tuple(one.shape) for one in given] == [tuple(one.shape) for one in saved]
+        assert [one.shape for one in gradients[:3]] == [
+            taken[name].shape for name in ("query", "key", "value")
+        ]
+
+
+def test_the_saved_results_of_attention_are_near_those_of_its_forward_pass() -> None:
+    backward = "_scaled_dot_product_flash_attention_for_cpu_backward"
+    for case in cases(backward):
+        values = PreparedCase(case, FRAMEWORK).arguments
+        out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+            values["query"], values["key"], values["value"], is_causal=values["is_causal"]
+        )
+        if values["is_causal"]:
+            # Of the first tokens, which attend to few others, both vary.
+            out, sums = out[:, :, -1], sums[:, :, -1]
+        assert 0.5 < (values["out"].std() / out.std()) < 2
+        assert abs(values["logsumexp"].max() - sums.mean()) < 0.5

@@ -18,7 +18,10 @@ NAMES: Mapping[str, str] = {
         "rrelu_with_noise* selu sigmoid silu softmax softplus softshrink special_log_softmax "
         "special_softmax threshold glu_backward_jvp"
     ),
-    "attention": "*scaled_dot_product* *multi_head* *transform_bias* *triton_multi*",
+    "attention": (
+        "*scaled_dot_product* *multi_head* *transform_bias* *triton_multi* _*_attention_forward "
+        "_*_attention_backward"
+    ),
     "convolution": (
         "conv1d conv2d conv3d conv_depthwise3d conv_tbc convolution* *_convolution "
         "*_convolution_relu *_convolution_add_relu mkldnn_reorder_conv* slow_conv3d* "

@@ -6,16 +6,18 @@ from opperf.model import Kind
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
-from opperf.rules.registering import Families, Family
+from opperf.rules.registering import Families
 from opperf.rules.torch import (
     activations,
     attention,
+    attention_kernels,
     conversion,
     convolution,
     convolution_gradients,
     creation,
     detection,
     elementwise,
+    functions,
     grids,
     images,
     indexing,
@@ -49,6 +51,7 @@ from opperf.rules.torch import (
 MODULES = (
     activations,
     attention,
+    attention_kernels,
     conversion,
     convolution,
     convolution_gradients,
@@ -90,7 +93,7 @@ for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE
-FUNCTIONS: dict[str, Family | str] = {}
+FUNCTIONS = functions.FUNCTIONS
 NUMPY_INTERFACE = ""
 GRADIENTS = True
 TABLE: dict[tuple[str, Kind], Alternatives] = {}
