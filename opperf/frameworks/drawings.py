@@ -185,6 +185,19 @@ def _counted(spec: TensorSpec) -> dict[str, Any]:
     return {"count": int(spec.fill.high) if spec.fill.high > 1 else spec.size}
 
 
+def _spread(spec: TensorSpec) -> dict[str, Any]:
+    """Returns the numbers of parts and of rows of them, the range's start and length, and that of
+    a part."""
+    count, span = math.prod(spec.shape[2:]), int(spec.fill.high) - int(spec.fill.low)
+    return {
+        "count": count,
+        "each": (math.prod(spec.shape[:2]), count),
+        "low": int(spec.fill.low),
+        "span": span,
+        "part": max(1, span // max(1, count)),
+    }
+
+
 def _square(spec: TensorSpec) -> dict[str, Any]:
     *_, rows, columns = spec.shape
     if rows != columns:
@@ -233,6 +246,11 @@ DETECTION = 6
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
     "sequence": Drawing("np.resize(np.arange({count}), {shape})", _counted),
+    "spread": Drawing(
+        "(np.arange({count}) * {span} // {count} + rng.integers({part}, size={each}) + {low})"
+        ".reshape({shape})",
+        _spread,
+    ),
     "permutation": Drawing(
         "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
         ".reshape({shape})",

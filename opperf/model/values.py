@@ -14,6 +14,8 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
+    `spread`: such integers near their neighbours', as places of windows: behind the first two axes,
+    one from each of as many equal parts of [low, high), in order.
     `sequence`: 0, 1, 2, ..., beginning again at `high` if that is above 1.
     `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
     `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
@@ -39,6 +41,7 @@ class Fill(Struct, frozen=True):
         "normal",
         "uniform",
         "integers",
+        "spread",
         "constant",
         "sequence",
         "boolean",

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.model import Mapping as MappingValue
+from opperf.rules.values import BELOW
 
 AXES = ("dim", "axis")
 """Arguments that choose an axis."""
@@ -191,7 +192,7 @@ def _whole(value: object) -> tuple[int, ...]:
 ALONG = ("along", "element along", "own axis")
 """Limits whose arguments say which axis is indexed."""
 
-WHOLE = ("integers", "permutation", "sequence", "literal")
+WHOLE = (*BELOW, "permutation", "sequence", "literal")
 """Fills of integers that may be indices."""
 
 SHIFTS = (0, 1, -1)
@@ -243,7 +244,7 @@ def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
     fill = spec.fill
     if spec.layout != "dense" or fill.distribution not in WHOLE:
         return None
-    if fill.distribution == "integers":
+    if fill.distribution in BELOW:
         return fill.low, fill.high, True
     if fill.distribution != "literal":
         return 0.0, max(fill.high, spec.shape[-1] if spec.shape else 1), False

@@ -14,7 +14,7 @@ from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bounds import Bounds, places
 from opperf.rules.callables import bounds_of, inputs_for_target
 from opperf.rules.sizes import PRESETS
-from opperf.rules.values import Arguments, below
+from opperf.rules.values import BELOW, Arguments, below
 
 ROWS = ("simplex", "positive_definite", "lower_triangular", "upper_triangular")
 """Fills of whole rows or matrices, which only contiguous tensors have."""
@@ -54,7 +54,7 @@ def _fill_of(
     """Returns the fill of a tensor; `known` are those that the rule has for its argument."""
     if is_whole(spec.dtype):
         limit = bounds.limit(place, arguments)
-        own = [one.fill for one in known if one.fill.distribution == "integers"]
+        own = [one.fill for one in known if one.fill.distribution in BELOW]
         if limit is not None:
             low = int(min((fill.low for fill in own), default=0))
             return below(max(low + 1, limit), start=low)

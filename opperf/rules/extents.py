@@ -17,7 +17,7 @@ import msgspec
 
 from opperf.model import Argument, TensorSpec, map_tensors
 from opperf.rules.ranges import reshaped
-from opperf.rules.values import Arguments
+from opperf.rules.values import BELOW, Arguments
 
 FACTOR = 2
 """Factor of an extent in a trial: twice a number keeps its divisors."""
@@ -95,7 +95,7 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
                 for axis, extent in enumerate(value.shape)
             )
             fill = value.fill
-            if fill.distribution == "integers" and fill.high in bounds:
+            if fill.distribution in BELOW and fill.high in bounds:
                 high = max(bounds[fill.high], fill.low + 1)
                 fill = msgspec.structs.replace(fill, high=float(high))
             return msgspec.structs.replace(reshaped(value, shape), fill=fill)

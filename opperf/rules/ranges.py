@@ -12,7 +12,7 @@ import msgspec
 from opperf.dtypes import kind_of
 from opperf.model import Fill, TensorSpec
 from opperf.rules.bounds import Bounds
-from opperf.rules.values import below
+from opperf.rules.values import BELOW, below
 
 Shape = tuple[int, ...]
 
@@ -87,9 +87,10 @@ def in_range(
     if fill.distribution == "literal" and shape != known.shape:
         fill = _in_place_of(known, shape, limit)
     elif limit is not None and known.dtype not in NARROW:
-        if fill.distribution == "integers":
+        if fill.distribution in BELOW:
             most = limit if is_exact else min(fill.high, limit)
-            fill = Fill("integers", float(fill.low), float(max(fill.low + 1, most)))
+            high = float(max(fill.low + 1, most))
+            fill = Fill(fill.distribution, float(fill.low), high)
         elif fill.distribution in COUNTED and _indexes(known) and shape:
             fill = _counted(known, shape, limit, is_exact)
     return msgspec.structs.replace(reshaped(known, shape), fill=fill)

@@ -42,6 +42,15 @@ def below(limit: int, start: int = 0) -> Fill:
     return Fill("integers", float(start), float(limit))
 
 
+def spread(limit: int) -> Fill:
+    """Whole numbers from zero up to, not including, `limit`, in order, as the places of maxima."""
+    return Fill("spread", 0.0, float(limit))
+
+
+BELOW = ("integers", "spread")
+"""Distributions of whole numbers in the range of the fill."""
+
+
 def between(low: float, high: float) -> Fill:
     """Uniform numbers in [low, high)."""
     # A run file reads them back as floats, and a case's id would not be the same for 0 as for 0.0.

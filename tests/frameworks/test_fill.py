@@ -57,6 +57,17 @@ def test_permutations_are_permutations_of_every_row():
     assert all(sorted(row) == list(range(6)) for row in made((4, 6), distribution="permutation"))
 
 
+@pytest.mark.parametrize(
+    ("shape", "high"), [((2, 3, 4, 5), 80), ((2, 3, 4, 5), 10), ((2, 3, 1, 1), 49), ((4,), 9)]
+)
+def test_spread_numbers_are_in_range_and_in_order(shape, high):
+    array = made(shape, "int64", distribution="spread", high=high)
+    rows = array.reshape(*shape[:2], -1)
+    assert array.min() >= 0 and array.max() < high and len(np.unique(array)) > 1
+    assert (np.diff(rows, axis=-1) >= 0).all() or len(shape) == 1
+    assert array.max() >= high * 0.9 or array.size < high
+
+
 def test_padding_follows_each_rows_ones():
     mask = made((64, 1, 100), "bool", distribution="padded", low=0.5, high=1.0)
     ones = mask.sum(axis=-1)

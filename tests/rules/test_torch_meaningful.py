@@ -49,6 +49,22 @@ def called(case: Case) -> tuple[PreparedCase, object]:
         return prepared, prepared.call()
 
 
+def test_places_of_maxima_are_near_their_windows() -> None:
+    labels = [
+        label
+        for label, one in OPERATORS.items()
+        if one.category == "pooling"
+        and one.parameter("indices") is not None
+        and one.variants != ("out",)
+    ]
+    seen = 0
+    for case in (case for label in labels for case in cases(label)):
+        indices = case.arguments["indices"]
+        assert indices.strides or indices.fill.distribution == "spread", case.label
+        seen += 1
+    assert seen > 10
+
+
 def test_results_of_elementwise_operators_fit_where_they_are_written() -> None:
     written = [
         one

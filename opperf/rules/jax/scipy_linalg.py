@@ -58,7 +58,7 @@ def iterative(occurs: str) -> Variants:
         shape = matrix_to_factor(size)
         for options, why in (
             ({}, f"a system with one right-hand side, as of {occurs}"),
-            ({"x0": tensor(shape[0])}, "from a start other than zero"),
+            ({"x0": fixed(shape[0])}, "from a start other than zero"),
         ):
             yield {"A": definite(shape), "b": tensor(shape[0]), **options, "tol": STEP, WHY: why}
 

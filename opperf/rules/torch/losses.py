@@ -12,7 +12,7 @@ from opperf.rules.families import FAMILIES as SHARED
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.losses import DEFAULT, TABLE
-from opperf.rules.values import BOOLEAN, ONES, Arguments, fixed, tensor
+from opperf.rules.values import ONES, Arguments, fixed, odds, tensor
 
 FAMILIES = Families()
 
@@ -48,9 +48,13 @@ def total_weight(data: TensorSpec) -> TensorSpec:
     return fixed(fill=ONES)
 
 
+RIGHT = 4
+"""Right classes of a sample, on average."""
+
+
 def is_target(data: TensorSpec) -> TensorSpec:
-    """Which classes are among the right ones."""
-    return fixed(*data.shape, fill=BOOLEAN)
+    """Which classes are among the right ones: as many as `TAGS` has, some of them twice."""
+    return fixed(*data.shape, fill=odds(data.shape[-1] - RIGHT, RIGHT))
 
 
 DERIVATIVES: Mapping[str, tuple[str, Mapping[str, Saved]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import Arguments, below, between, fixed, tensor
+from opperf.rules.values import Arguments, between, fixed, spread, tensor
 
 FAMILIES = Families()
 
@@ -99,11 +100,9 @@ def pools_of(operator: Operator, size: Preset) -> list[Pool]:
 
 
 def places(shape: Shape, sides: Shape) -> TensorSpec:
-    """Places of maxima in maps of these extents: any, in place of those near the windows."""
-    count = 1
-    for side in sides:
-        count *= side
-    return fixed(*shape, fill=below(count), dtype=INDEX)
+    """Places of maxima in maps of these extents, near their windows: places drawn from whole maps
+    would take twice the time."""
+    return fixed(*shape, fill=spread(math.prod(sides)), dtype=INDEX)
 
 
 @FAMILIES.also("max_pool2d", "avg_pool2d.default", "max_pool2d_with_indices.default")

@@ -19,6 +19,7 @@ from opperf.rules.values import (
     below,
     between,
     literal,
+    spread,
 )
 
 Rule = Callable[[Arguments, TensorSpec], Fill]
@@ -112,8 +113,10 @@ def along_dim(arguments: Arguments, spec: TensorSpec) -> Fill:
 
 
 def in_map(arguments: Arguments, spec: TensorSpec) -> Fill:
-    """Returns indices of elements of a feature map, counted row by row."""
-    return below(_extent(arguments, "self", -2) * _extent(arguments, "self", -1))
+    """Returns indices of elements of a feature map, counted row by row, near their windows; any of
+    a tensor with strides, whose neighbours in memory are other channels'."""
+    count = _extent(arguments, "self", -2) * _extent(arguments, "self", -1)
+    return below(count) if spec.strides else spread(count)
 
 
 def bags(arguments: Arguments, spec: TensorSpec) -> Fill:

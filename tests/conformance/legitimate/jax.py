@@ -52,12 +52,6 @@ TABLE = (
     ),
     Exempt(
         ZERO_GRADIENT,
-        "a solution does not depend on the start",
-        "scipy.sparse.linalg.cg scipy.sparse.linalg.gmres",
-        place="gradient of x0",
-    ),
-    Exempt(
-        ZERO_GRADIENT,
         DISCRETE,
         "scipy.stats.uniform.logpdf scipy.stats.uniform.pdf",
     ),
