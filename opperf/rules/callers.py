@@ -54,7 +54,7 @@ def _inputs_of(
         found = next((steps[operator.name] for steps in passes if operator.name in steps), None)
         if found is None or any(other.arguments == found for other in made):
             continue
-        made.append(Inputs(dict(found), CALLER + caller.label, one.phase, one.why))
+        made.append(Inputs(dict(found), CALLER + caller.label, one.phase, one.why, one.dtype))
     return made
 
 

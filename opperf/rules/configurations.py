@@ -1,4 +1,4 @@
-"""What a family says of a configuration beside its inputs: why it is one, and its phase."""
+"""What a family says of a configuration beside its inputs: why it is one, its phase and dtype."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from opperf.model import Argument
 
 Phase = Literal["train", "predict"]
 
-WHY, PHASE = "why:", "phase:"
+WHY, PHASE, DTYPE = "why:", "phase:", "dtype:"
 """Keys of a family's configuration that are no inputs: in one line, which model, paper or kernel it
-stands for; and its phase, where that is not the operator's. No argument has such a name."""
+stands for; its phase, where that is not the operator's; and the dtype that models run it in, where
+the user asks for none. No argument has such a name."""
+NOTES = (WHY, PHASE, DTYPE)
 
 
 class Configuration(NamedTuple):
@@ -24,6 +26,8 @@ class Configuration(NamedTuple):
     why: str
     phase: Phase | None
     """None for the operator's own."""
+    dtype: str = ""
+    """Of the tensors of the requested dtype where the user requests none; empty for the default."""
 
 
 def read_configuration(
@@ -31,10 +35,10 @@ def read_configuration(
 ) -> Configuration:
     """Returns a family's configuration; one without a reason has the first sentence of its family's
     docstring."""
-    inputs = {name: value for name, value in made.items() if name not in (WHY, PHASE)}
+    inputs = {name: value for name, value in made.items() if name not in NOTES}
     why = made.get(WHY) or first_sentence(family)
     phase: Phase | None = {"train": "train", "predict": "predict"}.get(str(made.get(PHASE)))  # type: ignore[assignment]
-    return Configuration(inputs, origin, str(why), phase)
+    return Configuration(inputs, origin, str(why), phase, str(made.get(DTYPE, "")))
 
 
 def first_sentence(family: Callable[..., object] | None) -> str:
@@ -45,9 +49,9 @@ def first_sentence(family: Callable[..., object] | None) -> str:
 
 def notes_of(roles: Mapping[str, Argument]) -> dict[str, Argument]:
     """Returns what is no input of a configuration by role."""
-    return {name: value for name, value in roles.items() if name in (WHY, PHASE)}
+    return {name: value for name, value in roles.items() if name in NOTES}
 
 
 def inputs_of(roles: Mapping[str, Argument]) -> dict[str, Argument]:
     """Returns the inputs of a configuration by role."""
-    return {name: value for name, value in roles.items() if name not in (WHY, PHASE)}
+    return {name: value for name, value in roles.items() if name not in NOTES}

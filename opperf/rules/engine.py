@@ -23,6 +23,7 @@ from opperf.declared import declared, load_declared
 from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.frameworks.user_code import PREFIX
 from opperf.model import (
+    DEFAULTS,
     Argument,
     DType,
     Fill,
@@ -44,6 +45,7 @@ from opperf.rules.configurations import (
 )
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family, NoInputs, OperationFamily, each_of
+from opperf.rules.repeating import repeated
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
@@ -63,7 +65,8 @@ class Inputs:
     why: str = ""
     """In one line, which model, paper or kernel the configuration stands for."""
     dtype: str = ""
-    """The dtype that they compute in, of a user's arrays; empty for the requested one."""
+    """The dtype that they compute in, of a user's arrays or by their rule; empty for the requested
+    one."""
 
     @property
     def is_dense(self) -> bool:
@@ -135,6 +138,7 @@ def inputs_for(
 ) -> list[Inputs] | NoInputs:
     """Every configuration of an operator at one size, or why there is none.
 
+    `dtype` is the requested one; if it is empty, each configuration has that of its rule.
     `found` are a search's inputs, for operators without a rule.
     """
     excluded = exclusion(operator, rules)
@@ -175,9 +179,18 @@ def finish(
         arguments = with_output(operator, rename_arguments(operator, one.arguments), rules)
         if not rules.GRADIENTS:
             arguments = without_gradients(arguments)
-        arguments = with_dtype(operator, arguments, dtype)
-        inputs.append(Inputs(arguments, one.origin, one.phase or phase, one.why))
+        own = "" if dtype else one.dtype
+        arguments = with_dtype(operator, arguments, dtype or own or DEFAULTS["dtype"])
+        made_here = Inputs(arguments, one.origin, one.phase or phase, one.why, own)
+        if one.dtype and any(_are_equal(made_here, other) for other in inputs):
+            # In the requested dtype it is what another configuration is.
+            continue
+        inputs.append(made_here)
     return inputs
+
+
+def _are_equal(one: Inputs, other: Inputs) -> bool:
+    return (one.arguments, one.phase) == (other.arguments, other.phase)
 
 
 def configurations(
@@ -190,6 +203,7 @@ def configurations(
     for one in further_configurations(operator, rules, preset):
         if not any(measure_the_same(one, other) for other in made):
             made.append(one)
+    made += repeated(made, rules.FAMILIES.repetition_of(operator))
     return made or own
 
 
@@ -286,7 +300,7 @@ def measure_the_same(one: Configuration, other: Configuration) -> bool:
     that it has no argument for, or both measure its call."""
     if one.why == other.why == DISPATCH:
         return True
-    return (one.arguments, one.phase) == (other.arguments, other.phase)
+    return (one.arguments, one.phase, one.dtype) == (other.arguments, other.phase, other.dtype)
 
 
 def arguments_by_role(

@@ -36,6 +36,15 @@ class NoInputs:
     """Whether a search may find some."""
 
 
+@dataclass(frozen=True)
+class Repetition:
+    """One of an operator's configurations, in another dtype."""
+
+    dtype: str
+    beginning: str = ""
+    """Of the line of why of the configuration; empty for the first."""
+
+
 @dataclass
 class Families:
     """Hand-written rules: by operator name, by canonical operation, or by category."""
@@ -45,6 +54,8 @@ class Families:
     by_category: dict[str, Family] = field(default_factory=dict)
     further: dict[str, list[Family]] = field(default_factory=dict)
     """By operator name, families whose configurations follow those of any other family."""
+    repeated: dict[str, Repetition] = field(default_factory=dict)
+    """By operator name, the configuration that is repeated in another dtype."""
     places: dict[Family, int] = field(default_factory=dict)
     """The order in which these were registered."""
 
@@ -59,6 +70,18 @@ class Families:
             return family
 
         return register
+
+    def repeat(self, dtype: str, beginnings: Mapping[str, str]) -> None:
+        """Has a configuration of each operator repeated in a dtype that models run it in: that
+        whose line of why begins so, or the first if that is empty."""
+        for name, beginning in beginnings.items():
+            self.repeated[name] = Repetition(dtype, beginning)
+
+    def repetition_of(self, operator: Operator) -> Repetition | None:
+        """What is repeated of an operator; nothing of one that has a user's family."""
+        if self.has_users(operator):
+            return None
+        return next((self.repeated[one] for one in operator.names if one in self.repeated), None)
 
     @property
     def count(self) -> int:
@@ -120,6 +143,7 @@ class Families:
         for name, several in other.further.items():
             for family in several:
                 self.also(name)(family)
+        self.repeated |= other.repeated
 
     def further_of(self, operator: Operator) -> list[Family]:
         """The families that add to the configurations of an operator, each once, in the order of

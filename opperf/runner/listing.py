@@ -17,7 +17,7 @@ from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import missing_kernel
 from opperf.sources.selecting import callable_at
 
-BASELINE = "float32"
+OF_RULES = ""
 """Dtype of the inputs when only the names of the rules are needed."""
 
 
@@ -47,7 +47,7 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
 
 def _listed(framework: Framework, target: Target, operator: Operator, name: str) -> ListedOperator:
     """Returns an operator under a name, with the rule that makes its inputs."""
-    made = inputs_for_target(framework, target, operator, PRESETS["default"], BASELINE)
+    made = inputs_for_target(framework, target, operator, PRESETS["default"], OF_RULES)
     shown = msgspec.structs.replace(operator, name=name)
     lacking = missing_kernel(framework, target, operator, framework.devices()[0])
     if lacking:

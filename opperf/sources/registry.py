@@ -212,7 +212,8 @@ class Registry:
             made = inputs_by_function(framework, target, operator, selection.settings, asked)
         else:
             found = self._found.get(target.label)
-            made = inputs_for_target(framework, target, operator, preset, dtype, found)
+            asked = "" if _leaves_dtype(selection, overrides) else dtype
+            made = inputs_for_target(framework, target, operator, preset, asked, found)
         if not overrides.names:
             return made
         names = accepted(operator, made)
@@ -277,6 +278,13 @@ def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
     """Returns a case in the user's shapes, with indices that suit these and the user's values."""
     shaped = with_shapes(framework, case, overrides.shapes)
     return bounded(framework, shaped) if overrides.names else shaped
+
+
+def _leaves_dtype(selection: Selection, overrides: Overrides) -> bool:
+    """Returns whether each configuration may have the dtype of its rule: the user chooses none, and
+    neither shapes nor values, which are measured in one."""
+    is_default = selection.settings.dtype == DEFAULTS["dtype"]
+    return is_default and not selection.dtype_given and not overrides.names
 
 
 def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:

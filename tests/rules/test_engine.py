@@ -7,7 +7,7 @@ import pytest
 from opperf.errors import RuleError
 from opperf.model import DType, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations.uses import Choice, use
-from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.configurations import DTYPE, PHASE, WHY, Configuration
 from opperf.rules.engine import (
     FOUND,
     OUTPUT,
@@ -21,7 +21,8 @@ from opperf.rules.engine import (
     with_dtype,
 )
 from opperf.rules.fuzzing import Fuzz
-from opperf.rules.registering import Families, NoInputs
+from opperf.rules.registering import Families, NoInputs, Repetition
+from opperf.rules.repeating import repeated
 from opperf.rules.search import SearchResult
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
@@ -100,6 +101,67 @@ class TestFurther:
         families.merge(other)
         made = inputs_for(operator(), rules(families), DEFAULT, "float32")
         assert [one.arguments["data"].shape for one in made] == [(2,), (3,)]
+
+
+class TestOwnDtype:
+    """Configurations that models run in another dtype than the default."""
+
+    @staticmethod
+    def found(families, dtype):
+        made = inputs_for(operator(), rules(families), DEFAULT, dtype)
+        return [(one.arguments["data"].dtype, one.dtype, one.why) for one in made]
+
+    def test_holds_where_none_is_requested(self):
+        families = Families()
+        made = {"data": tensor(2), WHY: "a layer", DTYPE: "bfloat16"}
+        families.add("op")(family(made, {"data": tensor(3), WHY: "another"}))
+        half = ("bfloat16", "bfloat16", "a layer")
+        assert self.found(families, "") == [half, ("float32", "", "another")]
+        assert self.found(families, "float64") == [
+            ("float64", "", "a layer"),
+            ("float64", "", "another"),
+        ]
+
+    def test_that_is_another_when_requested_is_left_out(self):
+        families = Families()
+        made = {"data": tensor(2), WHY: "a layer"}
+        families.add("op")(family(made, {**made, WHY: "in half", DTYPE: "bfloat16"}))
+        assert [one[1:] for one in self.found(families, "")] == [
+            ("", "a layer"),
+            ("bfloat16", "in half"),
+        ]
+        assert self.found(families, "float32") == [("float32", "", "a layer")]
+
+    def test_of_a_users_operator_is_the_users_alone(self):
+        families = Families()
+        families.add("op")(family({"data": tensor(2)}))
+        families.repeat("bfloat16", {"op": ""})
+        assert [own for _, own, _ in self.found(families, "")] == [""]
+
+
+class TestRepeated:
+    """A configuration in another dtype."""
+
+    MADE = tuple(
+        Configuration({"data": spec}, "rule:test", why, None)
+        for spec, why in (
+            (TensorSpec((2, 2), "", strides=(1, 2)), "a"),
+            (tensor(2, dtype="int64"), "b"),
+            (tensor(2), "c"),
+            (tensor(3), "d"),
+        )
+    )
+
+    @pytest.mark.parametrize(
+        "beginning, expected", [("", ["c"]), ("d", ["d"]), ("a", ["a"]), ("b", []), ("x", [])]
+    )
+    def test_is_the_first_contiguous_one_of_the_requested_dtype(self, beginning, expected):
+        found = list(repeated(self.MADE, Repetition("bfloat16", beginning)))
+        assert [one.why for one in found] == [f"{why}, in bfloat16" for why in expected]
+        assert all(one.dtype == "bfloat16" for one in found)
+
+    def test_is_none_where_nothing_is_registered(self):
+        assert list(repeated(self.MADE, None)) == []
 
 
 class TestFamilies:

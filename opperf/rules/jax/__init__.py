@@ -9,6 +9,7 @@ from opperf.rules.contents import unchanged
 from opperf.rules.engine import Alternatives
 from opperf.rules.jax import (
     as_numpy,
+    half_precision,
     images,
     lax_control,
     lax_convolutions,
@@ -32,6 +33,7 @@ from opperf.rules.registering import Families, Family
 
 MODULES = (
     as_numpy,
+    half_precision,
     images,
     lax_control,
     lax_convolutions,
