@@ -7,6 +7,7 @@ same numbers.
 from __future__ import annotations
 
 import functools
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +40,18 @@ RESULT = "made"
 """The variable to which executed code assigns its result."""
 
 TEMPORARIES = (
-    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps", "keep", "places"),
+    *(
+        "across",
+        "contents",
+        "corner",
+        "down",
+        "drawn",
+        "fill_blocks",
+        "gaps",
+        "keep",
+        "phases",
+        "places",
+    ),
     *("real", "rng", "series", "sides", "which", VARIABLE),
 )
 """Variables of the code itself, which are no names for tensors."""
@@ -185,21 +197,49 @@ IMAGINARY = 1
 """Added to the seed for the imaginary part, lest it be the real one."""
 
 
-def has_imaginary_part(spec: TensorSpec) -> bool:
-    """Returns whether a tensor is filled with numbers that are not real. The fills but for normal
-    ones are about real numbers: those near one, positive definite matrices."""
-    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == "normal"
+def _turn(spec: TensorSpec) -> float:
+    """Returns the factor by which uniform numbers become angles of a full turn."""
+    return 2 * math.pi / ((spec.fill.high - spec.fill.low) or 1)
 
 
-def with_imaginary_part(made: Code, spec: TensorSpec, seed: int, joined: str) -> Code:
-    """Returns the code of a complex tensor from that of its real part; `joined` is an expression of
-    `{real}` and `{imaginary}`."""
+MATRICES = ("positive_definite", "lower_triangular", "upper_triangular")
+"""Distributions of matrices, which keep what they are for if each row and its column are turned by
+a phase: the spectrum, the triangle, and the real diagonal."""
+
+
+def _complex(spec: TensorSpec, seed: int) -> Code:
+    """Returns the code of a complex tensor: normal numbers with an imaginary part that is drawn as
+    the real one is, uniform numbers of any angle, which keeps them as far from zero and from
+    infinity as the real ones, and Hermitian or triangular matrices. Other fills, such as constants,
+    are real numbers."""
+    dtype = "float64" if spec.dtype == "complex128" else "float32"
+    made = code(structs.replace(spec, dtype=dtype), seed)
+    if spec.fill.distribution == "normal":
+        made = _with_second_drawing("real + 1j * {second}", made, spec, seed)
+    elif spec.fill.distribution == "uniform":
+        turned = "real * np.exp({turn} * 1j * {second})"
+        made = _with_second_drawing(turned, made, spec, seed).within("{made}", turn=_turn(spec))
+    elif spec.fill.distribution in MATRICES:
+        made = made.within(
+            "phases[:, None] * {made} * phases.conj()",
+            "rng = np.random.default_rng({other_entropy})",
+            "phases = np.exp(2j * np.pi * rng.random({rows}))",
+            other_entropy=entropy(spec, seed + IMAGINARY),
+            rows=spec.shape[-1],
+        )
+    # The dtype of the drawn numbers is among the values, and this one beside it.
+    return made.within("({made}).astype({complex_dtype})", complex_dtype=spec.dtype)
+
+
+def _with_second_drawing(joined: str, made: Code, spec: TensorSpec, seed: int) -> Code:
+    """Returns the code of a complex tensor; `joined` is an expression of `real`, the numbers drawn
+    by this code, and of `{second}`, others drawn alike, of which a share is zero."""
     _, *drawn = made.before
-    imaginary = made.expression
+    second = made.expression
     if spec.fill.real:
-        imaginary = f"np.where(rng.random({{whole}}) < {{share_of_real}}, 0, {imaginary})"
+        second = f"np.where(rng.random({{whole}}) < {{share_of_real}}, 0, {second})"
     return made.within(
-        joined.replace("{real}", "real").replace("{imaginary}", imaginary),
+        joined.replace("{second}", second),
         f"real = {made.expression}",
         "rng = np.random.default_rng({other_entropy})",
         *drawn,
@@ -222,6 +262,8 @@ def code(spec: TensorSpec, seed: int) -> Code:
     """
     if spec.fill.missing or spec.fill.infinite:
         return _with_others(spec, seed)
+    if kind_of(spec.dtype) == "complex":
+        return _complex(spec, seed)
     drawing = _drawing(spec)
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
     expression, before = drawing.expression, drawing.before

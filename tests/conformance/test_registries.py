@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from opperf.dtypes import kind_of
 from opperf.frameworks import is_available, load
 from opperf.model import Case
 from opperf.rules.engine import rules_module
@@ -93,14 +94,15 @@ def test_every_case_runs_and_means_something(name, part, size):
 
 
 DTYPES = {
-    "numpy": ("float16", "float64"),
+    "numpy": ("float16", "float64", "complex64"),
     "mxnet": ("float16", "float64"),
-    "torch": ("bfloat16", "float64"),
+    "torch": ("bfloat16", "float64", "complex64"),
 }
 """Further dtypes by framework. Of whole numbers, domains below two have one number or none."""
 
-HALF = frozenset({"bfloat16", "float16"})
-"""Dtypes of half precision."""
+MOST_REFUSED = {"float": 1 / 5, "complex": 1 / 2}
+"""Largest share of the cases without a kernel, by the dtype's kind: complex numbers have no
+order."""
 
 
 @pytest.mark.sweep
@@ -116,13 +118,13 @@ def test_cases_mean_something_in_other_dtypes(name, dtype):
     with cheaply(framework):
         judged = [judge(one, framework) for one in planned(name, "small", dtype=dtype)]
     found = [one for one in found_in(judged) if one.finding.kind != DOES_NOT_RUN]
-    coarse = legitimate.IN_HALF_PRECISION if dtype in HALF else ()
+    coarse = legitimate.BY_DTYPE.get(dtype, ())
     faults = without_exceptions(found, (*legitimate.TABLE, *coarse), ()).faults
     assert not faults, listing(faults)
     present = {one.case.label for one in judged}
     assert without_exceptions(found, coarse, present).stale == []
     refused = sum(any(one.kind == DOES_NOT_RUN for one in case.findings) for case in judged)
-    assert refused < len(judged) / 5
+    assert refused < len(judged) * MOST_REFUSED[kind_of(dtype)]
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -24,6 +24,7 @@ from opperf.model import Fill, Settings, TensorSpec
 IN_NUMPY = (
     *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
     *("float16", "float32", "float64"),
+    *("complex64", "complex128"),
 )
 """Dtypes that NumPy has too."""
 
@@ -46,12 +47,8 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
     """Returns the code of a NumPy array of the numbers."""
-    wide = "float64" if spec.dtype == "complex128" else "float32"
-    dtype = spec.dtype if spec.dtype in IN_NUMPY else wide
-    real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
-    if not fill.has_imaginary_part(spec):
-        return real
-    return fill.with_imaginary_part(real, spec, seed, "{real} + 1j * {imaginary}")
+    dtype = spec.dtype if spec.dtype in IN_NUMPY else "float32"
+    return fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
@@ -138,7 +135,7 @@ def contents(value: jax.Array) -> Contents | None:
 
     def numbers(step: int) -> Any:
         flat = np.asarray(data).reshape(-1)[::step]
-        if str(flat.dtype) in IN_NUMPY or kind_of(str(flat.dtype)) == "complex":
+        if str(flat.dtype) in IN_NUMPY:
             return flat
         return flat.astype("float32" if jnp.issubdtype(flat.dtype, jnp.floating) else "int32")
 

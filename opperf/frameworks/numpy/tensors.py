@@ -31,10 +31,7 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.fill.distribution == FUNCTION:
         made = fill.returned(spec)
         return made.within("{made}.astype({dtype})") if spec.fill.dtype else made
-    real = fill.code(spec, seed)
-    if not fill.has_imaginary_part(spec):
-        return real
-    return fill.with_imaginary_part(real, spec, seed, "{real} + 1j * {imaginary}")
+    return fill.code(spec, seed)
 
 
 def tensor(spec: TensorSpec, seed: int) -> Any:

@@ -54,7 +54,8 @@ class Head(NamedTuple):
         """Returns the head gradient of an output, of its layout."""
         layout = layout_of(output)
         if layout != "dense":
-            return cls(ONES.get(layout, "torch.ones_like({out}.detach())"))
+            ones = ONES.get(layout, "torch.ones_like({out}.detach())")
+            return cls(f"({ones} * {TURNED})" if output.is_complex() else ones)
         generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
         random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
         drawn = f"({random} + {LEAST_HEAD})"

@@ -35,10 +35,11 @@ BLOCK = (4, 4)
 NUMPY_DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
     *("float16", "float32", "float64"),
+    *("complex64", "complex128"),
 )
 """Dtypes that NumPy has, and PyTorch makes tensors from."""
 
-WIDER = {"integer": "int64", "complex": "float32"}
+WIDER = {"integer": "int64", "complex": "complex64"}
 """Dtype in which NumPy makes the contents of a dtype of these kinds that it lacks."""
 
 FROM_NUMPY = "torch.from_numpy(np.require({made}, requirements=['C', 'W', 'O']))"
@@ -96,17 +97,11 @@ def _returned(spec: TensorSpec) -> fill.Code:
 
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of a dense tensor in a dtype that NumPy has, or complex."""
+    """Returns the code of a dense tensor in a dtype that NumPy has."""
     dtype = spec.dtype
     if dtype not in NUMPY_DTYPES:
         dtype = WIDER.get(kind_of(dtype) or "", "float32")
-    if spec.dtype == "complex128":
-        dtype = "float64"
-    real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
-    if not fill.has_imaginary_part(spec):
-        return real.within(FROM_NUMPY)
-    parts = (FROM_NUMPY.replace("{made}", part) for part in ("{real}", "{imaginary}"))
-    return fill.with_imaginary_part(real, spec, seed, f"torch.complex({', '.join(parts)})")
+    return fill.code(msgspec.structs.replace(spec, dtype=dtype), seed).within(FROM_NUMPY)
 
 
 Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
@@ -317,7 +312,6 @@ def contents(value: torch.Tensor) -> Contents:
         flat = _flat(plain, layout)[::step]
         if kind_of(name_of(flat.dtype)) in ("float", "complex") and name_of(flat.dtype) not in (
             *NUMPY_DTYPES,
-            *("complex64", "complex128"),
         ):
             flat = flat.to(torch.complex64 if flat.is_complex() else torch.float32)
         return flat.contiguous().cpu().numpy()

@@ -49,7 +49,7 @@ TABLE = (
     ),
 )
 
-IN_HALF_PRECISION = (Exempt(NOT_FINITE, OVERFLOW, "random_pdf_dirichlet"),)
+BY_DTYPE = {"float16": (Exempt(NOT_FINITE, OVERFLOW, "random_pdf_dirichlet"),)}
 
 FINITE_AT_TIMES = (
     "LeakyReLU _contrib_dgl_csr_neighbor_non_uniform_sample _npi_gumbel _npi_logistic "

@@ -26,6 +26,7 @@ from tests.conformance.reasons import (
     SYMMETRIC,
     UNUSED,
     UNWRITTEN,
+    WHOLE_NUMBERS,
 )
 
 TABLE = (
@@ -133,14 +134,45 @@ TABLE = (
     ),
 )
 
-IN_HALF_PRECISION = (
-    Exempt(CONSTANT, COARSE, "cumprod prod.dim_int", place="output"),
-    Exempt(
-        NOT_FINITE,
-        "PyTorch's exponential of a matrix is NaN in bfloat16",
-        "linalg_matrix_exp matrix_exp matrix_exp_backward",
+BY_DTYPE = {
+    "bfloat16": (
+        Exempt(CONSTANT, COARSE, "cumprod prod.dim_int", place="output"),
+        Exempt(
+            NOT_FINITE,
+            "PyTorch's exponential of a matrix is NaN in bfloat16",
+            "linalg_matrix_exp matrix_exp matrix_exp_backward",
+        ),
     ),
-)
+    "complex64": (
+        Exempt(
+            WITHOUT_IMAGINARY_PART,
+            CREATION,
+            "eye eye.m fill.Scalar fill.Tensor full full_like linspace linspace.Scalar_Tensor "
+            "linspace.Tensor_Scalar linspace.Tensor_Tensor logspace logspace.Scalar_Tensor "
+            "logspace.Tensor_Scalar logspace.Tensor_Tensor new_full new_ones new_zeros ones "
+            "ones_like scalar_tensor sparse_coo_tensor.size sparse_resize_and_clear zero zeros "
+            "zeros_like",
+        ),
+        Exempt(
+            WITHOUT_IMAGINARY_PART,
+            "a permutation's matrix",
+            "linalg_lu lu_unpack",
+            place="output[[]0]",
+        ),
+        Exempt(
+            WITHOUT_IMAGINARY_PART,
+            "converted from real numbers or to them",
+            "copy to.device to.dtype to.dtype_layout to.other type_as",
+        ),
+        Exempt(
+            WITHOUT_IMAGINARY_PART,
+            WHOLE_NUMBERS,
+            "to_sparse to_sparse.sparse_dim to_sparse_bsc to_sparse_bsr to_sparse_csc "
+            "to_sparse_csr",
+        ),
+    ),
+}
+"""Findings in other dtypes than float32."""
 
 FINITE_AT_TIMES = (
     "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided"
