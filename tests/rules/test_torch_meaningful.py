@@ -147,8 +147,8 @@ SAVED = {
     "_flash_attention_forward": (0, 1, 2, 3),
     "_efficient_attention_forward": (0, 1, 2, 3),
 }
-"""CUDA's kernels of attention, and which of their results the backward kernel takes: the output, the
-logarithms of sums, the generator's state."""
+"""CUDA's kernels of attention, and which of their results the backward kernel takes: the output,
+the logarithms of sums, the generator's state."""
 
 TAKEN = ("out", "logsumexp", "philox_seed", "philox_offset", "rng_state", "unused")
 

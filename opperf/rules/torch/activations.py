@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from opperf.model import Operator, TensorSpec
-from opperf.rules.bert import FEED_FORWARD, few_sentences
+from opperf.rules.bert import FEED_FORWARD, few_sentences, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.families.elementwise import of_one
 from opperf.rules.pictures import feature_maps, network_maps
@@ -209,3 +209,9 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         extents = {WHOLE: tuple(whole), HALF: shape}
         made = {name: tensor(*extents[kind]) for name, kind in GATED[operator.name].items()}
         yield {**made, "dim": axis, WHY: why}
+
+
+@FAMILIES.add("_safe_softmax")
+def safe_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of attention, of which a row may be masked whole."""
+    yield {"self": tensor(*scores(size)), "dim": -1, WHY: "BERT-base, scores of every head"}

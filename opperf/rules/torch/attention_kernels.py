@@ -1,5 +1,5 @@
-"""Inputs of PyTorch's kernels of attention and of their gradients: of the CPU's, and of CUDA's, which
-take half precision alone."""
+"""Inputs of PyTorch's kernels of attention and of their gradients: of the CPU's, and of CUDA's,
+which take half precision alone."""
 
 from __future__ import annotations
 
@@ -157,10 +157,12 @@ def padded_sums(layer: Layer) -> TensorSpec:
 
 
 def heads_first(layer: Layer) -> TensorSpec:
+    """Vectors of each head, in half precision."""
     return layer.heads_first(HALF)
 
 
 def of_flash(layer: Layer) -> dict[str, Argument]:
+    """No dropout, and the layer's mask."""
     return {"dropout_p": 0.0, "is_causal": layer.causal}
 
 
@@ -171,11 +173,13 @@ def lengths(layer: Layer) -> dict[str, Argument]:
 
 
 def lengths_of_efficient(layer: Layer) -> dict[str, Argument]:
+    """Neither a bias nor limits of texts in a batch."""
     none = dict.fromkeys(("bias", "cu_seqlens_q", "cu_seqlens_k"), None)
     return {**none, "max_seqlen_q": layer.length, "max_seqlen_k": layer.length}
 
 
 def masked(layer: Layer) -> dict[str, Argument]:
+    """No dropout, and the layer's mask by number."""
     return {"dropout_p": 0.0, "custom_mask_type": CAUSAL_MASK if layer.causal else 0}
 
 

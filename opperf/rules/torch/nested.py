@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 
 from opperf.model import Argument, Operator, TensorSpec
@@ -10,7 +11,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import Arguments, same, tensor
+from opperf.rules.values import Arguments, fixed, literal, same, tensor
 
 FAMILIES = Families()
 
@@ -24,6 +25,18 @@ def sentences(size: Preset) -> TensorSpec:
     return TensorSpec(
         (size.samples(8), longest, layer_width(size)), "", layout=NESTED, gradient=True
     )
+
+
+def lengths(size: Preset) -> list[int]:
+    """Tokens of each sentence of a batch: from half of the longest to the whole."""
+    count, longest = size.samples(8), size.extent(128, least=8)
+    return [max(1, longest * (count + i) // (2 * count)) for i in range(1, count + 1)]
+
+
+def limits(size: Preset) -> TensorSpec:
+    """Where each of these sentences begins, and where the last one ends."""
+    ends = [0, *itertools.accumulate(lengths(size))]
+    return fixed(len(ends), fill=literal(ends), dtype="int64")
 
 
 def one_matrix(rows: int, columns: int) -> TensorSpec:
@@ -44,6 +57,26 @@ PADDED: dict[str, Argument] = {"padding": 0.0, WHY: f"{WORDS}, before a layer th
 VARIANTS: dict[str, Variants] = {
     "nested_to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
     "to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
+    "_jagged_to_padded_dense_forward": lambda size: [
+        {
+            "values": tensor(sum(lengths(size)), layer_width(size)),
+            "offsets": (limits(size),),
+            "max_lengths": (max(lengths(size)),),
+            WHY: f"{WORDS}, before a layer that needs it",
+        }
+    ],
+    "_padded_dense_to_jagged_forward": lambda size: [
+        {
+            "dense": tensor(len(lengths(size)), max(lengths(size)), layer_width(size)),
+            "offsets": (limits(size),),
+            "total_L": sum(lengths(size)),
+            WHY: f"{WORDS}, from a padded batch",
+        }
+    ],
+    **dict.fromkeys(
+        ("_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets"),
+        lambda size: [{"self": sentences(size), WHY: WORDS}],
+    ),
     "matmul_backward": lambda size: [
         {
             "grad": one_matrix(size.extent(128, least=8), layer_width(size, FEED_FORWARD)),

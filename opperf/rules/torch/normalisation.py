@@ -328,3 +328,25 @@ def renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         count = math.prod(shape) // shape[dim]
         limit = count**0.5 if order == 2.0 else count * (2 / math.pi) ** 0.5
         yield {WHY: why, "self": tensor(*shape), "p": order, "dim": dim, "maxnorm": limit}
+
+
+@FAMILIES.add("_fused_rms_norm", "_fused_rms_norm_backward")
+def fused_rms_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tokens of a large model, by the root of their mean square, and the gradients of that."""
+    tokens, width = size.extent(512), size.extent(4096, least=64)
+    made: dict[str, Argument] = {
+        "input": tensor(1, tokens, width),
+        "normalized_shape": (width,),
+        "weight": tensor(width, fill=POSITIVE),
+    }
+    if operator.parameter("grad_out") is not None:
+        # Of normal numbers, the root of the mean square is near one.
+        near_one = Fill("uniform", 0.95, 1.05)
+        made |= {
+            "grad_out": tensor(1, tokens, width),
+            "rstd": fixed(1, tokens, 1, fill=near_one, dtype="single"),
+            "output_mask": (True, True),
+        }
+    else:
+        made["eps"] = 1e-5
+    yield {**made, WHY: "Llama 3 8B, 512 tokens, each by the root of its mean square"}

@@ -122,3 +122,15 @@ def sorted_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "return_counts": True,
         WHY: "sorted numbers without a repeat, as of edges: nothing is removed",
     }
+
+
+@FAMILIES.add("_unique2", "_unique")
+def unique(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Numbers that recur, with the place of each among the unique ones, and without."""
+    numbers = fixed(*vector(size), fill=below(size.extent(30522)), dtype="int64")
+    yield {"self": numbers, WHY: "word pieces of a batch, each once: sorted"}
+    yield {
+        "self": numbers,
+        "return_inverse": True,
+        WHY: "word pieces of a batch, each once, and the place of each of the batch among them",
+    }
