@@ -27,6 +27,7 @@ from opperf.rules.jax import (
     sampling,
     scipy_linalg,
     scipy_signal,
+    whole_numbers,
 )
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
@@ -49,6 +50,7 @@ MODULES = (
     sampling,
     scipy_linalg,
     scipy_signal,
+    whole_numbers,
 )
 """Modules that have `FAMILIES`."""
 

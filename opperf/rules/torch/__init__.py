@@ -49,6 +49,7 @@ from opperf.rules.torch import (
     sparse,
     transforms,
     views,
+    whole_numbers,
 )
 
 MODULES = (
@@ -89,6 +90,7 @@ MODULES = (
     sparse,
     transforms,
     views,
+    whole_numbers,
     recorded,
 )
 """Modules that have `FAMILIES`. What models were recorded with follows all other configurations."""
