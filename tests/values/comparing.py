@@ -187,7 +187,9 @@ def planned(framework: Framework) -> dict[str, list[Case]]:
     )
     by_label: dict[str, list[Case]] = {}
     for names in [(), internal] if internal else [()]:
-        for case in plan(framework, Selection(names, size="small", settings=settings)).cases:
+        # The tolerances are of single precision.
+        selection = Selection(names, size="small", settings=settings, dtype_given=True)
+        for case in plan(framework, selection).cases:
             by_label.setdefault(case.label, []).append(case)
     found: dict[str, list[Case]] = {}
     for operator in framework.operators():

@@ -11,6 +11,8 @@ from opperf.rules.jax import (
     as_numpy,
     half_precision,
     images,
+    integers,
+    language_models,
     lax_control,
     lax_convolutions,
     lax_elementwise,
@@ -27,7 +29,6 @@ from opperf.rules.jax import (
     sampling,
     scipy_linalg,
     scipy_signal,
-    whole_numbers,
 )
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
@@ -36,6 +37,8 @@ MODULES = (
     as_numpy,
     half_precision,
     images,
+    integers,
+    language_models,
     lax_control,
     lax_convolutions,
     lax_elementwise,
@@ -50,7 +53,6 @@ MODULES = (
     sampling,
     scipy_linalg,
     scipy_signal,
-    whole_numbers,
 )
 """Modules that have `FAMILIES`."""
 

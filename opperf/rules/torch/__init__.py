@@ -16,6 +16,7 @@ from opperf.rules.torch import (
     convolution_gradients,
     creation,
     detection,
+    diffusion,
     elementwise,
     functions,
     grids,
@@ -23,7 +24,9 @@ from opperf.rules.torch import (
     half_precision,
     images,
     indexing,
+    integers,
     joining,
+    language_models,
     layers,
     linalg,
     logged,
@@ -49,7 +52,6 @@ from opperf.rules.torch import (
     sparse,
     transforms,
     views,
-    whole_numbers,
 )
 
 MODULES = (
@@ -61,13 +63,16 @@ MODULES = (
     convolution_gradients,
     creation,
     detection,
+    diffusion,
     elementwise,
     grids,
     grouped_products,
     half_precision,
     images,
     indexing,
+    integers,
     joining,
+    language_models,
     layers,
     product_layouts,
     linalg,
@@ -90,7 +95,6 @@ MODULES = (
     sparse,
     transforms,
     views,
-    whole_numbers,
     recorded,
 )
 """Modules that have `FAMILIES`. What models were recorded with follows all other configurations."""

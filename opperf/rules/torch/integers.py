@@ -1,4 +1,4 @@
-"""Inputs of operators on whole numbers, in the dtypes and ranges that programs have: identifiers of
+"""Inputs of operators on integers, in the dtypes and ranges that programs have: identifiers of
 64 bits, signed hashes, packed bytes, masks."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LABELS = below(10)
 
 
 def numbers(size: Preset, fill: Fill, dtype: str = WIDE) -> TensorSpec:
-    """A long vector of whole numbers."""
+    """A long vector of integers."""
     return fixed(*vector(size), fill=fill, dtype=dtype)
 
 
@@ -99,6 +99,6 @@ ROWS: Mapping[str, Variants] = {
 
 
 @FAMILIES.also(*ROWS)
-def whole_numbers(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def integers(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The configurations of an overload in `ROWS`."""
     return configurations_of(ROWS, operator, size)

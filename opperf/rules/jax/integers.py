@@ -1,4 +1,4 @@
-"""Inputs of functions on whole numbers, in ranges that programs have: hashes of 32 bits, signed
+"""Inputs of functions on integers, in ranges that programs have: hashes of 32 bits, signed
 numbers, packed bytes, masks. JAX has no integers of 64 bits unless it is asked for them."""
 
 from __future__ import annotations
@@ -73,6 +73,6 @@ ROWS: Mapping[str, Variants] = {
 
 
 @FAMILIES.also(*ROWS)
-def whole_numbers(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def integers(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The configurations of a function in `ROWS`."""
     return own(ROWS, operator, size)
