@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggest
+from opperf.errors import UnknownOperatorError, one_line, suggest
 
 
 def public_paths(modules: Mapping[str, Any]) -> tuple[str, ...]:
@@ -50,11 +50,14 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
 
 def _is_imported(place: Any, word: str) -> bool:
     """Whether a package has a module of this name, which it leaves to its users to import; imports
-    that."""
+    that. Raises `UnknownOperatorError` if it needs what is not installed."""
     if not (isinstance(place, ModuleType) and hasattr(place, "__path__")):
         return False
     name = f"{place.__name__}.{word}"
     if importlib.util.find_spec(name) is None:
         return False
-    importlib.import_module(name)
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        raise UnknownOperatorError(f"{name} cannot be imported: {one_line(str(error))}") from error
     return hasattr(place, word)

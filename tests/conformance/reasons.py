@@ -1,7 +1,7 @@
 """Reasons for which findings are no faults, one a kind, which the tables of frameworks share."""
 
 CREATION = "creation: one number everywhere is what is asked for"
-WHOLE_NUMBERS = "integers: keys, or whether an element is stored"
+INTEGER_VALUES = "integers: keys, or whether an element is stored"
 UNWRITTEN = "memory that is not written may hold one number everywhere"
 OVERFLOW = "half precision cannot hold the results"
 COARSE = "in half precision numbers near one are one"

@@ -103,6 +103,24 @@ def test_lower_triangular_matrices_can_be_solved_with():
     assert np.linalg.cond(array).max() < 100
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_matrices_are_hermitian_or_triangular(dtype):
+    array = made((3, 32, 32), dtype, distribution="positive_definite")
+    values = np.linalg.eigvalsh(array)
+    assert array.dtype == dtype and abs(array.imag).max() > 0.01
+    assert np.allclose(array, array.conj().swapaxes(-1, -2), atol=1e-6)
+    assert values.min() > 0.5 and values.max() / values.min() < 20
+    lower = made((2, 16, 16), dtype, distribution="lower_triangular")
+    assert np.array_equal(lower, np.tril(lower)) and abs(lower.imag).max() > 0.01
+
+
+@pytest.mark.parametrize("shape", [(4096,), (300, 300)])
+def test_uniform_complex_numbers_have_any_angle_and_a_modulus_in_range(shape):
+    array = made(shape, "complex64", distribution="uniform", low=0.5, high=2.0)
+    assert abs(array).min() > 0.5 - 1e-3 and abs(array).max() < 2.0 + 1e-3
+    assert np.histogram(np.angle(array), 4, (-np.pi, np.pi))[0].min() > array.size / 8
+
+
 def test_boxes_have_their_corners_in_order():
     array = made((50, 4), distribution="boxes", low=0.0, high=1.0)
     assert (array[:, :2] < array[:, 2:]).all() and array.min() >= 0 and array.max() <= 1

@@ -64,6 +64,12 @@ ROWS: Mapping[str, Variants] = {
     "jnp.right_shift": rows(
         "the upper of two 4-bit weights in each byte", {"x1": (below(256), BYTE)}, x2=UPPER
     ),
+    **{
+        name: rows(
+            "identifiers in int32, as to group their rows", {"a": (IDENTIFIERS, SIGNED)}, axis=-1
+        )
+        for name in ("jnp.argsort", "jnp.sort")
+    },
 }
 """Configurations by function."""
 

@@ -1,4 +1,4 @@
-"""Inputs of PyTorch's enlargements and reductions of pictures by further methods: antialiased ones,
+"""Inputs of PyTorch's enlargements and reductions of images by further methods: antialiased ones,
 and the nearest pixel by the centres of pixels."""
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SMOOTH = tuple(f"_upsample_{method}2d_aa" for method in ("bicubic", "bilinear", 
 EXACT = tuple(f"_upsample_nearest_exact{axes}d" for axes in (1, 2, 3))
 
 
-def pictures(size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
-    """Why pictures are resized, their shape, and their new extents."""
+def images(size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
+    """Why images are resized, their shape, and their new extents."""
     side, less = size.side(512), size.side(224)
     yield (
         "photographs made smaller for a classifier of 224 x 224",
@@ -51,7 +51,7 @@ def signals(size: Preset, axes: int) -> Iterable[tuple[str, Shape, Shape]]:
 def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Pictures to other extents, or the gradient of that."""
     smooth = "_aa" in operator.name
-    made = pictures(size) if smooth else signals(size, spatial_axes(operator))
+    made = images(size) if smooth else signals(size, spatial_axes(operator))
     for why, before, after in made:
         corners: dict[str, Argument] = {"align_corners": False} if smooth else {}
         if operator.name.endswith("_backward"):

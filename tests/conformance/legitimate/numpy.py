@@ -2,7 +2,7 @@
 
 from tests.conformance.exceptions import Exempt
 from tests.conformance.judging import CONSTANT, WITHOUT_IMAGINARY_PART
-from tests.conformance.reasons import CREATION, SIGN, UNWRITTEN, WHOLE_NUMBERS
+from tests.conformance.reasons import CREATION, INTEGER_VALUES, SIGN, UNWRITTEN
 
 TABLE = (
     Exempt(CONSTANT, CREATION, "full full_like ones ones_like zeros zeros_like"),
@@ -20,7 +20,7 @@ BY_DTYPE = {
         ),
         Exempt(
             WITHOUT_IMAGINARY_PART,
-            WHOLE_NUMBERS,
+            INTEGER_VALUES,
             "intersect1d setdiff1d setxor1d trim_zeros union1d unique",
         ),
         Exempt(WITHOUT_IMAGINARY_PART, "a norm, in the dtype of the matrix", "linalg.cond"),

@@ -14,6 +14,7 @@ from tests.conformance.reasons import (
     BY_CHANCE,
     COARSE,
     CREATION,
+    INTEGER_VALUES,
     NEAREST,
     OVERWRITTEN,
     PIECEWISE,
@@ -26,7 +27,6 @@ from tests.conformance.reasons import (
     SYMMETRIC,
     UNUSED,
     UNWRITTEN,
-    WHOLE_NUMBERS,
 )
 
 TABLE = (
@@ -166,7 +166,7 @@ BY_DTYPE = {
         ),
         Exempt(
             WITHOUT_IMAGINARY_PART,
-            WHOLE_NUMBERS,
+            INTEGER_VALUES,
             "to_sparse to_sparse.sparse_dim to_sparse_bsc to_sparse_bsr to_sparse_csc "
             "to_sparse_csr",
         ),
