@@ -1,7 +1,5 @@
 """NumPy's callables: found by path, bound to arguments, known again."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -52,16 +50,6 @@ def test_a_path_to_another_callable():
 def test_a_path_that_leads_nowhere(path, message):
     with pytest.raises(UnknownOperatorError, match=message):
         FRAMEWORK.callable_target(path)
-
-
-def test_a_path_through_a_module_that_its_package_does_not_import(tmp_path, monkeypatch):
-    (tmp_path / "toy_parts").mkdir()
-    (tmp_path / "toy_parts" / "__init__.py").write_text("")
-    (tmp_path / "toy_parts" / "inner.py").write_text("def double(x):\n    return 2 * x\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    package = importlib.import_module("toy_parts")
-    found = paths.find("toy.inner.double", "Toy", {"toy": package})
-    assert found(3) == 6
     with pytest.raises(UnknownOperatorError, match="has no 'outer'"):
         paths.find("toy.outer.double", "Toy", {"toy": package})
 
