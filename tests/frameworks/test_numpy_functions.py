@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.errors import UnknownOperatorError
-from opperf.frameworks import load, paths
+from opperf.frameworks import load
 from opperf.frameworks.numpy import functions, signatures
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings
 
@@ -50,8 +50,6 @@ def test_a_path_to_another_callable():
 def test_a_path_that_leads_nowhere(path, message):
     with pytest.raises(UnknownOperatorError, match=message):
         FRAMEWORK.callable_target(path)
-    with pytest.raises(UnknownOperatorError, match="has no 'outer'"):
-        paths.find("toy.outer.double", "Toy", {"toy": package})
 
 
 def test_an_operator_that_is_not_there():
