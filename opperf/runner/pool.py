@@ -257,17 +257,22 @@ class Worker(AbstractContextManager["Worker"]):
         )
 
     def try_call(self, case: Case, timeout_s: float) -> Trial:
-        """Returns the result of one call of a case; a crash or a hang of the worker is a
-        refusal."""
-        try:
-            self._start()
-            self._note_use()
-            return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
-        except WorkerDied as died:
-            return Trial(refusal=describe_end(died), ended=True)
-        except WorkerTimeout:
-            self.end()
-            return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
+        """Returns the result of one call of a case; a crash or a hang of the worker is a refusal.
+        A crash of a process that has run other cases may be theirs, such as memory overwritten
+        by one of them: the call is tried again in a new process."""
+        for has_run in (self._use == "used" and self._is_running(), False):
+            try:
+                self._start()
+                self._note_use()
+                return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
+            except WorkerDied as died:
+                trial = Trial(refusal=describe_end(died), ended=True)
+                if not has_run:
+                    break
+            except WorkerTimeout:
+                self.end()
+                return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
+        return trial
 
     def observe(self, case: Case, folder: Path, draw: int = 0) -> Observed:
         """Returns the results of one untimed call of a case, whose elements are in files of an

@@ -355,6 +355,19 @@ def test_a_trial_that_ends_the_worker_says_so(worker, make_case, name, timeout_s
     assert worker.try_call(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
 
 
+@pytest.mark.parametrize(("first", "ended"), [("", True), ("relu", False)])
+def test_a_crash_that_an_earlier_case_may_have_caused_is_tried_again(
+    variables, make_case, tmp_path, first, ended
+):
+    crashes_once = tmp_path / "crashes once"
+    crashes_once.touch()
+    with Worker("fake", environment={**variables, "FAKE_FLAKY": str(crashes_once)}) as worker:
+        if first:
+            worker.try_call(make_case(first), WAIT_S)
+        assert worker.try_call(make_case("flaky"), WAIT_S).ended is ended
+    assert not crashes_once.exists()
+
+
 def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
     worker.environment()
     with monkeypatch.context() as patched:
