@@ -1,4 +1,4 @@
-"""Prints what is wrong with a framework's cases, exceptions left out.
+"""Prints what is wrong with a framework's cases, exceptions left out, and its counts by kind.
 
     python -m tests.conformance FRAMEWORK SIZE [OPERATOR ...] [--dtype DTYPE]
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from collections import Counter
 
-from opperf.frameworks import load
-from tests.conformance.driver import cheaply, found_in, judge, planned
 from tests.conformance.exceptions import without_exceptions
+from tests.conformance.workers import Begun, Wanted, judgements
 
 
 def main() -> int:
@@ -25,21 +25,25 @@ def main() -> int:
     parser.add_argument("operators", nargs="*")
     parser.add_argument("--dtype", default="float32")
     asked = parser.parse_args()
-    framework = load(asked.framework)
     legitimate = importlib.import_module(f"tests.conformance.legitimate.{asked.framework}")
-    cases = planned(asked.framework, asked.size, tuple(asked.operators), asked.dtype)
-    count = 0
-    with cheaply(framework):
-        for number, case in enumerate(cases, 1):
-            print(
-                f"\r\033[K{number}/{len(cases)} {case.label}", end="", file=sys.stderr, flush=True
-            )
-            found = found_in([judge(case, framework)])
-            for lines in without_exceptions(found, legitimate.TABLE, ()).faults.values():
-                count += 1
-                print(f"\r\033[K{case.label} {case.id}: {'; '.join(lines)}", flush=True)
-    print(f"\r\033[K{len(cases)} cases, {count} with faults", file=sys.stderr)
-    return int(count > 0)
+    table = (*legitimate.TABLE, *legitimate.BY_DTYPE.get(asked.dtype, ()))
+    cases = with_faults = 0
+    kinds: Counter[str] = Counter()
+    wanted = Wanted(asked.framework, asked.size, tuple(asked.operators), asked.dtype)
+    for one in judgements(wanted):
+        if isinstance(one, Begun):
+            print(f"\r\033[K{one.place + 1}/{one.count} {one.label}", end="", file=sys.stderr)
+            continue
+        cases += 1
+        faults = [each for each in one.found if without_exceptions([each], table, ()).faults]
+        kinds.update({f"{each.finding.kind}" for each in faults})
+        if faults:
+            with_faults += 1
+            lines = "; ".join(str(each.finding) for each in faults)
+            print(f"\r\033[K{one.case.label} {one.case.id}: {lines} ({one.case.why})", flush=True)
+    counts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    print(f"\r\033[K{cases} cases, {with_faults} with faults: {counts or 'none'}")
+    return int(with_faults > 0)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import importlib
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from opperf.dtypes import kind_of
+from opperf.dtypes import is_whole, kind_of
 from opperf.frameworks import is_available, load
-from opperf.model import Case
+from opperf.model import Case, TensorSpec
 from opperf.rules.engine import rules_module
 from tests.conformance.driver import Judged, cheaply, found_in, judge, planned, without_gradient
 from tests.conformance.exceptions import Found, without_exceptions
-from tests.conformance.judging import DOES_NOT_RUN, shared_whys
+from tests.conformance.judging import DOES_NOT_RUN, holds_positions, shared_whys
 
 PARTS = {"numpy": 1, "mxnet": 2, "torch": 4, "jax": 6}
 """Tests by framework, each of some of the operators, so that several processes share them."""
@@ -138,3 +139,41 @@ def test_every_exception_is_of_an_operator_that_has_cases(name):
     assert listed - labels == set()
     assert set(legitimate.FINITE_AT_TIMES.split()) - known == set()
     assert all(one.reason for one in legitimate.TABLE)
+
+
+NARROW = {
+    "torch": "",
+    "jax": "jnp.choose jnp.equal jnp.ldexp jnp.not_equal lax.eq lax.ne "
+    "scipy.special.expn scipy.special.sph_harm_y scipy.stats.betabinom.logpmf "
+    "scipy.stats.betabinom.pmf scipy.stats.binom.logpmf scipy.stats.binom.pmf "
+    "scipy.stats.geom.logpmf scipy.stats.geom.pmf scipy.stats.mode scipy.stats.nbinom.logpmf "
+    "scipy.stats.nbinom.pmf scipy.stats.poisson.cdf scipy.stats.poisson.logpmf "
+    "scipy.stats.poisson.pmf",
+}
+"""Operators on small numbers only: one of a few choices, exponents, classes, orders of functions,
+counts of events."""
+
+
+def is_narrow(spec: TensorSpec) -> bool:
+    """Returns whether the whole numbers of a tensor are of 32 bits, and from 0 to 63."""
+    drawn = spec.fill
+    return spec.dtype == "int32" and drawn.low >= 0 and drawn.high <= 64
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_whole_numbers_are_of_more_than_one_width(name):
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    specs = defaultdict(list)
+    for case in planned(name, "small"):
+        for place, spec in case.tensors():
+            if is_whole(spec.dtype) and not holds_positions(place):
+                specs[case.label].append(spec)
+    drawn = {label for label, each in specs.items() if any(map(is_drawn, each))}
+    assert len(drawn) > 30
+    assert {one for one in drawn if all(map(is_narrow, specs[one]))} == set(NARROW[name].split())
+
+
+def is_drawn(spec: TensorSpec) -> bool:
+    """Returns whether a tensor has whole numbers of a range."""
+    return spec.fill.distribution == "integers"

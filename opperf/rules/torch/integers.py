@@ -11,7 +11,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import PADDED, Arguments, below, fixed
+from opperf.rules.values import BOOLEAN, PADDED, SEQUENCE, Arguments, below, fixed
 
 FAMILIES = Families()
 
@@ -27,8 +27,15 @@ BUCKETS = 100_000
 """Rows of a hashed table of embeddings."""
 NIBBLE = 4
 """Bits of a quantised weight, of which a byte has two."""
+BITS_OF_BYTE = 8
 LABELS = below(10)
 """Classes, few enough that predictions often hit them."""
+SEED = 0x9E37_79B9_7F4A_7C15 >> 1
+"""The golden ratio's bits, with which hash functions mix theirs; half of it fits int64."""
+NODES = 2_449_029
+"""Of the graph ogbn-products, of which batches of edges are sampled."""
+LARGE = below(1 << 31, start=1)
+"""Of which a product has less than 63 bits."""
 
 
 def numbers(size: Preset, fill: Fill, dtype: str = WIDE) -> TensorSpec:
@@ -41,9 +48,99 @@ def one(fill: Fill, why: str, dtype: str = WIDE, **others: Argument) -> Variants
     return lambda size: [{"self": numbers(size, fill, dtype), **others, WHY: why}]
 
 
+def scalar(value: int, fill: Fill, why: str) -> Variants:
+    """The configuration of an operator of a number and a vector."""
+    return lambda size: [{"self": value, "other": numbers(size, fill), WHY: why}]
+
+
 def two(left: Fill, right: Fill, why: str) -> Variants:
     """The configuration of an operator of two vectors."""
     return lambda size: [{"self": numbers(size, left), "other": numbers(size, right), WHY: why}]
+
+
+def nodes(size: Preset) -> Fill:
+    """The nodes of a large graph."""
+    return below(size.extent(NODES))
+
+
+def ends(size: Preset) -> Iterable[Arguments]:
+    """The nodes of sampled edges."""
+    yield {
+        "self": numbers(size, nodes(size)),
+        WHY: "ends of sampled edges of a large graph, each node once",
+    }
+
+
+def edges(size: Preset) -> Iterable[Arguments]:
+    """As many edges as a small graph can have."""
+    count = size.extent(256)
+    drawn = fixed(count * count, 2, fill=below(count), dtype=WIDE)
+    yield {"self": drawn, "dim": 0, WHY: "sampled edges of a dense graph, by both ends: each once"}
+
+
+def members(size: Preset) -> Iterable[Arguments]:
+    """Two lists of nodes of one graph."""
+    yield {
+        "elements": numbers(size, nodes(size)),
+        "test_elements": numbers(size, nodes(size)),
+        WHY: "nodes of a large graph in int64, which of them are in a batch",
+    }
+
+
+def votes(size: Preset) -> Iterable[Arguments]:
+    """The classes that the models of an ensemble predict."""
+    predicted = fixed(size.extent(10000), 5, fill=LABELS, dtype=WIDE)
+    yield {"self": predicted, "dim": 1, WHY: "the majority of five models' classes in int64"}
+
+
+def before(place: str, length: str) -> Variants:
+    """The comparison of each place of a batch of texts with the text's length."""
+
+    def made(size: Preset) -> Iterable[Arguments]:
+        longest = size.extent(4096)
+        yield {
+            place: fixed(1, longest, fill=SEQUENCE, dtype=WIDE),
+            length: fixed(size.batch, 1, fill=below(longest, start=longest // 4), dtype=WIDE),
+            WHY: "positions in int64 and the length of each text: the mask of its padding",
+        }
+
+    return made
+
+
+def causal(size: Preset) -> Iterable[Arguments]:
+    """The comparison of all places of a text with each other."""
+    length = size.extent(4096)
+    yield {
+        "self": fixed(length, 1, fill=SEQUENCE, dtype=WIDE),
+        "other": fixed(1, length, fill=SEQUENCE, dtype=WIDE),
+        WHY: "positions in int64, each with those up to it: a causal mask",
+    }
+
+
+def padding(size: Preset) -> Iterable[Arguments]:
+    """The mask of a batch of long texts, and zero."""
+    mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
+    yield {"self": mask, "other": 0, WHY: "where a mask of padding in int64 is zero"}
+
+
+def lengths(size: Preset) -> Iterable[Arguments]:
+    """The mask of a batch of long texts, counted."""
+    mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
+    yield {"self": mask, "dim": (1,), WHY: "a mask of padding in int64, summed to texts' lengths"}
+
+
+def bits(first: Fill, why: str) -> Variants:
+    """The configuration of a shift of bytes by the place of each of their bits."""
+
+    def made(size: Preset) -> Iterable[Arguments]:
+        columns = BITS_OF_BYTE if first == BOOLEAN else 1
+        yield {
+            "self": fixed(*vector(size), columns, fill=first, dtype=BYTE),
+            "other": fixed(BITS_OF_BYTE, fill=SEQUENCE, dtype=BYTE),
+            WHY: why,
+        }
+
+    return made
 
 
 def positions(size: Preset) -> Iterable[Arguments]:
@@ -75,15 +172,59 @@ ROWS: Mapping[str, Variants] = {
         NIBBLE,
         ("the first of two indices in each int64", "the upper of two 4-bit weights in each byte"),
     ),
+    **{
+        f"bitwise_{name}.Scalar_Tensor": scalar(other, fill, why)
+        for name, other, fill, why in (
+            ("and", (1 << HALF) - 1, IDENTIFIERS, "one of two indices in each int64"),
+            ("or", 1 << 2 * HALF, IDENTIFIERS, "a flag above two indices in each int64"),
+            ("xor", SEED, IDENTIFIERS, "hashes in int64 mixed with a seed"),
+            ("left_shift", 1, below(63), "the bit of each flag in int64, as of sets of labels"),
+            ("right_shift", SEED, below(63), "a seed in int64 shifted to each of its bits"),
+        )
+    },
+    "bitwise_and.Tensor": two(
+        IDENTIFIERS, IDENTIFIERS, "two sets of forty flags in int64: of both"
+    ),
+    "bitwise_left_shift.Tensor": bits(BOOLEAN, "eight flags to the places of a byte's bits"),
+    "bitwise_left_shift.Tensor_Scalar": one(
+        below(1 << HALF), "the first of two indices to its place in each int64", other=HALF
+    ),
+    "bitwise_not.default": one(IDENTIFIERS, "sets of forty flags in int64: those that are not set"),
+    "bitwise_or.Scalar": one(
+        IDENTIFIERS, "a flag set above two indices in each int64", other=1 << 2 * HALF
+    ),
+    "bitwise_or.Tensor": two(
+        IDENTIFIERS, IDENTIFIERS, "two sets of forty flags in int64: of either"
+    ),
+    "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, as of a packed mask"),
+    "bitwise_xor.Scalar": one(IDENTIFIERS, "hashes in int64, with a seed mixed in", other=SEED),
     "bitwise_xor.Tensor": two(IDENTIFIERS, IDENTIFIERS, "two hashes of 64 bits mixed"),
+    "bincount.default": one(
+        below(256), "bytes of pixels, as a histogram of brightness", BYTE, minlength=256
+    ),
     "cumsum.default": positions,
+    "div.Scalar_mode": one(
+        IDENTIFIERS,
+        "identifiers in int64 to blocks of a hundred thousand",
+        other=BUCKETS,
+        rounding_mode="floor",
+    ),
+    "eq.Scalar": padding,
     "eq.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, as of an accuracy"),
     "floor_divide.Scalar": one(below(1 << HALF), "flat indices in int64 to their rows", other=1024),
     "gcd.default": two(
-        below(1 << 31, start=1),
-        below(1 << 31, start=1),
-        "large numerators and denominators in int64: more steps than small ones",
+        LARGE, LARGE, "large numerators and denominators in int64: more steps than small ones"
     ),
+    "ge.Tensor": causal,
+    "gt.Tensor": before("other", "self"),
+    "isin.Tensor_Tensor": members,
+    "lcm.default": two(
+        LARGE, LARGE, "large denominators in int64, of fractions that are added: more steps"
+    ),
+    "le.Tensor": before("other", "self"),
+    "lt.Tensor": before("self", "other"),
+    "mode.default": votes,
+    "ne.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, as of an error rate"),
     "remainder.Scalar": one(
         IDENTIFIERS, "identifiers in int64 to rows of a hashed table", other=BUCKETS
     ),
@@ -94,6 +235,15 @@ ROWS: Mapping[str, Variants] = {
         f"{name}.default": one(IDENTIFIERS, "identifiers in int64, as to group their rows")
         for name in ("argsort", "sort")
     },
+    **{
+        f"{name}.stable": one(
+            IDENTIFIERS, "identifiers in int64, equal ones in their order", stable=True
+        )
+        for name in ("argsort", "sort")
+    },
+    "sum.dim_IntList": lengths,
+    **dict.fromkeys(("_unique.default", "_unique2.default"), ends),
+    "unique_dim.default": edges,
 }
 """Configurations by overload."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Operator
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
+from opperf.rules.torch.layouts import CHANNELS_LAST
 from opperf.rules.torch.operations.transforms import spatial_axes
-from opperf.rules.values import Arguments, tensor
+from opperf.rules.values import Arguments, below, tensor
 
 FAMILIES = Families()
 
@@ -65,3 +66,16 @@ def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         else:
             given = {"input": tensor(*before), "output_size": after}
         yield {**given, **corners, WHY: why}
+
+
+@FAMILIES.also(*SMOOTH)
+def bytes_of_photographs(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Photographs as they are decoded, for which there are kernels of their own."""
+    _, before, after = next(iter(images(size)))
+    decoded = TensorSpec(before, "uint8", below(256), memory_format=CHANNELS_LAST)
+    yield {
+        "input" if operator.parameter("input") else "self": decoded,
+        "output_size": after,
+        "align_corners": False,
+        WHY: "photographs in bytes and with channels last, as they are decoded",
+    }

@@ -59,3 +59,6 @@ TABLE = (
 
 FINITE_AT_TIMES = ""
 """Functions that may return NaN or infinity, and do so by chance."""
+
+BY_DTYPE: dict[str, tuple[Exempt, ...]] = {}
+"""Findings in other dtypes than float32."""

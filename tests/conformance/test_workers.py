@@ -1,0 +1,18 @@
+"""A case that ends its process costs that case only."""
+
+from tests.conformance.exceptions import Found
+from tests.conformance.judging import DOES_NOT_RUN, Finding
+from tests.conformance.workers import Judgement, Wanted, judgements
+from tests.fake.deadly_case import begun, work
+
+
+def test_the_others_are_judged_by_another_process():
+    deadly = Finding(DOES_NOT_RUN, "", "the process ended: SIGFPE")
+    assert list(judgements(Wanted("toy", "small"), work)) == [
+        begun(0),
+        Judgement(begun(0), ()),
+        begun(1),
+        Judgement(begun(1), (Found("operator1", "why", deadly),)),
+        begun(2),
+        Judgement(begun(2), ()),
+    ]
