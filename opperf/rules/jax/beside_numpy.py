@@ -46,6 +46,22 @@ def kept_slices(arguments: Arguments) -> dict[str, Argument]:
     return {"size": elements(arguments, "condition")}
 
 
+MOST_PAIRS = 1 << 32
+"""Of two lists' elements, of which JAX compares each pair unless it is told to sort: of two million
+elements that takes minutes."""
+
+
+def has_many_pairs(arguments: Arguments, *names: str) -> bool:
+    """Returns whether each element of one argument with each of another are too many pairs."""
+    return math.prod(elements(arguments, name) for name in names) > MOST_PAIRS
+
+
+def sorted_if_long(arguments: Arguments) -> dict[str, Argument]:
+    """The method that programs choose for long lists."""
+    is_long = has_many_pairs(arguments, "element", "test_elements")
+    return {"method": "sort"} if is_long else {}
+
+
 DIVIDED = 32
 """Coefficients that are divided: each is a step of its own in the program, and a thousand take
 minutes to compile."""
@@ -60,6 +76,7 @@ FURTHER: Mapping[str, Further] = {
     **dict.fromkeys(("compress", "extract"), kept_slices),
     **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), COPIED),
     "intersect1d": at_most("ar1", fill_value=0),
+    "isin": sorted_if_long,
     "polydiv": always(u=fixed(DIVIDED)),
     "roots": always(strip_zeros=False),
     "setdiff1d": at_most("ar1", fill_value=0),
@@ -79,6 +96,7 @@ REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
     # In place of double precision, which it has only if asked, it would return the array as it is.
     "astype": lambda arguments: arguments.get("dtype") == "float64",
     "histogram_bin_edges": lambda arguments: isinstance(arguments.get("bins"), str),
+    "setdiff1d": lambda arguments: has_many_pairs(arguments, "ar1", "ar2"),
 }
 """Whether JAX's function refuses NumPy's arguments, by NumPy's name."""
 
@@ -114,7 +132,7 @@ def with_further(name: str, arguments: Arguments) -> Arguments | None:
     return {**arguments, **FURTHER[name](arguments)} if name in FURTHER else arguments
 
 
-ADDED = frozenset({"size", "fill_value", "length", "inplace", "mode", "strip_zeros"})
+ADDED = frozenset({"size", "fill_value", "length", "inplace", "method", "mode", "strip_zeros"})
 """Names of the arguments in `FURTHER`."""
 
 

@@ -81,6 +81,7 @@ def members(size: Preset) -> Iterable[Arguments]:
     yield {
         "element": listed,
         "test_elements": listed,
+        "method": "sort",
         WHY: "nodes of a large graph in int32, which of them are in a batch",
     }
 
