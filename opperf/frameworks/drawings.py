@@ -201,7 +201,7 @@ def _spread(spec: TensorSpec) -> dict[str, Any]:
 def _square(spec: TensorSpec) -> dict[str, Any]:
     *_, rows, columns = spec.shape
     if rows != columns:
-        raise ValueError(f"positive definite matrices are square, not {spec.shape}")
+        raise ValueError(f"{spec.fill.distribution} matrices are square, not {spec.shape}")
     return {"rows": rows}
 
 
@@ -243,6 +243,9 @@ def _grid(spec: TensorSpec) -> dict[str, Any]:
 DETECTION = 6
 """Columns of a detection: class, score and a box's corners."""
 
+# A A^T / n has eigenvalues in [0, 4]; the identity added keeps them in [1, 5].
+DEFINITE = "(drawn @ np.swapaxes(drawn, -1, -2) / {rows} + np.eye({rows}))"
+
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
     "sequence": Drawing("np.resize(np.arange({count}), {shape})", _counted),
@@ -270,10 +273,15 @@ WHOLE: dict[str, Drawing] = {
             "each": (*spec.shape[:-1], 1),
         },
     ),
-    # A A^T / n has eigenvalues in [0, 4]; the identity added keeps them in [1, 5].
     "positive_definite": Drawing(
-        "(drawn @ np.swapaxes(drawn, -1, -2) / {rows} + np.eye({rows}))",
+        DEFINITE,
         _square,
+        ("drawn = rng.normal(size={shape})",),
+    ),
+    # Shuffled, the rows have the singular values that they had, which are the eigenvalues.
+    "invertible": Drawing(
+        f"np.take_along_axis({DEFINITE}, rng.random({{shuffled}}).argsort(axis=-2), axis=-2)",
+        lambda spec: {**_square(spec), "shuffled": (*spec.shape[:-1], 1)},
         ("drawn = rng.normal(size={shape})",),
     ),
     "lower_triangular": Drawing(

@@ -191,7 +191,7 @@ def _turn(spec: TensorSpec) -> float:
     return 2 * math.pi / ((spec.fill.high - spec.fill.low) or 1)
 
 
-MATRICES = ("positive_definite", "lower_triangular", "upper_triangular")
+MATRICES = ("positive_definite", "invertible", "lower_triangular", "upper_triangular")
 """Distributions of matrices, which keep what they are for if each row and its column are turned by
 a phase: the spectrum, the triangle, and the real diagonal."""
 

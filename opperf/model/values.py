@@ -23,7 +23,7 @@ class Fill(Struct, frozen=True):
     `simplex`: positive, summing to 1 along the last axis.
     `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
     `positive_definite`, `lower_triangular`, `upper_triangular`: well-conditioned matrices in the
-    last two axes.
+    last two axes. `invertible`: such matrices with shuffled rows, which LU exchanges.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
@@ -51,6 +51,7 @@ class Fill(Struct, frozen=True):
         "simplex",
         "padded",
         "positive_definite",
+        "invertible",
         "lower_triangular",
         "upper_triangular",
         "boxes",

@@ -16,7 +16,7 @@ from opperf.rules.callables import bounds_of, inputs_for_target
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import BELOW, Arguments, below
 
-ROWS = ("simplex", "positive_definite", "lower_triangular", "upper_triangular")
+ROWS = ("simplex", "positive_definite", "invertible", "lower_triangular", "upper_triangular")
 """Fills of whole rows or matrices, which only contiguous tensors have."""
 
 

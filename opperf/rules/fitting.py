@@ -136,7 +136,7 @@ def _is_literal(spec: TensorSpec) -> bool:
     return spec.fill.distribution == "literal"
 
 
-SQUARE = ("positive_definite", "lower_triangular", "upper_triangular")
+SQUARE = ("positive_definite", "invertible", "lower_triangular", "upper_triangular")
 """Distributions of square matrices."""
 
 

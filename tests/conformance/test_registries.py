@@ -9,7 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.linalg import lu_factor
 
 from opperf.dtypes import is_whole, kind_of
 from opperf.frameworks import is_available, load
@@ -177,3 +179,32 @@ def test_whole_numbers_are_of_more_than_one_width(name):
 def is_drawn(spec: TensorSpec) -> bool:
     """Returns whether a tensor has whole numbers of a range."""
     return spec.fill.distribution == "integers"
+
+
+BY_ELIMINATION = {
+    "mxnet": "_npi_solve linalg_det linalg_inverse linalg_slogdet",
+    "numpy": "linalg.det linalg.inv linalg.slogdet linalg.solve",
+    "torch": "det inverse linalg_det linalg_inv linalg_inv_ex linalg_lu linalg_lu_factor "
+    "linalg_lu_factor_ex linalg_slogdet linalg_solve linalg_solve_ex slogdet",
+    "jax": "jnp.linalg.det jnp.linalg.inv jnp.linalg.slogdet jnp.linalg.solve lax.linalg.lu "
+    "scipy.linalg.det scipy.linalg.inv scipy.linalg.lu scipy.linalg.lu_factor scipy.linalg.solve",
+}
+"""Operators that factor a matrix as LU does, by their first argument."""
+
+
+@pytest.mark.parametrize("name", BY_ELIMINATION)
+def test_matrices_that_are_eliminated_have_rows_to_exchange(name):
+    """Of definite ones none is, which costs less."""
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    framework = load(name)
+    exchanged = defaultdict(bool)
+    for case in planned(name, "small"):
+        if case.label in BY_ELIMINATION[name].split():
+            _, matrix = next(iter(case.tensors()))
+            numbers = framework.contents(framework.tensor(matrix, "cpu(0)", 0)).numbers(1)
+            one = numbers.reshape(-1, *matrix.shape[-2:])[0]
+            _, pivots = lu_factor(one)
+            exchanged[case.label] |= bool((pivots != np.arange(len(pivots))).any())
+    assert exchanged.keys() == {*BY_ELIMINATION[name].split()}
+    assert not [label for label, is_exchanged in exchanged.items() if not is_exchanged]

@@ -11,7 +11,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE_DEFINITE, tensor, tensors
+from opperf.rules.values import INVERTIBLE, LOWER_TRIANGULAR, POSITIVE_DEFINITE, tensor, tensors
 
 FAMILIES = Families()
 
@@ -42,6 +42,15 @@ def definite(shape: Shape) -> TensorSpec:
     return tensor(*shape, fill=POSITIVE_DEFINITE)
 
 
+def invertible(shape: Shape) -> TensorSpec:
+    """Matrices as well conditioned as the definite ones, whose rows elimination exchanges."""
+    return tensor(*shape, fill=INVERTIBLE)
+
+
+EXCHANGED = "a stack of matrices that are not symmetric, whose rows are exchanged"
+"""What those of definite matrices are not."""
+
+
 def matrix_as_tensor(size: Preset) -> Shape:
     """Shape of a matrix of 576 rows with both its axes split in two, of which one grows: the time
     grows as the sixth power of a side where both do."""
@@ -60,6 +69,11 @@ def positive_definite(operation: CanonicalOperation, size: Preset) -> Iterable[R
         WHY: "a stack of covariances of 64 variables, as of a mixture of Gaussians",
         "x": definite(stack_of_matrices(size)),
     }
+    if operation.name != "cholesky":
+        yield {
+            WHY: f"{EXCHANGED}, as of a flow's invertible convolutions",
+            "x": invertible(stack_of_matrices(size)),
+        }
 
 
 @FAMILIES.operation("determinant")
@@ -73,6 +87,10 @@ def determinant(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {
         WHY: "one larger triangular matrix, as the Jacobian of an autoregressive flow is",
         "x": tensor(*matrix_to_diagonalise(size), fill=LOWER_TRIANGULAR),
+    }
+    yield {
+        WHY: f"{EXCHANGED}, as of a flow's invertible convolutions",
+        "x": invertible(stack_of_matrices(size)),
     }
 
 
@@ -134,15 +152,24 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One right-hand side, as many as there are unknowns, and some for each of a stack."""
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
     for why, matrices, right in (
-        ("one right-hand side, as a step of Newton's method", shape, shape[:1]),
-        ("as many right-hand sides as unknowns, which take most of the time", shape, shape),
+        ("one right-hand side, as a step of Newton's method", definite(shape), shape[:1]),
+        (
+            "as many right-hand sides as unknowns, which take most of the time",
+            definite(shape),
+            shape,
+        ),
         (
             "a stack of small systems, several right-hand sides each, as Kalman filters' gains",
-            stack,
+            definite(stack),
             (*stack[:-1], SIDES),
         ),
+        (
+            "a matrix that is not symmetric, as of a circuit: its rows are exchanged",
+            invertible(shape),
+            shape[:1],
+        ),
     ):
-        yield {WHY: why, "x": definite(matrices), "right_hand_side": tensor(*right)}
+        yield {WHY: why, "x": matrices, "right_hand_side": tensor(*right)}
 
 
 @FAMILIES.operation("least_squares")

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from opperf.model import Number, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
+    EXCHANGED,
     SIDES,
     definite,
+    invertible,
     matrix_to_diagonalise,
     matrix_to_factor,
     stack_of_matrices,
@@ -221,17 +223,22 @@ VARIANTS: dict[str, Variants] = {
         lambda size: [
             {"A": definite(stack_of_matrices(size)), WHY: "a stack of covariances of 64 variables"},
             {"A": triangle(matrix_to_diagonalise(size)), WHY: "one larger triangular matrix"},
+            {"A": invertible(stack_of_matrices(size)), WHY: EXCHANGED},
         ],
     ),
     "_linalg_solve_ex": lambda size: [
         {
-            "A": definite(shape),
-            "B": tensor(*shape[:-1], SIDES),
+            "A": matrix,
+            "B": tensor(*matrix.shape[:-1], SIDES),
             WHY: why,
         }
-        for shape, why in (
-            (matrix_to_factor(size), "one system of equations with several right-hand sides"),
-            (stack_of_matrices(size), "a stack of systems of 64 equations"),
+        for matrix, why in (
+            (
+                definite(matrix_to_factor(size)),
+                "one system of equations with several right-hand sides",
+            ),
+            (definite(stack_of_matrices(size)), "a stack of systems of 64 equations"),
+            (invertible(stack_of_matrices(size)), EXCHANGED),
         )
     ],
     "_linalg_check_errors": lambda size: [

@@ -75,6 +75,7 @@ Distribution = Literal[
     "simplex",
     "padded",
     "positive_definite",
+    "invertible",
     "lower_triangular",
     "boxes",
 ]
