@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -134,12 +134,28 @@ RESHAPES = "inplace_view"
 """PyTorch's tag of operators that change a tensor's own shape, and write no element."""
 
 
+COMPRESSED = ("csr", "csc", "bsr", "bsc")
+
+
+def keeps_elements(operator: Operator, written: TensorSpec, arguments: Iterable[Argument]) -> bool:
+    """Returns whether a tensor that stores its elements by row or column has as many after the
+    call, without which the next call cannot be given what it had before."""
+    if written.layout not in COMPRESSED:
+        return True
+    several = [one for one in arguments if isinstance(one, TensorSpec) and one.layout in COMPRESSED]
+    return len(several) == 1 and RESHAPES not in operator.tags
+
+
 def fits_in_place(operator: Operator, arguments: Mapping[str, Argument]) -> bool:
     """Whether the result of an operator fits in the argument that it is written to: this is of its
     shape, has a place in memory for each element, and a dtype that takes the result's."""
     found = registry.at(operator.target)
     assert found is not None
     written = arguments.get(schemas.written_to(found.function._schema)[0])
+    if isinstance(written, TensorSpec) and not keeps_elements(
+        operator, written, arguments.values()
+    ):
+        return False
     if isinstance(written, TensorSpec) and RESHAPES not in operator.tags:
         steps = zip(written.strides, written.shape, strict=False)
         if any(step == 0 and extent > 1 for step, extent in steps):

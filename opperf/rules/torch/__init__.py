@@ -134,6 +134,7 @@ NOT_BENCHMARKED: dict[str, str] = {
         ),
         PACKED,
     ),
+    "sparse_resize_": "it shrinks no tensor, so that a second call cannot have what the first had",
     "sparse_compressed_tensor": "it requires a layout, and no case has an argument of that type",
 }
 """Operators that cannot be called on their own, each with the reason."""

@@ -1,11 +1,19 @@
 """Findings of JAX's cases that are no faults."""
 
 from tests.conformance.exceptions import Exempt
-from tests.conformance.judging import CONSTANT, INTEGERS, WITHOUT_IMAGINARY_PART, ZERO_GRADIENT
+from tests.conformance.judging import (
+    CONSTANT,
+    INTEGERS,
+    NOT_FINITE,
+    WITHOUT_IMAGINARY_PART,
+    ZERO_GRADIENT,
+)
 from tests.conformance.reasons import (
+    COARSE,
     CREATION,
     DISCRETE,
     NEAREST,
+    OVERFLOW,
     REAL_PART,
     ROUNDING,
     SIGN,
@@ -60,5 +68,33 @@ TABLE = (
 FINITE_AT_TIMES = ""
 """Functions that may return NaN or infinity, and do so by chance."""
 
-BY_DTYPE: dict[str, tuple[Exempt, ...]] = {}
+POLES = Exempt(
+    NOT_FINITE,
+    "in half precision a number may be a pole: one that is drawn, or a whole negative one",
+    "random.rayleigh scipy.special.gammasgn",
+    sometimes=True,
+)
+
+BY_DTYPE: dict[str, tuple[Exempt, ...]] = {
+    "bfloat16": (
+        Exempt(
+            CONSTANT,
+            COARSE,
+            "jnp.cumprod jnp.cumulative_prod jnp.nancumprod jnp.nanprod jnp.prod lax.cumprod "
+            "lax.reduce_prod",
+        ),
+        POLES,
+    ),
+    "float16": (
+        Exempt(
+            NOT_FINITE,
+            OVERFLOW,
+            "jnp.sinc lax.custom_linear_solve scipy.sparse.linalg.bicgstab scipy.special.bessel_jn "
+            "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.factorial "
+            "scipy.stats.beta.logcdf scipy.stats.beta.logsf scipy.stats.dirichlet.pdf "
+            "scipy.stats.gamma.logcdf",
+        ),
+        POLES,
+    ),
+}
 """Findings in other dtypes than float32."""
