@@ -240,6 +240,10 @@ def _grid(spec: TensorSpec) -> dict[str, Any]:
     return {"scale": spec.fill.low, "noise": spec.fill.high, "rows": rows, "columns": columns}
 
 
+ZIPF = 1.0
+"""Exponent of the law by which a word's frequency falls with its rank: about one in texts of any
+language (Zipf, "Human Behavior and the Principle of Least Effort", 1949)."""
+
 DETECTION = 6
 """Columns of a detection: class, score and a box's corners."""
 
@@ -253,6 +257,13 @@ WHOLE: dict[str, Drawing] = {
         "(np.arange({count}) * {span} // {count} + rng.integers({part}, size={each}) + {low})"
         ".reshape({shape})",
         _spread,
+    ),
+    # In random order, so that the frequent ones lie anywhere in a table.
+    "zipf": Drawing(
+        "(rng.permutation({span})[np.searchsorted(gathered, rng.random({shape}) * gathered[-1])]"
+        " + {low})",
+        lambda spec: {"low": int(spec.fill.low), "span": int(spec.fill.high - spec.fill.low)},
+        (f"gathered = np.cumsum(np.arange(1.0, {{span}} + 1) ** -{ZIPF})",),
     ),
     "permutation": Drawing(
         "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
@@ -322,5 +333,5 @@ WHOLE: dict[str, Drawing] = {
 }
 """Fills that depend on the whole shape."""
 
-ELEMENTWISE = (*DRAWINGS, "constant", "sequence")
+ELEMENTWISE = (*DRAWINGS, "constant", "sequence", "zipf")
 """Fills that ask nothing of a tensor's shape."""

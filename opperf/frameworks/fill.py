@@ -40,8 +40,8 @@ RESULT = "made"
 """The variable to which executed code assigns its result."""
 
 TEMPORARIES = (
-    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps", "keep"),
-    *("phases", "places", "real", "rng", "series", "sides", "which", VARIABLE),
+    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps"),
+    *("gathered", "keep", "phases", "places", "real", "rng", "series", "sides", "which", VARIABLE),
 )
 """Variables of the code itself, which are no names for tensors."""
 

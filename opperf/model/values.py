@@ -16,6 +16,7 @@ class Fill(Struct, frozen=True):
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
     `spread`: such integers near their neighbours', as places of windows: behind the first two axes,
     one from each of as many equal parts of [low, high), in order.
+    `zipf`: such integers, few of them often: as likely as one by their place in a random order.
     `sequence`: 0, 1, 2, ..., beginning again at `high` if that is above 1.
     `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
     `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
@@ -42,6 +43,7 @@ class Fill(Struct, frozen=True):
         "uniform",
         "integers",
         "spread",
+        "zipf",
         "constant",
         "sequence",
         "boolean",

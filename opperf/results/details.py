@@ -17,7 +17,7 @@ LONGEST_DATA = 40
 HASH_LENGTH = 8
 """Characters of a hash: enough for the cases of one operator."""
 
-RANGES = frozenset({"uniform", "integers", "odds", "boxes"})
+RANGES = frozenset({"uniform", "integers", "zipf", "odds", "boxes"})
 """Distributions that are always shown with their two numbers; others if these are not the
 defaults."""
 

@@ -48,7 +48,12 @@ def spread(limit: int) -> Fill:
     return Fill("spread", 0.0, float(limit))
 
 
-BELOW = ("integers", "spread")
+def zipf(limit: int) -> Fill:
+    """Whole numbers from zero up to, not including, `limit`, as often as the words of a text."""
+    return Fill("zipf", 0.0, float(limit))
+
+
+BELOW = ("integers", "spread", "zipf")
 """Distributions of whole numbers in the range of the fill."""
 
 

@@ -68,6 +68,22 @@ def test_spread_numbers_are_in_range_and_in_order(shape, high):
     assert array.max() >= high * 0.9 or array.size < high
 
 
+@pytest.mark.parametrize("size", [20_000, 100_000])
+def test_a_texts_words_are_as_often_as_one_by_their_rank(size):
+    words = 1000
+    array = made((size,), "int64", distribution="zipf", low=5, high=5 + words)
+    counts = np.bincount(array - 5, minlength=words)
+    ranked = np.sort(counts)[::-1] / size
+    harmonic = (1 / np.arange(1, words + 1)).sum()
+    expected = 1 / np.arange(1, 11) / harmonic
+    assert array.min() >= 5 and len(counts) == words
+    # Within five standard deviations.
+    assert (abs(ranked[:10] - expected) < 5 * np.sqrt(expected / size)).all()
+    # In another place for another seed, and not at the beginning.
+    other = made((size,), "int64", seed=1, distribution="zipf", low=5, high=5 + words)
+    assert counts.argmax() != np.bincount(other - 5).argmax() and counts.argmax() > 10
+
+
 def test_padding_follows_each_rows_ones():
     mask = made((64, 1, 100), "bool", distribution="padded", low=0.5, high=1.0)
     ones = mask.sum(axis=-1)
@@ -270,7 +286,7 @@ def run(spec, seed):
 
 
 def test_a_tensor_without_axes_is_one_number():
-    assert [made((), distribution=one).shape for one in drawings.ELEMENTWISE] == [()] * 8
+    assert [made((), distribution=one).shape for one in drawings.ELEMENTWISE] == [()] * 9
 
 
 def test_a_script_has_literals_that_are_no_finite_number():

@@ -12,7 +12,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, PADDED, below, fixed, tensor, tensors
+from opperf.rules.values import BOOLEAN, PADDED, below, fixed, tensor, tensors, zipf
 
 FAMILIES = Families()
 
@@ -75,6 +75,9 @@ def take(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     rows, (count,) = tall(size), vector(size)
     table = "rows of a table at random, as of word vectors: short copies"
     yield {"data": tensor(*rows), "indices": indices(line(size), rows[0]), "axis": 0, WHY: table}
+    text = "rows of a table by the words of a text: few of them often"
+    words = fixed(*line(size), fill=zipf(rows[0]), dtype=INDEX)
+    yield {"data": tensor(*rows), "indices": words, "axis": 0, WHY: text}
     few = "single elements of a long vector at random, as parameters by their hash"
     yield {"data": tensor(count), "indices": indices(line(size), count), WHY: few}
 

@@ -13,7 +13,7 @@ from opperf.rules.pictures import images
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, Shape, column, cube, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import below, fixed, tensor
+from opperf.rules.values import below, fixed, tensor, zipf
 
 FAMILIES = Families()
 
@@ -95,6 +95,12 @@ def embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "data": fixed(*looked_up, fill=below(count), dtype=INDEX),
             "weight": tensor(count, width),
         }
+    words = size.extent(WORDS)
+    yield {
+        WHY: "BERT-base, word pieces as often as in text: few rows are read often",
+        "data": fixed(*tokens(size), fill=zipf(words), dtype=INDEX),
+        "weight": tensor(words, UNITS),
+    }
 
 
 def lengths(size: Preset) -> TensorSpec:

@@ -18,7 +18,7 @@ from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.torch.operations.layers import INDEX
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import ONES, PROBABILITY, Arguments, below, fixed, odds, tensor
+from opperf.rules.values import ONES, PROBABILITY, Arguments, below, fixed, odds, tensor, zipf
 
 FAMILIES = Families()
 
@@ -145,17 +145,24 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     words = size.extent(WORDS)
     shape = tokens(size)
     names = {one.name for one in operator.parameters}
-    for why, width, by_frequency in (
-        ("BERT-base, word pieces of a batch of sentences", UNITS, False),
-        ("word vectors, each row's gradient divided by how often it occurs", 300, True),
+    for why, width, by_frequency, drawn in (
+        ("BERT-base, word pieces of a batch of sentences", UNITS, False, below),
+        ("word vectors, each row's gradient divided by how often it occurs", 300, True, below),
+        (
+            "BERT-base, word pieces as often as in text: many gradients of few rows",
+            UNITS,
+            False,
+            zipf,
+        ),
     ):
         gradient = tensor(*shape, width)
-        if by_frequency and "sparse" in operator.name:
+        # A sparse gradient lists the rows, however often each occurs.
+        if (by_frequency or drawn is zipf) and "sparse" in operator.name:
             continue
         yield {
             WHY: why,
             ("grad_output" if "grad_output" in names else "grad"): gradient,
-            "indices": fixed(*shape, fill=below(words), dtype=INDEX),
+            "indices": fixed(*shape, fill=drawn(words), dtype=INDEX),
             "num_weights": words,
             "padding_idx": -1,
             "scale_grad_by_freq": by_frequency,
@@ -193,12 +200,13 @@ def offsets(bags: int, each: int, last: bool = False) -> TensorSpec:
 
 
 BAGS = (
-    ("DLRM on Criteo, single rows of a table, summed: bags of one", "sum", 2048, 1, 64),
-    ("fastText, the mean of a text's words", "mean", 512, 50, 100),
-    ("a recommender, the maximum over each user's last items", "max", 256, 20, 64),
+    ("DLRM on Criteo, single rows of a table, summed: bags of one", "sum", 2048, 1, 64, below),
+    ("fastText, the mean of a text's words", "mean", 512, 50, 100, below),
+    ("a recommender, the maximum over each user's last items", "max", 256, 20, 64, below),
+    ("fastText, the mean of words as often as in text", "mean", 512, 50, 100, zipf),
 )
 """Why bags of embeddings are measured, what is computed of each, their number, the indices in each,
-and the width of the table."""
+the width of the table, and how rows are drawn."""
 
 
 @FAMILIES.add("embedding_bag")
@@ -206,13 +214,13 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Bags of rows of a table."""
     padded = operator.overload != "default"
     words = size.extent(100_000)
-    for why, kind, count, each, width in BAGS:
+    for why, kind, count, each, width, drawn in BAGS:
         bags = size.extent(count)
         required = {"scale_grad_by_freq": False, "sparse": False} if padded else {}
         yield {
             WHY: why,
             "weight": tensor(words, width),
-            "indices": fixed(bags * each, fill=below(words), dtype=INDEX),
+            "indices": fixed(bags * each, fill=drawn(words), dtype=INDEX),
             "offsets": offsets(bags, each, last=padded),
             **required,
             "mode": ("sum", "mean", "max").index(kind),
