@@ -181,8 +181,10 @@ def _permuted(spec: TensorSpec) -> dict[str, Any]:
 
 
 def _counted(spec: TensorSpec) -> dict[str, Any]:
-    """Returns how many numbers there are before they begin again."""
-    return {"count": int(spec.fill.high) if spec.fill.high > 1 else spec.size}
+    """Returns how many numbers there are before they begin again, and how often each occurs."""
+    each = max(1, int(spec.fill.low))
+    count = int(spec.fill.high) if spec.fill.high > 1 else -(-spec.size // each)
+    return {"count": count, "each": each}
 
 
 def _spread(spec: TensorSpec) -> dict[str, Any]:
@@ -252,7 +254,7 @@ DEFINITE = "(drawn @ np.swapaxes(drawn, -1, -2) / {rows} + np.eye({rows}))"
 
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
-    "sequence": Drawing("np.resize(np.arange({count}), {shape})", _counted),
+    "sequence": Drawing("np.resize(np.arange({count}).repeat({each}), {shape})", _counted),
     "spread": Drawing(
         "(np.arange({count}) * {span} // {count} + rng.integers({part}, size={each}) + {low})"
         ".reshape({shape})",

@@ -17,7 +17,7 @@ class Fill(Struct, frozen=True):
     `spread`: such integers near their neighbours', as places of windows: behind the first two axes,
     one from each of as many equal parts of [low, high), in order.
     `zipf`: such integers, few of them often: as likely as one by their place in a random order.
-    `sequence`: 0, 1, 2, ..., beginning again at `high` if that is above 1.
+    `sequence`: 0, 1, 2, ..., each `low` times and beginning again at `high`, if these are above 1.
     `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
     `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
     or n of the numbers below `high`, if those are more.

@@ -247,7 +247,8 @@ def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
     if fill.distribution in BELOW:
         return fill.low, fill.high, True
     if fill.distribution != "literal":
-        return 0.0, max(fill.high, spec.shape[-1] if spec.shape else 1), False
+        times = max(1, fill.low) if fill.distribution == "sequence" else 1
+        return 0.0, max(fill.high, (spec.shape[-1] if spec.shape else 1) // times), False
     flat = _whole(tuple(_flat(fill.data)))
     return (float(min(flat)), float(max(flat) + 1), False) if flat and min(flat) >= 0 else None
 

@@ -57,6 +57,11 @@ BELOW = ("integers", "spread", "zipf")
 """Distributions of whole numbers in the range of the fill."""
 
 
+def repeated(times: int) -> Fill:
+    """Whole numbers from zero in order, each so many times, as the bag of each of its elements."""
+    return Fill("sequence", float(times), 1.0)
+
+
 def between(low: float, high: float) -> Fill:
     """Uniform numbers in [low, high)."""
     # A run file reads them back as floats, and a case's id would not be the same for 0 as for 0.0.

@@ -84,6 +84,12 @@ def test_a_texts_words_are_as_often_as_one_by_their_rank(size):
     assert counts.argmax() != np.bincount(other - 5).argmax() and counts.argmax() > 10
 
 
+def test_a_sequences_numbers_are_repeated():
+    made_of = {"distribution": "sequence", "low": 3}
+    assert made((7,), "int64", **made_of).tolist() == [0, 0, 0, 1, 1, 1, 2]
+    assert made((7,), "int64", **made_of, high=2).tolist() == [0, 0, 0, 1, 1, 1, 0]
+
+
 def test_padding_follows_each_rows_ones():
     mask = made((64, 1, 100), "bool", distribution="padded", low=0.5, high=1.0)
     ones = mask.sum(axis=-1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, tokens
@@ -16,9 +16,20 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
-from opperf.rules.torch.operations.layers import INDEX
+from opperf.rules.torch.operations.layers import INDEX, KINDS
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import ONES, PROBABILITY, Arguments, below, fixed, odds, tensor, zipf
+from opperf.rules.values import (
+    ONES,
+    PROBABILITY,
+    Arguments,
+    below,
+    fixed,
+    literal,
+    odds,
+    repeated,
+    tensor,
+    zipf,
+)
 
 FAMILIES = Families()
 
@@ -209,7 +220,7 @@ BAGS = (
 the width of the table, and how rows are drawn."""
 
 
-@FAMILIES.add("embedding_bag")
+@FAMILIES.add("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Bags of rows of a table."""
     padded = operator.overload != "default"
@@ -223,7 +234,7 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "indices": fixed(bags * each, fill=drawn(words), dtype=INDEX),
             "offsets": offsets(bags, each, last=padded),
             **required,
-            "mode": ("sum", "mean", "max").index(kind),
+            "mode": KINDS.index(kind),
             **({"include_last_offset": True, "padding_idx": 0} if padded else {}),
         }
     if not padded:
@@ -236,6 +247,46 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "mode": 0,
             "per_sample_weights": tensor(bags * each, fill=PROBABILITY),
         }
+
+
+@FAMILIES.add(
+    "_embedding_bag_backward", "_embedding_bag_dense_backward", "_embedding_bag_sparse_backward"
+)
+@FAMILIES.also("_embedding_bag_per_sample_weights_backward")
+def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Gradients of a table's rows, or of the weights of those that are summed, with what the
+    forward pass keeps."""
+    names = {one.name for one in operator.parameters}
+    words = size.extent(100_000)
+    for why, kind, count, each, width, drawn in (BAGS[0], BAGS[3], BAGS[2]):
+        bags = size.extent(count)
+        indices = bags * each
+        made: Arguments = {
+            WHY: why,
+            "grad": tensor(bags, width),
+            "weight": tensor(words, width),
+            "indices": fixed(indices, fill=drawn(words), dtype=INDEX),
+            # Contiguous, as the kernels ask for.
+            "offsets": fixed(bags, fill=literal(tuple(range(0, indices, each))), dtype=INDEX),
+            "offset2bag": fixed(indices, fill=repeated(each), dtype=INDEX),
+            "bag_size": fixed(bags, fill=Fill("constant", float(each)), dtype=INDEX),
+            "maximum_indices": fixed(bags, width, fill=below(words), dtype=INDEX),
+            "num_weights": words,
+            "scale_grad_by_freq": False,
+            "mode": KINDS.index(kind),
+            "sparse": False,
+        }
+        if "weight" in names:
+            # Weights are of sums alone, in which bags of one need none.
+            if kind != "mean":
+                continue
+            made |= {
+                "mode": KINDS.index("sum"),
+                WHY: "a text's words, summed by weights of their own",
+            }
+        elif kind != "sum" and "sparse" in operator.name:
+            continue
+        yield {name: value for name, value in made.items() if name in names or name == WHY}
 
 
 @FAMILIES.add("pixel_shuffle", "pixel_unshuffle")

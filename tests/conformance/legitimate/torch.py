@@ -47,13 +47,13 @@ TABLE = (
     Exempt(
         CONSTANT,
         "the bag of each index, where one counts for all: " + UNUSED,
-        "embedding_bag embedding_bag.padding_idx",
+        "embedding_bag embedding_bag.padding_idx _embedding_bag _embedding_bag_forward_only",
         place="output[[]2]",
     ),
     Exempt(
         CONSTANT,
         "bags of equal length, or the greatest elements of none: " + UNUSED,
-        "embedding_bag embedding_bag.padding_idx",
+        "embedding_bag embedding_bag.padding_idx _embedding_bag _embedding_bag_forward_only",
         place="output[[]3]",
     ),
     Exempt(CONSTANT, "one number, expanded", "div.Scalar", why="Super SloMo*"),
@@ -92,6 +92,12 @@ TABLE = (
         "-1 ends the classes of a sample",
         "multilabel_margin_loss multilabel_margin_loss_backward multilabel_margin_loss_forward",
         place="target",
+    ),
+    Exempt(
+        INTEGERS,
+        "bags of equal length",
+        "_embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_sparse_backward",
+        place="bag_size",
     ),
     Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "real", place="gradient of self"),
     Exempt(
