@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -51,6 +52,11 @@ def test_indices_of_a_known_axis_are_of_all_of_it():
         assert made.fill == Fill("integers", 0.0, float(limit))
     assert in_range(COUNTED, (5,), 5, is_exact=True).fill == COUNTED.fill
     assert in_range(COUNTED, (6,), 9, is_exact=True).fill == Fill("permutation", 0.0, 9.0)
+    thrice, cyclic = Fill("sequence", 3.0, 1.0), Fill("sequence", 0.0, 4.0)
+    for fill, extent, limit in ((thrice, 12, 4), (cyclic, 12, 4)):
+        counted = msgspec.structs.replace(COUNTED, fill=fill)
+        assert in_range(counted, (extent,), limit).fill == fill
+        assert in_range(counted, (extent,), limit - 1).fill.distribution == "integers"
     assert in_range(COUNTED, (1 << 12, 6), 1 << 13, is_exact=True).fill.distribution == "integers"
 
 
