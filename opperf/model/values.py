@@ -119,6 +119,9 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     """Layout of the tensor's gradient; empty for the tensor's own."""
     read_only: bool = False
     """Whether the framework refuses to write to it."""
+    donated: bool = False
+    """Whether the call may write its result to this tensor's memory, as `jax.jit` has it with
+    `donate_argnums`."""
     weak_type: bool = False
     """Whether its dtype yields to those of other tensors, as that of a Python number does."""
 

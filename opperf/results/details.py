@@ -80,6 +80,7 @@ FIELDS = {
     "memory_format": "{value}",
     "device": "on {value}",
     "read_only": "read-only",
+    "donated": "donated",
     "weak_type": "of weak type",
 }
 """Texts of fields that need no name before their value."""

@@ -109,6 +109,11 @@ def fixed(*shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpe
     return TensorSpec(shape, dtype, fill, "dense", False)
 
 
+def donated(*shape: int) -> TensorSpec:
+    """A tensor whose memory the call may write its result to, of which no gradient is taken."""
+    return TensorSpec(shape, REQUESTED, NORMAL, donated=True)
+
+
 def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
     """A list of tensors, for a variadic parameter."""
     return tuple(specs)

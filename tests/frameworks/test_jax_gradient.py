@@ -17,7 +17,7 @@ WEIGHT = np.linspace(-1.0, 1.0, 20, dtype=np.float32).reshape(4, 5)
 
 
 def call_of(mode, function, *arguments):
-    return programs.MODES[mode](partial(function, *arguments), False)
+    return programs.MODES[mode](partial(function, *arguments), ())
 
 
 def gradients(product):

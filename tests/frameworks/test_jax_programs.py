@@ -12,7 +12,8 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import compiling, programs  # noqa: E402
-from opperf.model import CallableTarget, Case, Settings, Status, TensorSpec  # noqa: E402
+from opperf.model import CallableTarget, Case, Fill, Settings, Status, TensorSpec  # noqa: E402
+from opperf.runner.listing import script  # noqa: E402
 from opperf.runner.measure import measure  # noqa: E402
 from opperf.runner.prepared import PreparedCase  # noqa: E402
 from opperf.sources.bound import Bound  # noqa: E402
@@ -24,7 +25,8 @@ COSTS = COMPILING | {"flops", "bytes_accessed"}
 
 
 def compiled(function, *unnamed, **named):
-    return programs.compiled(partial(function, *unnamed, **named), is_user_code=True)
+    call = partial(function, *unnamed, **named)
+    return programs.compiled(call, programs.donated_argnums(programs.Flat(call)))
 
 
 def record(function, arguments=None, passes=("forward",), **settings):
@@ -89,7 +91,7 @@ def test_the_results_are_ready_when_a_call_returns():
             waited.append(self)
             return self
 
-    programs.EagerCall(partial(Result), is_user_code=True)()
+    programs.EagerCall(partial(Result))()
     assert len(waited) == 1
 
 
@@ -124,6 +126,32 @@ def test_places_of_donated_arrays(options, arguments, places):
     call = compiled(jax.jit(function, **options), *in_jax(arguments))
     assert isinstance(call, programs.DonatingCall) == bool(places)
     assert not places or call.donated == places
+
+
+def test_a_donated_input_of_a_rule_is_overwritten_and_so_in_its_script():
+    scalar = TensorSpec((), "int32", Fill("constant", 3.0))
+    case = Case(
+        FRAMEWORK.resolve("lax.dynamic_update_index_in_dim").target,
+        {
+            "operand": TensorSpec((8, 4), donated=True),
+            "update": TensorSpec((4,)),
+            "index": scalar,
+            "axis": 0,
+        },
+        Settings(device="cpu(0)", mode="jit"),
+    )
+    prepared = PreparedCase(case, FRAMEWORK)
+    operand, update = prepared.arguments["operand"], prepared.arguments["update"]
+    expected = np.array(operand)
+    expected[3] = update
+    np.testing.assert_array_equal(prepared.call(), expected)
+    assert prepared.call.arrays[0].is_deleted() and not operand.is_deleted()
+    source = script(FRAMEWORK, case)
+    assert "jax.jit(call, donate_argnums=(0,))(operand, update, index)" in source
+    names = {}
+    exec(source, names)
+    assert names["operand"].is_deleted()
+    np.testing.assert_array_equal(names["out"], expected)
 
 
 @pytest.mark.parametrize("memory", [False, True])
@@ -262,7 +290,7 @@ def test_cases_of_64_bits_have_them_inside_their_scope_only():
 
 
 def test_memory_of_an_eager_call_is_refused():
-    call = programs.EagerCall(partial(jnp.exp, jnp.ones(4)), is_user_code=False)
+    call = programs.EagerCall(partial(jnp.exp, jnp.ones(4)))
     with pytest.raises(UnsupportedError, match="use --mode jit$"), FRAMEWORK.memory("cpu(0)"):
         call()
 
@@ -304,7 +332,7 @@ def test_a_timed_call_overwrites_the_fresh_array():
 
 
 def test_an_eager_call_is_timed_as_it_is():
-    call = programs.EagerCall(partial(jnp.tanh, jnp.ones(3)), is_user_code=False)
+    call = programs.EagerCall(partial(jnp.tanh, jnp.ones(3)))
     assert FRAMEWORK.repeated(call) is call
 
 

@@ -155,7 +155,16 @@ class JAX(Defaults):
     ) -> programs.Call:
         called = function or self.function(case.target)
         call = functions.bind(called, arguments, case.settings.seed)
-        return programs.MODES[case.settings.mode](call, not self._is_own(case.target))
+        flat = programs.Flat(call)
+        if self._is_own(case.target):
+            donated = flat.indices(
+                arguments[name]
+                for name, value in case.arguments.items()
+                if isinstance(value, TensorSpec) and value.donated
+            )
+        else:
+            donated = programs.donated_argnums(flat)
+        return programs.MODES[case.settings.mode](call, donated)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(self, case)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -46,6 +46,11 @@ class Flat:
         """Returns the call with other arrays in the places of its own."""
         unnamed, named = self._arguments(arrays)
         return partial(self.call.func, *unnamed, **named)
+
+    def indices(self, arrays: Iterable[Any]) -> tuple[int, ...]:
+        """Returns the indices of some of the call's arrays."""
+        wanted = {id(array) for array in arrays}
+        return tuple(i for i, array in enumerate(self.arrays) if id(array) in wanted)
 
     def _arguments(self, arrays: Sequence[Any]) -> Any:
         """Returns the call's positional and named arguments with these arrays."""
@@ -157,7 +162,7 @@ MOVES = frozenset({"constant", "copy", "tuple", "bitcast", "broadcast", "paramet
 """Steps that compute nothing."""
 
 
-def donated_places(flat: Flat) -> tuple[int, ...]:
+def donated_argnums(flat: Flat) -> tuple[int, ...]:
     """Returns the places, among the call's arrays, of those that its function, which a user has
     compiled, may overwrite."""
     function, call = flat.call.func, flat.call
@@ -229,16 +234,15 @@ class DonatingCall(CompiledCall):
         return super().__call__()
 
 
-def compiled(call: partial[Any], is_user_code: bool) -> CompiledCall:
+def compiled(call: partial[Any], donated: Sequence[int]) -> CompiledCall:
     """Returns a call that is compiled when it is first made."""
-    donated = donated_places(Flat(call)) if is_user_code else ()
     return DonatingCall(call, donated) if donated else CompiledCall(call)
 
 
 class EagerCall:
     """A call that JAX dispatches operation by operation."""
 
-    def __init__(self, call: partial[Any], is_user_code: bool) -> None:
+    def __init__(self, call: partial[Any], donated: Sequence[int] = ()) -> None:
         self.flat = Flat(call)
         self._call = call
 
@@ -278,11 +282,12 @@ class Donatable:
 
 Call = CompiledCall | EagerCall
 
-MODES: Mapping[str, Callable[[partial[Any], bool], Call]] = {
+MODES: Mapping[str, Callable[[partial[Any], Sequence[int]], Call]] = {
     "jit": compiled,
     "eager": EagerCall,
 }
-"""What makes a call, by the mode's name, the default one first."""
+"""What makes a call with arrays that it may overwrite, by their indices, by the mode's name, the
+default one first. Only a program overwrites any."""
 
 COMPILED = ("jit",)
 """Modes that compile at the first call."""

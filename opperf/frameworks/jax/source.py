@@ -48,11 +48,14 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     for body in bodies:
         lines += ["", "", *body.splitlines()]
     lines += [""]
-    wanted = [one.name for one in made if one.spec.gradient and one.tensor is not None]
-    every = ", ".join(one.name for one in made if one.tensor is not None)
+    passed = [one for one in made if one.tensor is not None]
+    wanted = [one.name for one in passed if one.spec.gradient]
+    every = ", ".join(one.name for one in passed)
     lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", ""]
     is_compiled = case.settings.mode == "jit"
-    function = "jax.jit(call)" if is_compiled else "call"
+    donated = tuple(i for i, one in enumerate(passed) if one.spec.donated)
+    options = f", donate_argnums={donated}" if donated else ""
+    function = f"jax.jit(call{options})" if is_compiled else "call"
     lines += [f"out = jax.block_until_ready({function}({every}))"]
     if "backward" in case.passes and wanted:
         lines += _backward(every, wanted, is_compiled)

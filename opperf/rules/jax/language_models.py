@@ -11,7 +11,7 @@ from opperf.rules.diffusion import layers
 from opperf.rules.llama import HALF, HEADS, KEYS, WIDTH, feed_forward, prompt, steps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal, tensor
+from opperf.rules.values import Arguments, donated, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -73,11 +73,11 @@ def to_cache(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Keys to the first half of a cache."""
     place = fixed(fill=literal(0), dtype="int32")
     yield {
-        "operand": tensor(1, 2 * prompt(size), KEYS, WIDTH),
-        "update": tensor(1, prompt(size), KEYS, WIDTH),
+        "operand": donated(1, 2 * prompt(size), KEYS, WIDTH),
+        "update": fixed(1, prompt(size), KEYS, WIDTH),
         "start_indices": (place,) * 4,
         DTYPE: HALF,
-        WHY: "Llama 3 8B, the keys of 2048 tokens to a cache of 4096",
+        WHY: "Llama 3 8B, the keys of 2048 tokens to a cache of 4096, donated",
     }
 
 

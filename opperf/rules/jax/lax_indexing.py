@@ -13,7 +13,7 @@ from opperf.rules.jax.functions import body
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, below, fixed, tensor, tensors
+from opperf.rules.values import POSITIVE, Arguments, below, donated, fixed, tensor, tensors
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -240,10 +240,10 @@ def updated(size: Preset) -> Iterable[Arguments]:
     """A part of an array that is replaced."""
     batch, length, heads, width = cache(size)
     yield {
-        "operand": tensor(batch, length, heads, width),
-        "update": tensor(batch, 1, heads, width),
+        "operand": donated(batch, length, heads, width),
+        "update": fixed(batch, 1, heads, width),
         "start_indices": tensors([place(1), place(length), place(1), place(1)]),
-        WHY: "a decoder's cache with one token more: a small write to a large array",
+        WHY: "a decoder's cache, donated, with one token more: a small write to a large array",
     }
     rows, columns = square(size)
     yield {
@@ -259,11 +259,11 @@ def updated_along(size: Preset) -> Iterable[Arguments]:
     batch, length, heads, width = cache(size)
     prompt = length // 4
     yield {
-        "operand": tensor(batch, length, heads, width),
-        "update": tensor(batch, prompt, heads, width),
+        "operand": donated(batch, length, heads, width),
+        "update": fixed(batch, prompt, heads, width),
         "start_index": place(length - prompt),
         "axis": 1,
-        WHY: "a decoder's cache filled with a prompt of a quarter of its length",
+        WHY: "a decoder's cache, donated, filled with a prompt of a quarter of its length",
     }
     yield {
         "operand": tensor(length, heads * width),
@@ -277,22 +277,24 @@ def updated_along(size: Preset) -> Iterable[Arguments]:
 def updated_at(size: Preset) -> Iterable[Arguments]:
     """One index of an axis that is replaced."""
     batch, length, heads, width = cache(size)
-    for why, shape, axis in (
+    for why, (whole, part), shape, axis in (
         (
-            "a decoder's cache with one token more: a copy of all, as the cache is not donated",
+            "a decoder's cache, donated, with one token more",
+            (donated, fixed),
             (batch, length, heads, width),
             1,
         ),
         (
             "a step's results among those of all steps, as a loop collects them: a copy of all",
+            (tensor, tensor),
             (length, width),
             0,
         ),
     ):
         rest = shape[:axis] + shape[axis + 1 :]
         yield {
-            "operand": tensor(*shape),
-            "update": tensor(*rest),
+            "operand": whole(*shape),
+            "update": part(*rest),
             "index": place(shape[axis]),
             "axis": axis,
             WHY: why,
