@@ -19,6 +19,7 @@ from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
+    bodies,
     compiler,
     cuda,
     devices,
@@ -50,6 +51,7 @@ from opperf.model import (
     Case,
     Device,
     DType,
+    Function,
     Generator,
     MemoryFormat,
     ObjectTarget,
@@ -201,6 +203,8 @@ class PyTorch(Defaults):
             return tensors.MEMORY_FORMATS[value.name]
         if isinstance(value, Generator):
             return torch.Generator(devices.torch_device(device)).manual_seed(value.seed)
+        if isinstance(value, Function):
+            return bodies.function_at(value.path)
         return super().constant(value, device)
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:

@@ -12,7 +12,7 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.torch import devices, public, registry, schemas
+from opperf.frameworks.torch import bodies, devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.frameworks.torch.former import MERGED, REMOVED, SUCCESSORS
 from opperf.frameworks.torch.schemas import OUT
@@ -201,6 +201,7 @@ def bind(
     """
     unnamed, named = by_position(arguments)
     if not isinstance(function, torch._ops.OpOverload):
+        bodies.build(named, devices.torch_device(device))
         return functools.partial(function, *unnamed, **named)
     schema = function._schema
     _to_own(schema, named, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
-from opperf.frameworks.torch import devices, functions, gradient, tensors
+from opperf.frameworks.torch import bodies, devices, functions, gradient, tensors
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
 from opperf.model import DEFAULTS, Case, ObjectTarget
@@ -43,7 +44,11 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         called = [context, *(f"    {line}" for line in called)]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
     imported = [*imports_in_script(case.settings.imports), *imported, *_placed(case, call)]
+    imported += _module_of(call.func)
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
+    for body in bodies.definitions([*call.args, *call.keywords.values()]):
+        # Their annotations need it.
+        lines += ["from typing import Any", "", "", *body.splitlines(), ""]
     lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]
     if "backward" in case.passes and wanted:
         lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
@@ -106,6 +111,21 @@ def dotted_path(function: Callable[..., Any]) -> str:
     return functions.path_of(function)
 
 
+IMPORTED = "torch.nn.functional"
+"""The one module below a package of PyTorch's that programs use without importing it."""
+
+
+def _module_of(function: Callable[..., Any]) -> list[str]:
+    """Returns the import of a function's module, if that is one below a package of PyTorch's, of
+    which `import torch` leaves some out."""
+    name = dotted_path(function).rpartition(".")[0]
+    while name and name not in sys.modules:
+        name = name.rpartition(".")[0]
+    is_below = name.startswith("torch.") and name.count(".") > 1 and name != IMPORTED
+    is_file = getattr(sys.modules.get(name), "__file__", None) is not None
+    return [f"import {name}"] if is_below and is_file else []
+
+
 PLAIN = (torch.dtype, torch.layout, torch.memory_format)
 """Types of PyTorch's values whose text is their path."""
 
@@ -116,6 +136,9 @@ def _render_plain(value: Any) -> str:
         return str(value)
     if isinstance(value, torch.device):
         return f"torch.device({str(value)!r})"
+    own = bodies.source_of(value)
+    if own is not None:
+        return own
     if isinstance(value, torch.Generator):
         return f"torch.Generator().manual_seed({value.initial_seed()})"
     return literal(value)

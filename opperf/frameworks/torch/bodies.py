@@ -1,0 +1,73 @@
+"""Functions that cases pass to PyTorch's, such as those that change FlexAttention's scores, and
+what is built of them.
+
+Each function stands alone and names nothing but `torch`, as scripts have its source.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from opperf.frameworks import paths
+
+PATH = "opperf.frameworks.torch.bodies"
+
+
+def causal(batch: Any, head: Any, query: Any, key: Any) -> Any:
+    """Whether a token sees another: itself and those before it."""
+    return query >= key
+
+
+def alibi(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
+    """A score less the distance of its tokens, by a slope for each of 12 heads."""
+    return score + (key - query) * torch.exp2(-8 * (head + 1) / 12)
+
+
+def function_at(path: str) -> Callable[..., Any]:
+    """Returns one of these functions by its dotted path. Raises `UnknownOperatorError`."""
+    module, _, name = path.rpartition(".")
+    roots = {"bodies": inspect.getmodule(causal)} if module == PATH else {}
+    return paths.find(f"bodies.{name}", "opperf", roots)
+
+
+def _block_mask(entries: Mapping[str, Any], device: torch.device) -> Any:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    return create_block_mask(B=None, H=None, device=device, **entries)
+
+
+BUILT: Mapping[str, Callable[[Mapping[str, Any], torch.device], Any]] = {"block_mask": _block_mask}
+"""What makes a parameter's value of a case's mapping, by the parameter's name."""
+
+
+def build(named: dict[str, Any], device: torch.device) -> None:
+    """Replaces, among arguments by name, the mappings that PyTorch has types of its own for."""
+    for name, value in named.items():
+        if name in BUILT and isinstance(value, dict):
+            named[name] = BUILT[name](value, device)
+
+
+def source_of(value: Any) -> str | None:
+    """Returns the Python expression of one of these functions, or of what is built of one; None for
+    any other value."""
+    if getattr(value, "__module__", None) == PATH:
+        return str(value.__name__)
+    if type(value).__name__ == "BlockMask":
+        queries, keys = value.seq_lengths
+        made = "torch.nn.attention.flex_attention.create_block_mask"
+        return (
+            f"{made}({source_of(value.mask_mod)}, None, None, {queries}, {keys}, "
+            f"device={str(value.kv_indices.device)!r})"
+        )
+    return None
+
+
+def definitions(values: Any) -> list[str]:
+    """Returns the source of these functions among a call's arguments, each once."""
+    taken = (getattr(value, "mask_mod", value) for value in values)
+    own = [one for one in taken if getattr(one, "__module__", None) == PATH]
+    return [inspect.getsource(one) for one in dict.fromkeys(own)]
