@@ -12,6 +12,7 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import given, restoring, tensors  # noqa: E402
 from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 from opperf.frameworks.torch.inference import with_outputs  # noqa: E402
+from opperf.frameworks.torch.packed import PACKED  # noqa: E402
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec  # noqa: E402
 from opperf.runner.listing import script  # noqa: E402
 from opperf.runner.prepared import PreparedCase  # noqa: E402
@@ -42,7 +43,11 @@ def test_every_dtype(dtype):
     assert tuple(tensor.shape) == SHAPE
 
 
-@pytest.mark.parametrize("layout", sorted({*tensors.LAYOUTS} - {"dense", "nested", "jagged"}))
+OTHERWISE = {"dense", "nested", "jagged", "centred", "table", *PACKED}
+"""Layouts of another shape, or of which PyTorch says nothing else than of another one."""
+
+
+@pytest.mark.parametrize("layout", sorted({*tensors.LAYOUTS} - OTHERWISE))
 def test_a_layout_has_the_shape_and_is_described_as_itself(layout):
     tensor = made(layout=layout, density=0.5)
     assert tuple(tensor.shape) == SHAPE
@@ -148,6 +153,44 @@ def test_a_script_makes_the_tensors_and_gradients_that_are_measured(case):
     gradient.record()
     for one, other in zip(gradient.gradients(), found["gradients"], strict=True):
         assert contents(one) == contents(other)
+
+
+QUANTISED = plan(
+    FRAMEWORK,
+    Selection(namespaces=("quantized",), variants=("in-place",), size="small"),
+)
+
+
+def test_quantised_operators_have_inputs_with_every_layout_of_packed_weights():
+    layouts = {spec.layout for case in QUANTISED.cases for _, spec in case.tensors()}
+    assert {*PACKED} <= layouts
+    assert {*QUANTISED.excluded} == {
+        "quantized::linear_prepack_fp16_legacy",
+        "quantized::linear_prepack_legacy",
+        "quantized::linear_unpack.legacy",
+        "quantized::linear_unpack_fp16.legacy",
+    }
+
+
+@pytest.mark.skipif(
+    torch.backends.quantized.engine not in ("x86", "fbgemm"), reason="its engine packs otherwise"
+)
+@pytest.mark.parametrize("layout", sorted({"centred", "table", *PACKED}))
+def test_a_script_packs_the_weights_that_are_measured(layout):
+    case = next(
+        one for one in QUANTISED.cases if any(spec.layout == layout for _, spec in one.tensors())
+    )
+    measured = PreparedCase(case, FRAMEWORK).call()
+    found = {}
+    exec(script(FRAMEWORK, case), found)
+    assert list(map(contents, tensors.tensors(measured))) == [
+        contents(one) for one in tensors.tensors(found["out"])
+    ]
+
+
+def test_packed_weights_are_of_the_cpu():
+    with pytest.raises(UnsupportedError, match="packed weights are of the CPU's kernels alone"):
+        tensors.tensor(TensorSpec(SHAPE, "qint8", layout="packed_linear"), "gpu(0)", 0)
 
 
 def call_of(function, *arguments):

@@ -43,7 +43,7 @@ found in a call."""
 UNAVAILABLE = re.compile(
     r"Could not run '\S+' with arguments from the|not compiled with|not implemented on|"
     r"is not available|no kernel found|requires? .*\b(CUDA|FBGEMM|fbgemm|MKL|XPU|MPS)\b|"
-    r"ATen not compiled with|built without|didn't find engine for operation|"
+    r"ATen not compiled with|built without|[Dd]idn't find engine for operation|"
     r"Cannot access accelerator device when none|Found no NVIDIA driver"
 )
 """Messages for an operator that this build or device lacks."""

@@ -16,6 +16,7 @@ from opperf.frameworks import fill
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.torch import devices
 from opperf.frameworks.torch.dtypes import dtype_of, name_of
+from opperf.frameworks.torch.packed import BY_CHANNEL, CENTRED, PACKED, by_row, packed
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import TensorSpec
 
@@ -52,6 +53,10 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
     if device == META:
         return _meta(spec)
     made: torch.Tensor = code(spec, seed).run(torch=torch)
+    if spec.layout in PACKED:
+        if not device.startswith("cpu"):
+            raise UnsupportedError("packed weights are of the CPU's kernels alone")
+        return made
     return made.to(devices.torch_device(device))
 
 
@@ -72,12 +77,12 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.fill.distribution == FUNCTION:
         return _returned(spec)
     made = _contents(spec, seed)
-    if spec.dtype in QUANTIZED:
+    if spec.dtype in QUANTIZED and spec.layout not in OWN_SCALES:
         made = made.within(
             f"torch.quantize_per_tensor({{made}}.float(), {SCALE}, {ZERO_POINT}, "
             f"torch.{spec.dtype})"
         )
-    elif spec.dtype not in NUMPY_DTYPES:
+    elif spec.dtype not in (*NUMPY_DTYPES, *QUANTIZED):
         made = made.within(f"{{made}}.to(torch.{spec.dtype})")
     made = LAYOUTS[spec.layout](made, spec, seed)
     if not spec.memory_format:
@@ -169,12 +174,7 @@ def _nested(layout: str) -> Arrange:
 
 def _per_channel(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
     """Returns the code of a tensor quantised with a scale for each index of its first axis."""
-    return dense.within(
-        f"torch.quantize_per_channel({{made}}.float(), torch.linspace({SCALE}, {2 * SCALE}, "
-        "{channels}, dtype=torch.float64), torch.zeros({channels}, dtype=torch.int64), 0, "
-        "torch.qint8)",
-        channels=spec.shape[0],
-    )
+    return dense.within(BY_CHANNEL, channels=spec.shape[0])
 
 
 LAYOUTS: Mapping[str, Arrange] = {
@@ -188,9 +188,15 @@ LAYOUTS: Mapping[str, Arrange] = {
     "jagged": _nested("torch.jagged"),
     "mkldnn": lambda dense, spec, seed: dense.within("{made}.to_mkldnn()"),
     "per_channel": _per_channel,
+    "centred": lambda dense, spec, seed: dense.within(CENTRED),
+    "table": lambda dense, spec, seed: dense.within(by_row(8, "quint8"), channels=spec.shape[0]),
+    **dict.fromkeys(PACKED, packed),
 }
 """How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch, of
-which a sequence has a part; `per_channel` is quantised."""
+which a sequence has a part; `per_channel`, `centred` and `table` are quantised."""
+
+OWN_SCALES = ("per_channel", "centred", "table", *PACKED)
+"""Layouts that have scales of their own, whose contents are real numbers until then."""
 
 MEMORY_FORMATS = {
     "contiguous": torch.contiguous_format,

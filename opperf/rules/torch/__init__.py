@@ -39,6 +39,8 @@ from opperf.rules.torch import (
     pooling,
     product_layouts,
     quantization,
+    quantized_elementwise,
+    quantized_layers,
     queries,
     recorded,
     recurrent,
@@ -83,6 +85,8 @@ MODULES = (
     padding,
     pooling,
     quantization,
+    quantized_elementwise,
+    quantized_layers,
     queries,
     recurrent,
     reductions,
@@ -124,6 +128,7 @@ NOT_BENCHMARKED: dict[str, str] = {
     "get_gradients": "it reads the gradients of a pass of distributed autograd, which has to run",
     **convolution.NOT_BENCHMARKED,
     **pooling.NOT_BENCHMARKED,
+    **quantized_layers.NOT_BENCHMARKED,
     **recurrent.NOT_BENCHMARKED,
     **dict.fromkeys(
         (

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+
+from opperf.results.runfile import read_run  # noqa: E402
 
 FEW = ("--framework", "torch", "--size", "small", "-w", "1", "-r", "2", "--quiet")
 
@@ -52,6 +54,20 @@ def test_every_variant_of_a_name(command_here):
     few = ("--max-configs", "1", "--no-memory")
     results = run(command_here, "sqrt", "--variants", "in-place,out", *few)
     assert set(results) == {"sqrt", "sqrt_", "sqrt.out"}
+
+
+@pytest.mark.skipif(
+    torch.backends.quantized.engine not in ("x86", "fbgemm"), reason="its engine packs otherwise"
+)
+def test_packed_weights_are_in_a_run_file(command_here):
+    few = ("--max-configs", "1", "--no-memory", "-o", "out.jsonl")
+    command_here("run", "quantized::linear", *FEW, *few)
+    run, _ = read_run(command_here.folder / "out.jsonl")
+    (record,) = run.records
+    (_, weight) = (spec for _, spec in record.case.tensors())
+    assert (record.status, weight.layout) == ("ok", "packed_linear")
+    # The id that the file has is that of the case as it is read.
+    assert record.id == record.case.id
 
 
 # PyTorch compiles for it in each of its processes.

@@ -1,0 +1,173 @@
+"""Families of PyTorch's operators on quantised activations, those of its namespace `quantized`
+without weights: arithmetic, activation functions, normalisation, pooling."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from opperf.model import Fill, Operator
+from opperf.rules.bert import UNITS, scores
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import feature_maps, network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import square
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.quantized_layers import (
+    LAST,
+    MIDDLE,
+    RESULT,
+    SCALE,
+    activations,
+    centred,
+    parameters,
+    taken,
+)
+from opperf.rules.torch.tables import Variants, configurations_of
+from opperf.rules.values import OPEN_UNIT, Arguments, fixed, literal
+
+FAMILIES = Families()
+
+NEAR: Arguments = {
+    **dict.fromkeys(("scale", "output_scale"), SCALE),
+    **dict.fromkeys(("zero_point", "output_zero_point"), MIDDLE),
+}
+"""The same range as that of the activations."""
+SHARES: Arguments = {"output_scale": 2.0**-8, "output_zero_point": 0}
+"""Range of results from zero to one."""
+
+
+def elementwise(
+    size: Preset, result: Arguments = NEAR, number: bool = False
+) -> Iterable[Arguments]:
+    """Activations, and further ones or a number, which may be a tensor."""
+    for shape, order, why in (
+        (feature_maps(size), LAST[2], "ResNet's first stage, channels last"),
+        (square(size), "", "a wide layer's activations"),
+    ):
+        data = centred(*shape, order=order)
+        yield {
+            **dict.fromkeys(("qa", "qb", "qx", "self", "input", "out"), data),
+            **{"b": fixed(fill=literal(1.5), dtype="float32") if number else 1.5},
+            **{"min": 0.0, "max": 6.0, "alpha": 1.0, "negative_slope": 0.1, "inplace": False},
+            **{"threshold": 0.5, "value": 0.0, "p": 0.5, "training": False},
+            **{**result, WHY: why},
+        }
+
+
+def normalised(size: Preset, *extents: int) -> Iterable[Arguments]:
+    """Feature maps with a scale, a shift, and statistics of each channel."""
+    shape = network_maps(size, 64, *extents)
+    channels = shape[1]
+    data = centred(*shape, order=LAST.get(len(extents), ""))
+    scale = parameters(channels)
+    yield {
+        **{"qx": data, "input": data, "weight": scale, "bias": parameters(channels, Fill())},
+        **{"mean": parameters(channels, OPEN_UNIT), "var": scale, "eps": 1e-5},
+        **{"num_groups": 8, **NEAR},
+        WHY: f"64 channels of {' x '.join(map(str, extents))} at the default size",
+    }
+
+
+def of_tokens(size: Preset) -> Iterable[Arguments]:
+    """Tokens, each normalised by itself."""
+    tokens, width = size.extent(128), size.extent(UNITS)
+    yield {
+        **{"input": centred(tokens, width), "normalized_shape": (width,), "eps": 1e-5},
+        **{"weight": parameters(width), "bias": parameters(width, Fill()), **NEAR},
+        WHY: "a sentence's tokens of BERT-base's width",
+    }
+
+
+def attended(size: Preset) -> Iterable[Arguments]:
+    """Scores of attention."""
+    yield {"qx": centred(*scores(size)), "dim": -1, **SHARES, WHY: "BERT-base, attention scores"}
+
+
+def multiplied(size: Preset) -> Iterable[Arguments]:
+    """Scores of attention by values."""
+    batch, heads, tokens, _ = scores(size)
+    values = centred(batch, heads, tokens, UNITS // heads)
+    yield {
+        **{"qa": activations(*scores(size)), "qb": values, **RESULT},
+        WHY: "BERT-base, values by the weights of attention",
+    }
+
+
+def pooled(size: Preset, *extents: int) -> Iterable[Arguments]:
+    """Activations behind a ReLU, of which windows have a maximum."""
+    axes = len(extents)
+    data = activations(*network_maps(size, 64, *extents), order=LAST.get(axes, ""))
+    sizes = {"kernel_size": 3, "stride": 2, "padding": 1, "dilation": 1}
+    yield {
+        **{"qx": data, "ceil_mode": False},
+        **{name: (value,) * axes for name, value in sizes.items()},
+        WHY: "ResNet, behind the first layer" if axes == 2 else "64 channels over time, halved",
+    }
+
+
+def joined(size: Preset) -> Iterable[Arguments]:
+    """Feature maps next to each other."""
+    samples, channels, *extents = feature_maps(size)
+    data = centred(samples, channels, *extents, order=LAST[2])
+    out = centred(samples, 2 * channels, *extents, order=LAST[2])
+    yield {"qx": (data, data), "dim": 1, "out": out, **NEAR, WHY: "maps beside earlier ones"}
+
+
+def slopes(size: Preset) -> Iterable[Arguments]:
+    """Feature maps, with a slope of each channel."""
+    data = centred(*feature_maps(size))
+    yield {
+        **{"qx": data, "weight": activations(data.shape[1]), **NEAR},
+        WHY: "maps with a slope of each channel below zero",
+    }
+
+
+SIDES = (1600,), (56, 56), (16, 56, 56)
+"""Extents of the maps that are normalised, by the number of axes."""
+
+NORMS: dict[str, Variants] = {
+    f"batch_norm{name}{relu}": functools.partial(
+        lambda size, extents: normalised(size, *extents), extents=extents
+    )
+    for name, extents in {"1d": SIDES[0], "2d": SIDES[1], "3d": SIDES[2], "": SIDES[1]}.items()
+    for relu in ("", "_relu")
+}
+
+ARITHMETIC = tuple(
+    f"{name}{relu}{out}"
+    for name in ("add", "mul")
+    for relu in ("", "_relu")
+    for out in ("", "_out")
+)
+BY_NUMBER = tuple(
+    f"{name}_scalar{relu}{out}"
+    for name in ("add", "mul")
+    for relu in ("", "_relu")
+    for out in ("", "_out")
+)
+FUNCTIONS = (*("celu", "clamp", "dropout", "elu", "hardswish", "leaky_relu", "relu6", "threshold"),)
+
+BY_NAME: dict[str, Variants] = {
+    **dict.fromkeys((*ARITHMETIC, *BY_NUMBER, *FUNCTIONS), elementwise),
+    **{f"{name}.Tensor": functools.partial(elementwise, number=True) for name in BY_NUMBER},
+    "sigmoid": functools.partial(elementwise, result=SHARES),
+    **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), joined),
+    **NORMS,
+    **dict.fromkeys(("group_norm", "instance_norm"), NORMS["batch_norm2d"]),
+    "layer_norm": of_tokens,
+    "softmax": attended,
+    "matmul": multiplied,
+    "max_pool1d": lambda size: pooled(size, 1600),
+    "max_pool2d": lambda size: pooled(size, 112, 112),
+    "prelu": slopes,
+}
+"""Configurations by the operator's name in its namespace."""
+
+VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of an operator in `VARIANTS`."""
+    return [taken(operator, offered) for offered in configurations_of(VARIANTS, operator, size)]

@@ -1,0 +1,334 @@
+"""Families of PyTorch's layers whose quantised weights are packed once before a model runs, those
+of its namespace `quantized`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import feature_maps, network_maps
+from opperf.rules.registering import Families
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.layers import BAGS
+from opperf.rules.torch.operations.layers import INDEX, KINDS
+from opperf.rules.torch.quantization import BLOCK, HALF, NIBBLES, layers
+from opperf.rules.torch.tables import Variants, configurations_of
+from opperf.rules.values import POSITIVE, Arguments, below, fixed, literal
+
+FAMILIES = Families()
+
+UNSIGNED, SIGNED = "quint8", "qint8"
+"""Dtypes of quantised activations and of quantised weights."""
+CENTRED = "centred"
+"""Layout of unsigned activations of either sign."""
+SCALE, MIDDLE = 0.05, 128
+"""Of the activations that PyTorch's module of this framework makes; the middle of eight bits."""
+RESULT: Arguments = {
+    **dict.fromkeys(("scale", "output_scale", "Y_scale_i"), 0.5),
+    **dict.fromkeys(("zero_point", "output_zero_point", "Y_zero_point_i"), MIDDLE),
+}
+"""Range of a layer's results, sums of some hundred products: 64 on each side of zero."""
+
+
+def activations(*shape: int, order: str = "") -> TensorSpec:
+    """Quantised activations, none of them negative, as behind a ReLU."""
+    return TensorSpec(shape, UNSIGNED, memory_format=order)
+
+
+def centred(*shape: int, order: str = "") -> TensorSpec:
+    """Quantised activations of either sign."""
+    return TensorSpec(shape, UNSIGNED, layout=CENTRED, memory_format=order)
+
+
+def real(*shape: int) -> TensorSpec:
+    """Real numbers."""
+    return fixed(*shape, dtype="float32")
+
+
+def packed(layout: str, *shape: int, dtype: str = SIGNED) -> TensorSpec:
+    """Packed weights."""
+    return TensorSpec(shape, dtype, layout=layout)
+
+
+def parameters(count: int, fill: Fill = POSITIVE) -> TensorSpec:
+    """A real parameter of each channel."""
+    return fixed(count, fill=fill, dtype="float32")
+
+
+def taken(operator: Operator, offered: Arguments) -> Arguments:
+    """What an operator takes of arguments by every name that operators of its kind have."""
+    names = {WHY, *(one.name for one in operator.parameters)}
+    return {name: value for name, value in offered.items() if name in names}
+
+
+def dense(
+    size: Preset, weights: str = "packed_linear", quantised: bool = False
+) -> Iterable[Arguments]:
+    """A dense layer's tokens and weights."""
+    for tokens, inputs, outputs, why in layers(size):
+        weight = packed(weights, outputs, inputs)
+        yield {
+            "X": centred(tokens, inputs) if quantised else real(tokens, inputs),
+            "W_prepack": weight,
+            **RESULT,
+            **{"X_scale": SCALE, "X_zero_point": MIDDLE, "negative_slope": 0.01, WHY: why},
+        }
+
+
+def unpacked(size: Preset) -> Iterable[Arguments]:
+    """A dense layer whose weights are packed in each call."""
+    for tokens, inputs, outputs, why in layers(size):
+        weight = real(outputs, inputs)
+        bias = parameters(outputs, Fill())
+        yield {"X": real(tokens, inputs), "weight": weight, "bias": bias, WHY: why}
+
+
+ONCE = "BERT-base, the weights of a feed-forward block, once before it serves"
+
+
+def weights(size: Preset, layout: str) -> Iterable[Arguments]:
+    """A dense layer's weights, packed or before they are."""
+    _, inputs, outputs, _ = next(iter(layers(size)))
+    weight = packed(layout, outputs, inputs) if layout else real(outputs, inputs)
+    yield {"W": weight, "W_prepack": weight, "B": parameters(outputs, Fill()), WHY: ONCE}
+
+
+def int4(size: Preset) -> Iterable[Arguments]:
+    """Half-precision activations and 4-bit weights."""
+    for tokens, inputs, outputs, why in layers(size):
+        yield {
+            "self": fixed(tokens, inputs, dtype=HALF),
+            "mat2": fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
+            "qGroupSize": fixed(fill=literal(BLOCK), dtype="int64"),
+            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
+            WHY: why,
+        }
+
+
+def cell(
+    size: Preset, gates: int, states: int = 1, layout: str = "packed_linear"
+) -> Iterable[Arguments]:
+    """A step of a recurrent layer, whose weights are packed."""
+    samples, width = size.batch, size.extent(512)
+    state = real(samples, width)
+    weight = packed(layout, gates * width, width) if layout else real(gates * width, width)
+    bias = parameters(gates * width, Fill())
+    yield {
+        "input": real(samples, width),
+        "hx": (state,) * states if states > 1 else state,
+        **dict.fromkeys(("w_ih", "w_hh"), weight),
+        **dict.fromkeys(("b_ih", "b_hh", "bias_ih", "bias_hh"), bias),
+        WHY: "a recurrent layer of 512 units at the default size, one step of a batch",
+    }
+
+
+LAST = {2: "channels_last", 3: "channels_last_3d"}
+"""Order of axes in which quantised convolutions compute, by the number of spatial axes."""
+
+
+def maps(size: Preset, axes: int) -> tuple[tuple[int, ...], str]:
+    """The shape of a convolution's data, by the number of its spatial axes, and what they are."""
+    if axes == 1:
+        return network_maps(size, 512, 1600), "512 channels over time"
+    if axes == 2:
+        return feature_maps(size), "ResNet's first stage, a 3 x 3 layer, channels last"
+    shape = network_maps(size, 64, 16, 56, 56, samples=1)
+    return shape, "R3D-18's first stage, channels last"
+
+
+def convolution(
+    size: Preset, axes: int, transposed: bool = False, dynamic: bool = False
+) -> Iterable[Arguments]:
+    """A convolution's data and weights of three elements along each axis; of four if it is
+    transposed, which then doubles the extents."""
+    shape, why = maps(size, axes)
+    channels = shape[1]
+    order = LAST.get(axes, "")
+    data = (
+        TensorSpec(shape, "float32", memory_format=order)
+        if dynamic
+        else activations(*shape, order=order)
+    )
+    name = f"packed_conv{'_transpose' * transposed}{axes}d"
+    weight = packed(name, channels, channels, *(3 + transposed,) * axes)
+    ones = (1,) * axes
+    yield {
+        **{"qx": data, "qaccum": data, "weight": weight, "packed_weight": weight},
+        **dict.fromkeys(("stride", "padding", "dilation"), ones),
+        **{"groups": 1, **RESULT},
+        WHY: "a decoder's layer, which doubles the extents" if transposed else why,
+    }
+
+
+def of_convolution(
+    size: Preset, axes: int, transposed: bool, is_packed: bool
+) -> Iterable[Arguments]:
+    """A convolution's weights, packed or before they are."""
+    channels = maps(size, axes)[0][1]
+    ones = (1,) * axes
+    shape = (channels, channels, *(3 + transposed,) * axes)
+    layout = "dense" if transposed else "per_channel"
+    if is_packed:
+        layout = f"packed_conv{'_transpose' * transposed}{axes}d"
+    weight = packed(layout, *shape)
+    yield {
+        **{"weight": weight, "packed_weights": weight, "bias": parameters(channels, Fill())},
+        **dict.fromkeys(("padding", "dilation"), ones),
+        **{"stride": (1 + transposed,) * axes, "output_padding": (0,) * axes, "groups": 1},
+        WHY: f"weights of {channels} maps from as many",
+    }
+
+
+READ = ("dilation", "groups", "output_padding", "padding", "stride", "transpose", "unpack")
+"""What operators read of a convolution's packed weights."""
+
+FORMS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
+    "conv1d": (1, ("", "_relu"), ("unpack",)),
+    "conv2d": (2, ("", "_relu", "_add", "_add_relu"), (*READ, "unpack_sizes")),
+    "conv3d": (3, ("", "_relu"), READ),
+    "conv_transpose1d": (1, ("",), ("unpack",)),
+    "conv_transpose2d": (2, ("",), READ),
+    "conv_transpose3d": (3, ("",), READ),
+}
+"""Spatial axes of convolutions, what is computed with them, and what is read of their weights."""
+
+
+def convolutions() -> dict[str, Variants]:
+    """The configurations of the operators of convolutions."""
+    found: dict[str, Variants] = {}
+    for name, (axes, fused, read) in FORMS.items():
+        transposed = "transpose" in name
+        layer = functools.partial(convolution, axes=axes, transposed=transposed)
+        weight = functools.partial(of_convolution, axes=axes, transposed=transposed)
+        found |= {
+            **{f"{name}{form}": layer for form in fused},
+            f"{name}_dynamic": functools.partial(layer, dynamic=True),
+            f"{name}_prepack": functools.partial(weight, is_packed=False),
+            **{f"{name}_{what}": functools.partial(weight, is_packed=True) for what in read},
+        }
+    return found
+
+
+def table(size: Preset, layout: str) -> Iterable[Arguments]:
+    """Bags of rows of a quantised table."""
+    words = size.extent(100_000)
+    for why, kind, count, each, width, drawn in BAGS:
+        # Quantised tables have no maxima.
+        if kind != "max":
+            bags = size.extent(count)
+            begins = literal(tuple(range(0, bags * each, each)))
+            yield {
+                "weight": packed(layout, words, width, dtype=UNSIGNED),
+                "indices": fixed(bags * each, fill=drawn(words), dtype=INDEX),
+                "offsets": fixed(bags, fill=begins, dtype=INDEX),
+                "mode": KINDS.index(kind),
+                WHY: why,
+            }
+
+
+def rows(size: Preset, layout: str) -> Iterable[Arguments]:
+    """Single rows of a quantised table."""
+    words = size.extent(100_000)
+    yield {
+        "weight": packed(layout, words, 64, dtype=UNSIGNED),
+        "indices": fixed(size.extent(2048), fill=below(words), dtype=INDEX),
+        WHY: "a recommender, single rows of a table",
+    }
+
+
+def whole_table(size: Preset, layout: str = "") -> Iterable[Arguments]:
+    """A whole table, quantised or before it is."""
+    words = size.extent(100_000)
+    spec = packed(layout, words, 64, dtype=UNSIGNED) if layout else real(words, 64)
+    extremes = fixed(words, 2, fill=literal(((-4.0, 4.0),) * words), dtype="float32")
+    yield {
+        **{"weight": spec, "W_prepack": spec, "rowwise_min_max": extremes},
+        WHY: "a recommender's table, once before it serves",
+    }
+
+
+def tables() -> dict[str, Variants]:
+    """The configurations of the operators of tables of embeddings."""
+    part = functools.partial
+    found: dict[str, Variants] = {
+        "embedding_bag_prepack": part(whole_table, layout="table"),
+        "embedding_bag_unpack": part(whole_table, layout="packed_table_8bit"),
+        "embedding_byte": part(rows, layout="packed_table_8bit"),
+        "embedding_4bit": part(rows, layout="packed_table_4bit"),
+        "embedding_bag_byte": part(table, layout="packed_table_8bit"),
+        "embedding_bag_4bit": part(table, layout="packed_table_4bit"),
+    }
+    for kind in ("byte", "4bit", "2bit"):
+        name = f"embedding_bag_{kind}"
+        found |= {
+            **dict.fromkeys(
+                (f"{name}_prepack", f"{name}_prepack_with_rowwise_min_max"), whole_table
+            ),
+            f"{name}_unpack": part(whole_table, layout=f"rows_{kind}"),
+            f"{name}_rowwise_offsets": part(table, layout=f"rows_{kind}"),
+        }
+    return found
+
+
+CONVOLUTIONS = convolutions()
+QUANTISED = functools.partial(dense, quantised=True)
+FULL_HALF = functools.partial(dense, weights="packed_linear_fp16")
+
+BY_NAME: dict[str, Variants] = {
+    **dict.fromkeys(("linear", "linear_relu", "linear_leaky_relu", "linear_tanh"), QUANTISED),
+    **dict.fromkeys(
+        (
+            "linear_dynamic",
+            "linear_relu_dynamic",
+            "linear_with_input_q_dq_qweight_dq_output_fp32",
+            "linear_with_input_q_dq_qweight_dq_relu_output_fp32",
+        ),
+        dense,
+    ),
+    **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), FULL_HALF),
+    "linear_dynamic_fp16_unpacked_weight": unpacked,
+    "linear_prepack": functools.partial(weights, layout="per_channel"),
+    "linear_prepack_fp16": functools.partial(weights, layout=""),
+    "linear_unpack": functools.partial(weights, layout="packed_linear"),
+    "linear_unpack_fp16": functools.partial(weights, layout="packed_linear_fp16"),
+    "int4mm_packed_weight_cpu": int4,
+    "quantized_gru_cell_dynamic": functools.partial(cell, gates=3),
+    "quantized_lstm_cell_dynamic": functools.partial(cell, gates=4, states=2),
+    **dict.fromkeys(
+        ("quantized_rnn_relu_cell_dynamic", "quantized_rnn_tanh_cell_dynamic"),
+        functools.partial(cell, gates=1),
+    ),
+    "make_quantized_cell_params": functools.partial(cell, gates=4, layout=""),
+    "make_quantized_cell_params_dynamic": functools.partial(cell, gates=4),
+    "make_quantized_cell_params_fp16": functools.partial(
+        cell, gates=4, layout="packed_linear_fp16"
+    ),
+    **CONVOLUTIONS,
+    "conv_prepack": CONVOLUTIONS["conv2d_prepack"],
+    "conv_unpack": CONVOLUTIONS["conv2d_unpack"],
+    **tables(),
+}
+"""Configurations by the operator's name in its namespace."""
+
+VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of an operator in `VARIANTS`."""
+    return [taken(operator, offered) for offered in configurations_of(VARIANTS, operator, size)]
+
+
+LEGACY = "PyTorch says that models of an outdated version alone call it, and refuses it"
+
+NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
+    (
+        "quantized::linear_prepack_fp16_legacy",
+        "quantized::linear_prepack_legacy",
+        "quantized::linear_unpack.legacy",
+        "quantized::linear_unpack_fp16.legacy",
+    ),
+    LEGACY,
+)
