@@ -41,19 +41,26 @@ from tests.conformance.judging import (
     judge_outputs,
 )
 
+ON_REQUEST = {"torch": ("onednn", "quantized")}
+"""Namespaces by framework that a run without names leaves out, and that are checked too."""
+
 
 @functools.cache
 def planned(
     name: str, size: str, patterns: tuple[str, ...] = (), dtype: str = "float32"
 ) -> tuple[Case, ...]:
-    """Returns the cases of a framework's operators, all of them by default, as a run plans them.
+    """Returns the cases of a framework's operators, as a run plans them: by default of all of them,
+    and those of `ON_REQUEST`.
     Raises `UnknownOperatorError` for a pattern that matches none."""
     framework = load(name)
     settings = Settings(profiler=next(iter(find_profilers(framework))), dtype=dtype)
     if framework.name == "jax":
         # Thousands of programs, none of which a user runs.
         settings = msgspec.structs.replace(settings, compile_cache="cold")
-    return plan(framework, Selection(patterns, size=size, settings=settings)).cases
+    selected = [Selection(patterns, size=size, settings=settings)]
+    if not patterns and name in ON_REQUEST:
+        selected.append(Selection(namespaces=ON_REQUEST[name], size=size, settings=settings))
+    return tuple(case for one in selected for case in plan(framework, one).cases)
 
 
 LARGE = 2**24

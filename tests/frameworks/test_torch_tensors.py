@@ -157,7 +157,7 @@ def test_a_script_makes_the_tensors_and_gradients_that_are_measured(case):
 
 QUANTISED = plan(
     FRAMEWORK,
-    Selection(namespaces=("quantized",), variants=("in-place",), size="small"),
+    Selection(namespaces=("quantized", "onednn"), variants=("in-place",), size="small"),
 )
 
 

@@ -33,7 +33,10 @@ def by_row(bits: int, dtype: str) -> str:
     return f"torch.quantize_per_channel({{made}}.float(), {scales}, {zeros}, 0, torch.{dtype})"
 
 
-NAMESPACE = "torch.ops.quantized."
+WHOLE = "{made}"
+"""Whole numbers, as oneDNN's kernels take them, with scales beside them."""
+
+NAMESPACE, ONEDNN = "torch.ops.quantized.", "torch.ops.onednn."
 
 
 class Packing(NamedTuple):
@@ -78,6 +81,13 @@ PACKED: Mapping[str, Packing] = {
         f"rows_{kind}": Packing(REAL, f"{NAMESPACE}embedding_bag_{kind}_prepack({{made}})")
         for kind in ("byte", "4bit", "2bit")
     },
+    "onednn_linear": Packing(WHOLE, f"{ONEDNN}qlinear_prepack({{made}}, None)"),
+    "onednn_linear_fp16": Packing(REAL, f"{ONEDNN}linear_prepack_fp16({{made}}, None)"),
+    "onednn_conv": Packing(
+        WHOLE,
+        f"{ONEDNN}qconv_prepack({{made}}, torch.ones({{channels}}), {SCALE}, 128, "
+        "{strides}, {paddings}, {ones}, 1, None)",
+    ),
 }
 """Layouts of packed weights, with a bias where the object holds one. Convolutions have
 a border that keeps the extents; transposed ones double them. `rows` are a tensor of bytes, each row

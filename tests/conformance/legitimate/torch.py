@@ -89,6 +89,15 @@ TABLE = (
     ),
     Exempt(
         INTEGERS,
+        SYMMETRIC,
+        "onednn::qconv1d_pointwise onednn::qconv2d_pointwise onednn::qconv2d_pointwise.tensor "
+        "onednn::qconv3d_pointwise onednn::qconv_pointwise onednn::qconv_pointwise.tensor "
+        "onednn::qlinear_pointwise onednn::qlinear_pointwise.binary "
+        "onednn::qlinear_pointwise.binary_tensor onednn::qlinear_pointwise.tensor",
+        place="w_zero_point",
+    ),
+    Exempt(
+        INTEGERS,
         "-1 ends the classes of a sample",
         "multilabel_margin_loss multilabel_margin_loss_backward multilabel_margin_loss_forward",
         place="target",
