@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.model import Mapping as MappingValue
-from opperf.rules.values import BELOW
+from opperf.rules.values import BELOW, different
 
 AXES = ("dim", "axis")
 """Arguments that choose an axis."""
@@ -247,8 +247,8 @@ def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
     if fill.distribution in BELOW:
         return fill.low, fill.high, True
     if fill.distribution != "literal":
-        times = max(1, fill.low) if fill.distribution == "sequence" else 1
-        return 0.0, max(fill.high, (spec.shape[-1] if spec.shape else 1) // times), False
+        extent = spec.shape[-1] if spec.shape else 1
+        return 0.0, max(fill.high, float(different(fill, extent))), False
     flat = _whole(tuple(_flat(fill.data)))
     return (float(min(flat)), float(max(flat) + 1), False) if flat and min(flat) >= 0 else None
 

@@ -12,7 +12,7 @@ import msgspec
 from opperf.dtypes import kind_of
 from opperf.model import Fill, TensorSpec
 from opperf.rules.bounds import Bounds
-from opperf.rules.values import BELOW, below
+from opperf.rules.values import BELOW, below, different
 
 Shape = tuple[int, ...]
 
@@ -102,7 +102,7 @@ MOST_PERMUTED = 1 << 24
 
 def _counted(known: TensorSpec, shape: Shape, limit: int, is_exact: bool) -> Fill:
     """Numbers in order or shuffled, below the limit; drawn ones where that has too few."""
-    if _count(known.fill, shape[-1]) > limit:
+    if different(known.fill, shape[-1]) > limit:
         return below(max(1, limit))
     if not is_exact or known.fill.distribution != "permutation" or shape == known.shape:
         return known.fill
@@ -110,14 +110,6 @@ def _counted(known: TensorSpec, shape: Shape, limit: int, is_exact: bool) -> Fil
         return Fill("permutation")
     shuffled = math.prod(shape[:-1]) * limit
     return below(limit) if shuffled > MOST_PERMUTED else Fill("permutation", 0.0, float(limit))
-
-
-def _count(fill: Fill, extent: int) -> int:
-    """Returns how many different numbers such a fill puts along an axis."""
-    if fill.distribution != "sequence":
-        return extent
-    different = math.ceil(extent / max(1, fill.low))
-    return min(different, int(fill.high)) if fill.high > 1 else different
 
 
 def _in_place_of(known: TensorSpec, shape: Shape, limit: int | None) -> Fill:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -60,6 +61,14 @@ BELOW = ("integers", "spread", "zipf")
 def repeated(times: int) -> Fill:
     """Whole numbers from zero in order, each so many times, as the bag of each of its elements."""
     return Fill("sequence", float(times), 1.0)
+
+
+def different(fill: Fill, extent: int) -> int:
+    """Returns how many different integers a fill in order, or shuffled, has along an axis."""
+    if fill.distribution != "sequence":
+        return extent
+    found = math.ceil(extent / max(1, fill.low))
+    return min(found, int(fill.high)) if fill.high > 1 else found
 
 
 def between(low: float, high: float) -> Fill:

@@ -7,6 +7,7 @@ Each function stands alone and names nothing but `torch`, as scripts have its so
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,8 @@ import torch
 
 from opperf.frameworks import paths
 
-PATH = "opperf.frameworks.torch.bodies"
+PATH = __name__
+"""Beginning of the paths by which cases name these functions."""
 
 
 def causal(batch: Any, head: Any, query: Any, key: Any) -> Any:
@@ -30,7 +32,7 @@ def alibi(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
 def function_at(path: str) -> Callable[..., Any]:
     """Returns one of these functions by its dotted path. Raises `UnknownOperatorError`."""
     module, _, name = path.rpartition(".")
-    roots = {"bodies": inspect.getmodule(causal)} if module == PATH else {}
+    roots = {"bodies": sys.modules[PATH]} if module == PATH else {}
     return paths.find(f"bodies.{name}", "opperf", roots)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from opperf.model import Argument, Fill, Operator
 from opperf.rules.configurations import WHY
+from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
 from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, PADDED, SEQUENCE, Arguments, below, fixed
+from opperf.rules.values import BOOLEAN, PADDED, Arguments, below, fixed
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -19,17 +20,11 @@ SIGNED, UNSIGNED, BYTE, MASK = "int32", "uint32", "uint8", "bool"
 
 HASHES = below(1 << 32)
 IDENTIFIERS = below(1 << 31)
-BUCKETS = 100_000
-"""Rows of a hashed table of embeddings."""
 LOWER, UPPER = 15, 4
 """The mask of the lower of two 4-bit weights in a byte, and the shift of the upper one."""
 
-NODES = 2_449_029
-"""Of the graph ogbn-products, of which batches of edges are sampled."""
 ROTATION = 13
 """The first by which Threefry, the generator of JAX's random numbers, rotates its words."""
-LABELS = below(10)
-"""Classes, few enough that predictions often hit them."""
 LARGE = below(1 << 15, start=1)
 """Of which a product fits 32 bits."""
 COLUMNS = 1024
@@ -86,36 +81,6 @@ def members(size: Preset) -> Iterable[Arguments]:
     }
 
 
-def before(place: str, length: str) -> Variants:
-    """The comparison of each place of a batch of texts with the text's length."""
-
-    def made(size: Preset) -> Iterable[Arguments]:
-        longest = size.extent(4096)
-        yield {
-            place: fixed(1, longest, fill=SEQUENCE, dtype=SIGNED),
-            length: fixed(size.batch, 1, fill=below(longest, start=longest // 4), dtype=SIGNED),
-            WHY: "positions in int32 and the length of each text: the mask of its padding",
-        }
-
-    return made
-
-
-def causal(size: Preset) -> Iterable[Arguments]:
-    """The comparison of all places of a text with each other."""
-    length = size.extent(4096)
-    yield {
-        "x": fixed(length, 1, fill=SEQUENCE, dtype=SIGNED),
-        "y": fixed(1, length, fill=SEQUENCE, dtype=SIGNED),
-        WHY: "positions in int32, each with those up to it: a causal mask",
-    }
-
-
-def votes(size: Preset) -> Iterable[Arguments]:
-    """The classes that the models of an ensemble predict."""
-    predicted = fixed(size.extent(10000), 5, fill=LABELS, dtype=SIGNED)
-    yield {"a": predicted, "axis": 1, WHY: "the majority of five models' classes in int32"}
-
-
 def positions(size: Preset) -> Iterable[Arguments]:
     """The mask of a batch of long texts."""
     mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=SIGNED)
@@ -153,13 +118,13 @@ ROWS: Mapping[str, Variants] = {
     "jnp.equal": two(OPERANDS, LABELS, SIGNED, AGREEMENT),
     "jnp.floor_divide": rows(TO_ROWS, {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS),
     "jnp.gcd": two(("x1", "x2"), LARGE, SIGNED, FRACTIONS),
-    "jnp.greater": before("y", "x"),
-    "jnp.greater_equal": causal,
+    "jnp.greater": before("y", "x", SIGNED),
+    "jnp.greater_equal": causal("x", "y", SIGNED),
     "jnp.invert": rows(OPPOSITE, {"x": (BOOLEAN, MASK)}),
     "jnp.lcm": two(("x1", "x2"), LARGE, SIGNED, DENOMINATORS),
     "jnp.left_shift": hashes("x", "hashes of 32 bits, the half of a rotation", y=ROTATION),
-    "jnp.less": before("x", "y"),
-    "jnp.less_equal": before("y", "x"),
+    "jnp.less": before("x", "y", SIGNED),
+    "jnp.less_equal": before("y", "x", SIGNED),
     "jnp.mod": rows(TO_CELLS, {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS),
     "jnp.not_equal": two(OPERANDS, LABELS, SIGNED, ERRORS),
     "jnp.remainder": rows(
@@ -184,10 +149,10 @@ ROWS: Mapping[str, Variants] = {
     "lax.bitwise_xor": two(OPERANDS, HASHES, UNSIGNED, "two words of Threefry, mixed"),
     "lax.clz": hashes("x", "hashes of 32 bits, as to count distinct elements by HyperLogLog"),
     "lax.eq": two(OPERANDS, LABELS, SIGNED, AGREEMENT),
-    "lax.ge": causal,
-    "lax.gt": before("y", "x"),
-    "lax.le": before("y", "x"),
-    "lax.lt": before("x", "y"),
+    "lax.ge": causal("x", "y", SIGNED),
+    "lax.gt": before("y", "x", SIGNED),
+    "lax.le": before("y", "x", SIGNED),
+    "lax.lt": before("x", "y", SIGNED),
     "lax.ne": two(OPERANDS, LABELS, SIGNED, ERRORS),
     "lax.population_count": hashes("x", CODES),
     "lax.reduce_xor": rows(
@@ -211,7 +176,7 @@ ROWS: Mapping[str, Variants] = {
         {"operand": (IDENTIFIERS, SIGNED)},
         dimension=0,
     ),
-    "scipy.stats.mode": votes,
+    "scipy.stats.mode": votes("a", "axis", SIGNED),
 }
 """Configurations by function."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
+from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
 from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
@@ -23,17 +24,11 @@ HALF = 20
 IDENTIFIERS = below(1 << 2 * HALF)
 """Such pairs, or identifiers of users and articles: too large for 32 bits."""
 HASHES = below(1 << 31, start=-(1 << 31))
-BUCKETS = 100_000
-"""Rows of a hashed table of embeddings."""
 NIBBLE = 4
 """Bits of a quantised weight, of which a byte has two."""
 BITS_OF_BYTE = 8
-LABELS = below(10)
-"""Classes, few enough that predictions often hit them."""
 SEED = 0x9E37_79B9_7F4A_7C15 >> 1
 """The golden ratio's bits, with which hash functions mix theirs; half of it fits int64."""
-NODES = 2_449_029
-"""Of the graph ogbn-products, of which batches of edges are sampled."""
 LARGE = below(1 << 31, start=1)
 """Of which a product has less than 63 bits."""
 
@@ -84,36 +79,6 @@ def members(size: Preset) -> Iterable[Arguments]:
         "elements": numbers(size, nodes(size)),
         "test_elements": numbers(size, nodes(size)),
         WHY: "nodes of a large graph in int64, which of them are in a batch",
-    }
-
-
-def votes(size: Preset) -> Iterable[Arguments]:
-    """The classes that the models of an ensemble predict."""
-    predicted = fixed(size.extent(10000), 5, fill=LABELS, dtype=WIDE)
-    yield {"self": predicted, "dim": 1, WHY: "the majority of five models' classes in int64"}
-
-
-def before(place: str, length: str) -> Variants:
-    """The comparison of each place of a batch of texts with the text's length."""
-
-    def made(size: Preset) -> Iterable[Arguments]:
-        longest = size.extent(4096)
-        yield {
-            place: fixed(1, longest, fill=SEQUENCE, dtype=WIDE),
-            length: fixed(size.batch, 1, fill=below(longest, start=longest // 4), dtype=WIDE),
-            WHY: "positions in int64 and the length of each text: the mask of its padding",
-        }
-
-    return made
-
-
-def causal(size: Preset) -> Iterable[Arguments]:
-    """The comparison of all places of a text with each other."""
-    length = size.extent(4096)
-    yield {
-        "self": fixed(length, 1, fill=SEQUENCE, dtype=WIDE),
-        "other": fixed(1, length, fill=SEQUENCE, dtype=WIDE),
-        WHY: "positions in int64, each with those up to it: a causal mask",
     }
 
 
@@ -215,15 +180,15 @@ ROWS: Mapping[str, Variants] = {
     "gcd.default": two(
         LARGE, LARGE, "large numerators and denominators in int64: more steps than small ones"
     ),
-    "ge.Tensor": causal,
-    "gt.Tensor": before("other", "self"),
+    "ge.Tensor": causal("self", "other", WIDE),
+    "gt.Tensor": before("other", "self", WIDE),
     "isin.Tensor_Tensor": members,
     "lcm.default": two(
         LARGE, LARGE, "large denominators in int64, of fractions that are added: more steps"
     ),
-    "le.Tensor": before("other", "self"),
-    "lt.Tensor": before("self", "other"),
-    "mode.default": votes,
+    "le.Tensor": before("other", "self", WIDE),
+    "lt.Tensor": before("self", "other", WIDE),
+    "mode.default": votes("self", "dim", WIDE),
     "ne.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, as of an error rate"),
     "remainder.Scalar": one(
         IDENTIFIERS, "identifiers in int64 to rows of a hashed table", other=BUCKETS
