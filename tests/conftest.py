@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from opperf.folders import DATA
+from opperf.machine.environment import environment
+from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.runner.cpus import NONE, Pinning
-from opperf.runner.environment import environment
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
@@ -24,6 +24,8 @@ from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pyte
 
 FAKE = Path(__file__).resolve().parent / "fake"
 sys.path.insert(0, str(FAKE))
+
+from faked_machine import faked, quiet  # noqa: E402, F401
 
 # JAX compiles each call of another shape, and LLVM's optimizations take most of that time. No test
 # is about the speed of what it makes.
@@ -41,13 +43,13 @@ def pytest_collection_finish():
 def quiet_machine(monkeypatch, tmp_path_factory):
     """In this process nothing waits for a core, no core is busy and no other run has one, whatever
     else runs on the machine."""
+    from opperf.machine import core_use
     from opperf.profilers import waits
-    from opperf.runner import core_claims, core_load
 
     # Made where it is used: a folder for each of ten thousand tests takes its time.
     folder = functools.cache(lambda: tmp_path_factory.mktemp("cores"))
-    monkeypatch.setattr(core_claims, "shared_folder", folder)
-    monkeypatch.setattr(core_load, "watch_cores", dict)
+    monkeypatch.setattr(core_use, "shared_folder", folder)
+    monkeypatch.setattr(core_use, "watch_cores", dict)
     monkeypatch.setattr(waits, "read", lambda: waits.Reading(0.0, {1: (0.0, 0)}, 0, 0, 0.0, 0.0))
 
 

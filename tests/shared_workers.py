@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from opperf.compare.ab import arms as arms_module
+from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import Settings
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
-from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
 

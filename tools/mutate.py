@@ -91,10 +91,8 @@ TARGETS = {
     "operations/references": Target(
         "opperf/operations/references", ("tests/values", "tests/integration/values")
     ),
-    "runner": Target(
-        "opperf/runner", ("tests/runner",), ("opperf/runner/health",), ("tests/runner/processes",)
-    ),
-    "runner/health": Target("opperf/runner/health", ("tests/runner/health",)),
+    "machine": Target("opperf/machine", ("tests/machine",)),
+    "runner": Target("opperf/runner", ("tests/runner",), too_slow=("tests/runner/processes",)),
 }
 
 Place = tuple[str, tuple[int, int]]

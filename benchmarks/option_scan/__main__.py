@@ -20,9 +20,9 @@ from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError
 from opperf.frameworks import Framework, load
+from opperf.machine.pinning import AUTO, Cpus, Pinning
 from opperf.model import Case, Operator, Settings
 from opperf.results.text import duration, terminal_width
-from opperf.runner.cpus import AUTO, Cpus, Pinning
 from opperf.runner.pool import Worker
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection

@@ -27,6 +27,6 @@ LONGEST_S = 600
 @click.pass_context
 def doctor(ctx: click.Context, /, **options: object) -> None:
     """Report what makes timings noisy on this machine, why, and the command that fixes it."""
-    from opperf.runner.health.command import doctor_command
+    from opperf.runner.doctor import doctor_command
 
     ctx.exit(doctor_command(options, explicit_options(ctx, options)))

@@ -5,28 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
 from typing import NamedTuple
 
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes
+from opperf.machine.clock import READINGS, resolution_ns
 from opperf.model import MetricKind
-
-READINGS = 1000
-"""Number of clock readings, or of empty calls, whose median is the cost of one: enough that
-interruptions of a few do not count, in a fraction of a millisecond."""
-
-
-@functools.cache
-def resolution_ns() -> float:
-    """Returns the clock's step: the median difference between consecutive readings that differ,
-    which on most machines is the duration of a reading."""
-    readings = [perf_counter_ns() for _ in range(READINGS)]
-    steps = [after - before for before, after in pairwise(readings)]
-    return float(median(step for step in steps if step > 0))
-
 
 NO_WAIT: Callable[[], object] = bool
 """The synchronisation where a call returns when its work is done. A function in C: one in Python

@@ -7,6 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from opperf.machine.environment import environment_texts
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
 from opperf.results.axis_table import AxisTable, axis_tables, text_columns
 from opperf.results.columns import PERCENTILES, select_columns
@@ -25,7 +26,7 @@ from opperf.results.result_keys import OWN_TITLES, has_own_keys
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
 from opperf.results.table import LEGEND, legend
-from opperf.results.text import duration, inputs_text, pluralize
+from opperf.results.text import duration, inputs_text
 from opperf.results.units import choose_unit, format_figure, unit_words
 
 GIB = 2**30
@@ -136,26 +137,9 @@ def _outlier_section(run: Run) -> str:
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:
     """The run's environment, settings and options, as label and text."""
-    header, environment = run.header, run.environment
-    versions = [f"{name} {version}" for name, version in environment.versions.items()]
+    header = run.header
     facts = [
-        ("opperf", environment.opperf),
-        ("Framework", environment.framework),
-        ("Versions", ", ".join(versions)),
-        ("Python", environment.python),
-        ("Platform", environment.platform),
-        ("Commit", environment.commit),
-        ("CPU", f"{environment.cpu}, {pluralize(environment.cores, 'core')}"),
-        ("Pinned to cores", environment.cpus),
-        ("Caches", ", ".join(f"{k} {v}" for k, v in environment.caches.items())),
-        ("GPUs", "; ".join(" ".join(gpu.values()) for gpu in environment.gpus)),
-        ("Memory", f"{environment.memory_bytes / GIB:.1f} GiB"),
-        ("Thread settings", ", ".join(f"{k}={v}" for k, v in environment.threads.items())),
-        ("Governor", environment.governor),
-        ("Load at the start", f"{environment.load_1min:.2f}"),
-        ("Health", ", ".join(f"{k.replace('_', ' ')}: {v}" for k, v in environment.health.items())),
-        ("Allocator", environment.allocator),
-        ("Devices", ", ".join(environment.devices)),
+        *environment_texts(run.environment),
         *_settings_facts(run.records),
         *((name.capitalize().replace("_", " "), value) for name, value in flatten(header.options)),
         *((f"Label {key}", text) for key, text in header.labels.items()),

@@ -13,6 +13,7 @@ from os.path import commonprefix
 from typing import Any
 
 from opperf.model import Case, display_arguments
+from opperf.plurals import pluralize as pluralize
 from opperf.results.details import display_details
 
 MORE = "…"
@@ -114,11 +115,6 @@ def split_arguments(text: str) -> list[str]:
         if not depth:
             parts.append("")
     return parts[:-1] if not parts[-1] else parts
-
-
-def pluralize(number: int, noun: str) -> str:
-    """Returns a number with its noun: `1 record`, `2 records`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def count_text(number: int, noun: str) -> str:

@@ -1,110 +1,27 @@
-"""Configures the C library's allocator to keep freed memory, so that outputs cause no page
-faults."""
+"""Configures the heap of a process that measures a framework."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-from collections.abc import Iterator, Mapping
 
 from opperf.frameworks import available, package_of
-from opperf.profilers.callgrind import heap
+from opperf.machine import heap
 from opperf.profilers.callgrind.dumps import DUMPS
-
-M_TRIM_THRESHOLD = -1
-M_MMAP_THRESHOLD = -3
-M_PERTURB = -6
-M_ARENA_MAX = -8
-"""Numbers of mallopt's parameters, from glibc's malloc.h."""
-
-TRIM_BYTES = 2**30
-"""Free memory kept at the top of the heap: more than any output of a default case."""
-
-MMAP_BYTES = 32 * 2**20
-"""Size from which each block is mapped anew. glibc allows no higher threshold, and raises its own
-to this one after it has freed a block of this size."""
-
-
-ARENAS = 1
-"""Number of heaps. With one for each thread, each of a framework's threads faults in 64 MiB of its
-own before it reuses memory: the first dozen calls of a process are slow."""
-
-FILLS = (0x41, 0xC5)
-"""Bytes that new blocks are filled with. As floating-point numbers they are far apart, in every
-dtype: 12 and -6000 in single precision, 3 and -6 in half."""
-
-
-@contextlib.contextmanager
-def filled_blocks(number: int) -> Iterator[None]:
-    """Has glibc fill new blocks with one of `FILLS`, by its number, so that a result that is not
-    written is another one with another number. Other C libraries do not."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "mallopt"):
-        yield
-        return
-    # It fills with the complement.
-    library.mallopt(M_PERTURB, 0xFF ^ FILLS[number])
-    try:
-        yield
-    finally:
-        library.mallopt(M_PERTURB, 0)
-
-
-Wanted = tuple[Mapping[int, int], str]
-"""Parameters and their description."""
-
-KEEPING: Wanted = (
-    {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES},
-    f"glibc, keeps {TRIM_BYTES >> 20} MiB of freed memory",
-)
-"""For frameworks whose threads allocate in parallel."""
-
-KEEPING_ONE: Wanted = (
-    {**KEEPING[0], M_ARENA_MAX: ARENAS},
-    f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory",
-)
-"""For all others."""
-
-COUNTED: Wanted = {M_MMAP_THRESHOLD: 1024}, "glibc, maps blocks of 1 KiB"
-"""The same where instructions are counted and opperf's own allocator could not be built: smaller
-blocks are cached for each thread, and blocks of this size are mapped. The heap's search for a free
-block, which depends on all that was allocated before, then takes part in few calls."""
-
-
-_configured: list[str] = []
-"""The description of this process's settings, once they are made."""
+from opperf.profilers.callgrind.heap import is_loaded
 
 
 def configure_heap(framework: str) -> str:
     """Configures this process's heap, for the first framework that it measures, and returns a
     description of its settings. Call it before the framework starts its threads.
 
-    By default glibc first maps each large output anew, raises that threshold with the sizes it
-    frees, and returns memory if much is free. An operator's time would depend on what ran before
-    it: over 1024 x 1024 floats, page faults take ten times as long as relu. Other C libraries are
-    left as they are.
-
     A process that counts instructions has an allocator of opperf's own, if that could be built.
     """
-    # glibc reads the number of heaps once.
-    if not _configured:
-        _configured.append(_configure(framework))
-    return _configured[0]
+    return heap.configure_heap(_settings(framework))
 
 
-def _configure(framework: str) -> str:
+def _settings(framework: str) -> heap.Wanted:
+    if DUMPS in os.environ:
+        return heap.OWN_ALLOCATOR if is_loaded() else heap.MAPPED
     package = package_of(framework) if framework in available() else None
     is_parallel = package is not None and package.allocates_in_parallel
-    wanted, description = KEEPING if is_parallel else KEEPING_ONE
-    if DUMPS in os.environ:
-        if heap.is_loaded():
-            return "opperf's, where a call always takes the same instructions"
-        wanted, description = COUNTED
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return "as the system has it"
-    if not all(mallopt(parameter, value) for parameter, value in wanted.items()):
-        return "glibc defaults"
-    return description
+    return heap.KEEPING if is_parallel else heap.KEEPING_ONE

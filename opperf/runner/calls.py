@@ -17,11 +17,12 @@ import numpy as np
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.frameworks import Framework, available, is_available, package_of
+from opperf.machine.environment import environment
 from opperf.model import DEFAULTS, Case, Environment, Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
-from opperf.runner.environment import environment
+from opperf.runner.allocator import configure_heap
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.progress import make_progress
@@ -227,7 +228,7 @@ class _Here:
 
     def environment(self, case: Case) -> Environment:
         """Returns the environment of this process."""
-        return environment(self.framework)
+        return environment(self.framework, configure_heap(self.framework.name))
 
 
 def _measure_to(

@@ -12,22 +12,20 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from opperf.frameworks.base import Gradient
+from opperf.machine.kernel import usable_cpus
+from opperf.machine.topology import last_level_bytes
 from opperf.model import Case
-from opperf.runner.environment import usable_cores
 from opperf.runner.guard import tensor_bytes
 from opperf.runner.prepared import PreparedCase
 
 TIMES = 3
 """Bytes that are written, or of copies, as a multiple of the cache's size: caches replace the least
 recently used lines only approximately, so that once the size leaves some of them."""
-
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 FALLBACK_BYTES = 64 * 2**20
 """Size of the last-level cache if the system does not report it: that of large servers."""
@@ -38,29 +36,13 @@ DEVICE_BYTES = 128 * 2**20
 COPIES = 256
 """Maximum number of copies of inputs: tiny ones would need millions."""
 
-UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
-"""Suffixes of sizes in /sys."""
-
-
-def last_level_bytes(caches: Path = CACHES) -> int:
-    """Returns the bytes of the CPU's last-level cache."""
-    sizes = []
-    for entry in caches.glob("index*"):
-        try:
-            level, text = (entry / "level").read_text(), (entry / "size").read_text().strip()
-            sizes.append((int(level), int(text[:-1]) * UNITS[text[-1]]))
-        except (OSError, ValueError, KeyError, IndexError):
-            # The kernel does not report this cache's size, but may report another's.
-            continue
-    return max(sizes)[1] if sizes else FALLBACK_BYTES
-
 
 class Flush:
     """Evicts everything from the CPU's caches, each time it is called."""
 
     def __init__(self) -> None:
-        cores = usable_cores()
-        size = TIMES * last_level_bytes() // cores
+        cores = len(usable_cpus())
+        size = TIMES * (last_level_bytes() or FALLBACK_BYTES) // cores
         self._parts = [np.zeros(size, dtype=np.uint8) for _ in range(cores)]
         self._threads = ThreadPoolExecutor(cores)
 

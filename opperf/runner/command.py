@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
+from opperf.machine.core_use import read_gauge
+from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
@@ -27,7 +29,6 @@ from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
-from opperf.runner.cpus import Pinning, cpus_arguments
 from opperf.runner.forecast import case_s, forecast, pace_of
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.keeping import (
@@ -48,7 +49,7 @@ from opperf.runner.options import (
     quick_settings,
     split_sources,
 )
-from opperf.runner.paces import FEWEST_RECORDS, Paces, keep_paces, load_paces, read_gauge
+from opperf.runner.paces import FEWEST_RECORDS, Paces, keep_paces, load_paces
 from opperf.runner.planning import limit_case_times
 from opperf.runner.progress import make_progress
 from opperf.runner.resuming import check_axes, check_same, check_selection, read_unfinished

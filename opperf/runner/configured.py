@@ -13,9 +13,10 @@ from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks import load as load_framework
+from opperf.machine.environment import environment
 from opperf.model import Case, Environment, Record
+from opperf.runner.allocator import configure_heap
 from opperf.runner.calls import call_settings, check_new_file, measure_here, measure_to_file
-from opperf.runner.environment import environment
 from opperf.sources.completing import complete, distinguish
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.varying import disambiguate, with_settings
@@ -35,7 +36,8 @@ class _Here:
 
     def environment(self, case: Case) -> Environment:
         """Returns the environment of this process."""
-        return environment(self.frameworks[case.target.framework])
+        name = case.target.framework
+        return environment(self.frameworks[name], configure_heap(name))
 
 
 def measure(

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import psutil
 
+from opperf.machine.cgroup import free_memory, whole_cpus
+from opperf.machine.kernel import this_machine
+from opperf.machine.pinning import Pinning
 from opperf.model import Case, Environment, Record
-from opperf.runner.cpus import Pinning
-from opperf.runner.health.cgroup import free_memory, whole_cpus
-from opperf.runner.health.machine import this_machine
 from opperf.runner.workers import Workers
 
 WORKER_BYTES = 3 * 2**30

@@ -28,9 +28,6 @@ packages, separated as in PATH."""
 PINNED_CPUS = "OPPERF_PINNED_CPUS"
 """Environment variable with the cores that the process is pinned to, separated by commas."""
 
-USABLE_CPUS = "OPPERF_USABLE_CPUS"
-"""Environment variable with the cores that the starting process may use, separated by commas."""
-
 BASE = ("msgspec", "numpy", "psutil", "scipy")
 """Packages that a worker needs besides its framework."""
 

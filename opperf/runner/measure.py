@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
+from opperf.machine.gpus import find_gpu, state_of, throttling_note, watch
 from opperf.model import (
     Case,
     GpuState,
@@ -16,7 +17,6 @@ from opperf.model import (
     Status,
 )
 from opperf.runner import counting
-from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
 from opperf.runner.measurement import Measurement
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter

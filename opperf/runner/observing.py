@@ -16,11 +16,11 @@ from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents, ReadableGradient
 from opperf.frameworks.contents import array_contents
+from opperf.machine.heap import filled_blocks
 from opperf.metrics import BACKWARD
 from opperf.model import Case
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
-from opperf.runner.allocator import filled_blocks
 from opperf.runner.guard import guard
 from opperf.runner.observed import Observed, Value
 from opperf.runner.prepared import PreparedCase

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from statistics import fmean, median
 
 from opperf.model import Case, Record, Status
 from opperf.model.base import Struct
 from opperf.runner.cache import cache_file, load, store
-from opperf.runner.health.machine import usable_cpus
 
 KIND = "pace"
 
@@ -20,12 +15,6 @@ FEWEST_RECORDS = 20
 
 MOST_CASES = 20_000
 """Most cases whose pace is kept: those of several whole registries, in about a megabyte."""
-
-GAUGED_BYTES = 12_000_000
-"""Bytes that each core hashes to gauge the machine: some 15 ms, several of a scheduler's slices."""
-
-GAUGINGS = 3
-"""Repetitions, of which the median counts."""
 
 MOST_SLOWED = 4.0
 """Most that the gauge counts: beyond it, cases end by their time limit."""
@@ -48,21 +37,6 @@ class Paces(Struct, frozen=True):
         if not self.gauge_s or not gauge_s:
             return 1.0
         return min(MOST_SLOWED, max(1.0, gauge_s / self.gauge_s))
-
-
-def read_gauge() -> float:
-    """Returns the mean seconds in which a usable core does a fixed work beside the others, as the
-    threads of an operator do: longer if other processes are busy."""
-    data = bytes(GAUGED_BYTES)
-    cores = max(1, len(usable_cpus()))
-
-    def work_s(core: int) -> float:
-        begun = time.perf_counter()
-        hashlib.blake2b(data).digest()
-        return time.perf_counter() - begun
-
-    with ThreadPoolExecutor(cores) as threads:
-        return median(fmean(threads.map(work_s, range(cores))) for _ in range(GAUGINGS))
 
 
 def load_paces(framework: str) -> Paces:

@@ -17,8 +17,8 @@ import msgspec
 
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
-from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.messages import (
     MEMORY,

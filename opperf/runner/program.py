@@ -14,11 +14,12 @@ import msgspec
 
 from opperf.errors import WorkerError
 from opperf.frameworks import package_of
+from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
+from opperf.machine.pinning import Cpus
 from opperf.model import Settings
 from opperf.profilers.callgrind.dumps import DUMPS
 from opperf.runner import valgrind
-from opperf.runner.cpus import THREAD_VARIABLES, Cpus
-from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS, USABLE_CPUS
+from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS
 from opperf.runner.process import child_variables, fallback_packages, module_command
 
 OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}

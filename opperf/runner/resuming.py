@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
+from opperf.machine.environment import lasting_differences
 from opperf.model import DECLARED, Case, Environment, Run
-from opperf.results.environment import differences
 from opperf.results.runfile import is_run_file, read_run
-from opperf.runner.health import examine as health
-from opperf.runner.health.machine import parse_cpus
 from opperf.runner.options import Options
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, process_key
@@ -90,33 +88,12 @@ def axis_text(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.TRANSIENT)})
-"""Fields of an environment, and keys of fields, that change from moment to moment, or list what is
-available and not what is used."""
-
-
-def find_lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
-    """Returns the differences of two environments that are not transient: name, and both values.
-    Other cores of the same machine are no difference, another number of them is."""
-    ignored = TRANSIENT | ({"cpus"} if _count_cpus(one) == _count_cpus(other) else set())
-    return [
-        (name, before, after)
-        for name, before, after in differences(one, other)
-        if not ignored & {name, name.partition(".")[0]}
-    ]
-
-
-def _count_cpus(environment: Environment) -> int:
-    """Returns the number of cores that a process may run on."""
-    return len(parse_cpus(environment.cpus)) or environment.cores
-
-
 def check_environment(name: str, before: Environment, after: Environment) -> None:
     """Raises `RunFileError`, with the lasting differences, if there are any. `name` is that of the
     measurements in the message."""
     differing = [
         f"{field} was {old!r} and is {new!r}"
-        for field, old, new in find_lasting_differences(before, after)
+        for field, old, new in lasting_differences(before, after)
     ]
     if differing:
         raise RunFileError(

@@ -29,17 +29,17 @@ from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
+from opperf.machine.clock import resolution_ns
+from opperf.machine.environment import environment
+from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.profilers.callgrind.dumps import Dumps
-from opperf.profilers.python import overhead_ns, resolution_ns
+from opperf.profilers.python import overhead_ns
 from opperf.profilers.summary import summarise
 from opperf.rules.engine import rules_module
 from opperf.runner import counting
 from opperf.runner.allocator import configure_heap
-from opperf.runner.environment import environment
-from opperf.runner.health.machine import parse_cpus
-from opperf.runner.launch import USABLE_CPUS
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
@@ -225,7 +225,9 @@ class Server:
             for option, text in PROCESS_SETTINGS.get("options", {}).items():
                 framework.option(option, text)()
             self._begin_process(framework)
-            ready = ReadyResponse(environment=environment(framework))
+            ready = ReadyResponse(
+                environment=environment(framework, configure_heap(framework.name))
+            )
         except Exception as error:
             self._respond(refusal(error))
             return

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opperf.machine import clock as machine_clock
 from opperf.profilers import python, reference_work, sampling
 
 
@@ -35,7 +36,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (reference_work, python):
+    for module in (machine_clock, reference_work, python):
         monkeypatch.setattr(module, "perf_counter_ns", clock.perf_counter_ns)
     monkeypatch.setattr(sampling, "time", clock)
     return clock

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from opperf.machine import heap
 from opperf.runner import allocator
 
 # From glibc's malloc.h.
@@ -17,7 +18,7 @@ HIGHEST_MMAP_THRESHOLD = 4 * 1024 * 1024 * ctypes.sizeof(ctypes.c_long)
 @pytest.fixture(autouse=True)
 def unconfigured(monkeypatch):
     """As if this process's heap had not been configured."""
-    monkeypatch.setattr(allocator, "_configured", [])
+    monkeypatch.setattr(heap, "_configured", [])
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def asked(monkeypatch):
             return answer(parameter)
 
         library = SimpleNamespace(mallopt=mallopt)
-        monkeypatch.setattr(allocator.ctypes, "CDLL", lambda name: library)
+        monkeypatch.setattr(heap.ctypes, "CDLL", lambda name: library)
         return allocator.configure_heap(framework), calls
 
     return steadied
@@ -69,11 +70,11 @@ def test_another_c_library_is_left_as_it_is(monkeypatch, error):
     def none(name):
         raise error
 
-    monkeypatch.setattr(allocator.ctypes, "CDLL", none)
+    monkeypatch.setattr(heap.ctypes, "CDLL", none)
     assert allocator.configure_heap("mxnet") == "as the system has it"
 
 
 def test_it_is_set_up_once(monkeypatch):
     said = allocator.configure_heap("mxnet")
-    monkeypatch.setattr(allocator.ctypes, "CDLL", None)
+    monkeypatch.setattr(heap.ctypes, "CDLL", None)
     assert allocator.configure_heap("mxnet") == allocator.configure_heap("jax") == said

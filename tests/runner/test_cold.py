@@ -7,7 +7,7 @@ from fake_framework import BACKWARD_NS
 
 from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.runner import cold, measurement
-from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, count_copies, last_level_bytes
+from opperf.runner.cold import COPIES, Flush, Ring, count_copies
 from opperf.runner.measure import measure
 
 BOTH = ("forward", "backward")
@@ -18,41 +18,10 @@ def note_on(record):
     return record.note("", NoteCode.COLD_CACHE).message
 
 
-def cache(folder, index, level, size):
-    entry = folder / f"index{index}"
-    entry.mkdir()
-    (entry / "level").write_text(f"{level}\n")
-    if size is not None:
-        (entry / "size").write_text(f"{size}\n")
-
-
-def test_the_last_level_is_the_highest_that_says_its_size(tmp_path):
-    assert last_level_bytes(tmp_path) == FALLBACK_BYTES
-    cache(tmp_path, 0, 1, "48K")
-    cache(tmp_path, 1, 2, "2M")
-    assert last_level_bytes(tmp_path) == 2 * 2**20
-    cache(tmp_path, 2, 3, "32768K")
-    cache(tmp_path, 3, 4, None)
-    assert last_level_bytes(tmp_path) == 32 * 2**20
-
-
-@pytest.mark.parametrize("size", ["32768", "", "K", "3X", "many K"])
-def test_a_cache_that_does_not_say_how_large_it_is_is_passed_over(tmp_path, size):
-    cache(tmp_path, 0, 2, "512K")
-    cache(tmp_path, 1, 3, size)
-    assert last_level_bytes(tmp_path) == 512 * 2**10
-
-
-def test_a_cache_may_have_gibibytes(tmp_path):
-    cache(tmp_path, 0, 4, "1G")
-    cache(tmp_path, 1, 3, "900M")
-    assert last_level_bytes(tmp_path) == 2**30
-
-
 @pytest.mark.parametrize("cores", [1, 4])
 def test_each_core_writes_its_share(monkeypatch, cores):
     monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
-    monkeypatch.setattr(cold, "usable_cores", lambda: cores)
+    monkeypatch.setattr(cold, "usable_cpus", lambda: frozenset(range(cores)))
     flush = Flush()
     assert [part.nbytes for part in flush._parts] == [3 * 2**20 // cores] * cores
     assert flush.bytes == 3 * 2**20

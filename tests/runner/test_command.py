@@ -19,13 +19,13 @@ from opperf.errors import (
     UnknownOperatorError,
     UsageError,
 )
+from opperf.machine.kernel import usable_cpus
+from opperf.machine.pinning import NOT_PINNED, Pinning, choose_others
 from opperf.results import output
 from opperf.results.first_lines import id_of
 from opperf.results.kept import kept_runs
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
-from opperf.runner.cpus import NOT_PINNED, Pinning, choose_others
-from opperf.runner.health.machine import usable_cpus
 
 NAMED = ("--framework", "mxnet")
 COUNTS = ("-w", "0", "-r", "2", "--no-memory")

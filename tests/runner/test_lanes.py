@@ -8,9 +8,9 @@ import psutil
 import pytest
 
 from opperf.errors import OutputError
+from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Record, Settings, Status
 from opperf.runner import lanes, session
-from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
 from opperf.runner.progress import Quiet
 from opperf.runner.session import run_side_by_side

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from opperf.machine.environment import environment
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
 from opperf.runner import messages
-from opperf.runner.environment import environment
 from opperf.runner.memory import Peaks
 from opperf.runner.observed import Observed, Value
 from opperf.runner.searching import Entry

@@ -11,7 +11,6 @@ from opperf.runner.paces import (
     keep_paces,
     learn,
     load_paces,
-    read_gauge,
 )
 
 
@@ -62,7 +61,3 @@ def test_the_cache_has_the_latest_paces(records, tmp_path, monkeypatch):
     assert list(kept.cases) == [record.id for record in own[10:]] and kept.usual == 1.5
     (tmp_path / f"{framework}.json").write_text("{")
     assert load_paces(framework) == Paces()
-
-
-def test_the_gauge_is_a_time():
-    assert read_gauge() > 0

@@ -7,14 +7,13 @@ import msgspec
 import pytest
 
 from opperf.errors import RunFileError
+from opperf.machine.environment import environment
 from opperf.model import Settings
-from opperf.runner.environment import environment
 from opperf.runner.options import QUICK, apply_quick
 from opperf.runner.resuming import (
     Environments,
     check_axes,
     check_selection,
-    find_lasting_differences,
     read_unfinished,
 )
 from opperf.sources.selecting import Selection
@@ -73,23 +72,6 @@ def test_cases_of_other_process_settings_have_an_environment_of_their_own(fake, 
     assert environments.check(make_case("relu"), here) == here
     assert environments.check(make_case("relu", threads=2), there) == there
     assert environments.check(make_case("add"), here) == here
-
-
-@pytest.mark.parametrize(
-    "before, after, differs",
-    [
-        ("3", "2", False),
-        ("0-1", "2,4", False),
-        ("", "0-3", False),
-        ("3", "", True),
-        ("3", "2-3", True),
-    ],
-)
-def test_the_number_of_cores_matters_and_not_which(fake, before, after, differs):
-    here = msgspec.structs.replace(environment(fake), cores=4, cpus=before)
-    there = msgspec.structs.replace(here, cpus=after)
-    found = [("cpus", before, after)] if differs else []
-    assert find_lasting_differences(here, there) == found
 
 
 NO_COUNTS = {

@@ -2,10 +2,10 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
+from opperf.machine.pinning import NOT_PINNED
 from opperf.model import Settings
 from opperf.profilers.callgrind import heap
 from opperf.runner import valgrind
-from opperf.runner.cpus import NOT_PINNED
 from opperf.runner.program import WorkerProgram
 from opperf.runner.valgrind import Valgrind, check_valgrind, profile_folder
 from tests.test_model import a_case

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from opperf.runner.launch import USABLE_CPUS
+from opperf.machine.kernel import USABLE_CPUS
 from opperf.runner.worker import on_usable_cores
 
 pytestmark = pytest.mark.skipif(

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from opperf.errors import WorkerError
+from opperf.machine.pinning import NOT_PINNED
 from opperf.model import Case, Interpreter, Settings, SnippetTarget
 from opperf.runner import workers as module
-from opperf.runner.cpus import NOT_PINNED
 from opperf.runner.workers import Workers, build, interpreter_of
 
 

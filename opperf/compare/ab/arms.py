@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from opperf.errors import UsageError, suggest
+from opperf.machine.kernel import THREAD_VARIABLES
+from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import DECLARED, Setting, Settings, Struct
-from opperf.runner.cpus import NOT_PINNED, THREAD_VARIABLES, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.process import find_program
 from opperf.sources.selecting import REGEX, Selection

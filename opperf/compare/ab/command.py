@@ -35,12 +35,12 @@ from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
+from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
 from opperf.results.text import duration, pluralize, terminal_width
-from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.pace import Pace
 from opperf.runner.progress import make_progress

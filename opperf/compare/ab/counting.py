@@ -39,13 +39,13 @@ from opperf.compare.files.reading import read
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
+from opperf.machine.pinning import cpus_arguments
 from opperf.model import DEFAULTS, Case, Check, Checked, Interpreter, Run
 from opperf.results import kept_facts
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.text import pluralize
-from opperf.runner.cpus import cpus_arguments
 from opperf.runner.lanes import lane_count, side_by_side
 from opperf.runner.pool import Worker
 from opperf.runner.progress import make_progress

@@ -19,10 +19,10 @@ from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
+from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.runner.assembling import check_rule_options
-from opperf.runner.cpus import Pinning
 from opperf.runner.options import (
     build_choice,
     build_common_settings,

@@ -21,9 +21,9 @@ from opperf.compare.statistics.data import (
     Verdict,
 )
 from opperf.compare.statistics.weights import Weighted
+from opperf.machine.environment import lasting_differences
 from opperf.model import Struct
 from opperf.results.text import add_distinct
-from opperf.runner.resuming import find_lasting_differences
 
 
 class Row(Struct, frozen=True, omit_defaults=False):
@@ -190,9 +190,7 @@ def report_of(
         rows=tuple(rows),
         differences=tuple(
             EnvironmentDifference(name, str(before), str(after))
-            for name, before, after in find_lasting_differences(
-                environments["A"], environments["B"]
-            )
+            for name, before, after in lasting_differences(environments["A"], environments["B"])
         ),
         alone=header.alone,
         excluded=header.excluded,

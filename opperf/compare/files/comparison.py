@@ -25,6 +25,9 @@ class Side(Struct, frozen=True):
     """Selected cases, measured or not."""
     averages: bool = False
     """Whether the file holds averages only."""
+    comparability: str = ""
+    """Key of its environment: times of two files with the same one may be joined. Empty where the
+    file has no environment."""
 
 
 class Difference(Struct, frozen=True):

@@ -15,10 +15,10 @@ from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
+from opperf.machine.environment import ABSENT
+from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import DECLARED
-from opperf.results.environment import ABSENT
 from opperf.results.settings import needed_settings, option_words
-from opperf.runner.cpus import THREAD_VARIABLES
 from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 

@@ -14,6 +14,7 @@ from opperf.compare.files.comparison import (
     ChangeKind,
     Comparison,
     Row,
+    Side,
     geometric_means,
     sort_rows,
 )
@@ -38,6 +39,7 @@ from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.tolerance import allowed_difference, compare_figures
 from opperf.compare.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError, UsageError
+from opperf.machine.environment import comparability
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.settings import changed_settings_text
@@ -91,8 +93,8 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         for row in sort_rows(_rows(pairs, metric, question, averages, checks))
     )
     found = Comparison(
-        base=msgspec.structs.replace(base.side, cases=len(base.entries)),
-        new=msgspec.structs.replace(new.side, cases=len(new.entries)),
+        base=_side(base),
+        new=_side(new),
         threshold=question.thresholds.threshold,
         metrics=metrics,
         differences=differences(base, new, pairs),
@@ -117,6 +119,11 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
     )
+
+
+def _side(measured: Measured) -> Side:
+    key = "" if measured.environment is None else comparability(measured.environment)
+    return msgspec.structs.replace(measured.side, cases=len(measured.entries), comparability=key)
 
 
 def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:

@@ -9,7 +9,7 @@ from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import core_count, say_cores, starter
 from opperf.compare.ab.command import _resume_hint
 from opperf.compare.ab.threads import Threads
-from opperf.runner.cpus import Cpus, Pinning
+from opperf.machine.pinning import Cpus, Pinning
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
+from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
 from opperf.results.kept import new_id
 from opperf.results.output import STDOUT
-from opperf.runner.cpus import THREAD_VARIABLES
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120

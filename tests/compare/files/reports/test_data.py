@@ -54,6 +54,7 @@ def test_json_tells_both_sides_whole(everything):
         "started": "2025-01-02T03:04:05+00:00",
         "cases": 4,
         "averages": False,
+        "comparability": "",
     }
     assert (content["threshold"], content["unmeasured"]) == (0.02, 2)
     assert content["metrics"] == ["forward", "memory"]

@@ -1,0 +1,318 @@
+"""The facts of an environment: how each is read, shown and compared.
+
+An `Environment` has a field for each fact, of the same name.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import psutil
+
+import opperf
+from opperf.machine.gpus import gpu_facts
+from opperf.machine.health import examine, processor
+from opperf.machine.kernel import (
+    USABLE_CPUS,
+    Machine,
+    Unreadable,
+    format_cpus,
+    parse_cpus,
+    read_text,
+    this_machine,
+)
+from opperf.machine.topology import caches, cpu_model
+from opperf.model import Environment
+from opperf.model.canonical import ID_LENGTH, digest
+from opperf.plurals import pluralize
+
+ABSENT = "absent"
+
+GIB = 2**30
+
+
+class MeasuredFramework(Protocol):
+    """The facts of a framework that an environment has."""
+
+    name: str
+    variables: tuple[str, ...]
+
+    def versions(self) -> dict[str, str]: ...  # noqa: D102
+
+    def features(self) -> dict[str, bool]: ...  # noqa: D102
+
+    def devices(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    def threads(self) -> int | None: ...  # noqa: D102
+
+    def commit(self) -> str: ...  # noqa: D102
+
+
+class Process(NamedTuple):
+    """A process that measures, on its machine."""
+
+    framework: MeasuredFramework
+    machine: Machine
+    """With all cores that opperf may use, whichever the process is pinned to."""
+    cpus: str
+    """Cores that the process may run on, as a list; empty if it may use all."""
+    allocator: str
+
+
+class Compared(Enum):
+    """What a difference of a fact means."""
+
+    LASTING = auto()
+    """The environment is another one."""
+    TRANSIENT = auto()
+    """None: it changes from moment to moment, or lists what is available and not what is used."""
+    BY_COUNT = auto()
+    """Other cores of the same machine are no other environment; another number of them is."""
+    BY_KEY = auto()
+    """By the persistence of each check of the machine's health."""
+
+
+class Fact(NamedTuple):
+    """A fact of an environment."""
+
+    name: str
+    read: Callable[[Process], Any]
+    title: str = ""
+    """Its label in reports; empty if another fact's text has it."""
+    text: Callable[[Environment], str] | None = None
+    """Returns its text in reports; without it, the value is the text."""
+    compared: Compared = Compared.LASTING
+    key: Callable[[Environment], Any] | None = None
+    """Returns its part of the comparability key; None if it is not a part."""
+    tolerance: float = 0.0
+    """Smallest difference that a comparison of two runs shows."""
+
+
+def _read_threads(process: Process) -> dict[str, str]:
+    settings = process.machine.settings.items()
+    threads = {name: value for name, value in settings if value is not None}
+    count = process.framework.threads()
+    return threads if count is None else {**threads, "compute threads": str(count)}
+
+
+def _read_governor(process: Process) -> str:
+    reading = examine.take_reading(processor.GOVERNOR, process.machine)
+    return "unknown" if reading.level == "unknown" else reading.state
+
+
+def _list_text(values: dict[str, Any], form: str) -> str:
+    return ", ".join(form.format(name, value) for name, value in values.items())
+
+
+def count_cpus(environment: Environment) -> int:
+    """Returns the number of cores that a process may run on."""
+    return len(parse_cpus(environment.cpus)) or environment.cores
+
+
+FACTS = (
+    Fact(
+        "framework",
+        lambda process: process.framework.name,
+        "Framework",
+        key=lambda of: of.framework,
+    ),
+    Fact(
+        "versions",
+        lambda process: process.framework.versions(),
+        "Versions",
+        lambda of: _list_text(of.versions, "{} {}"),
+        key=lambda of: of.versions.get(of.framework, ""),
+    ),
+    Fact("commit", lambda process: process.framework.commit(), "Commit", key=lambda of: of.commit),
+    Fact("features", lambda process: process.framework.features(), key=lambda of: of.features),
+    Fact(
+        "devices",
+        lambda process: process.framework.devices(),
+        "Devices",
+        lambda of: ", ".join(of.devices),
+        compared=Compared.TRANSIENT,
+    ),
+    Fact(
+        "gpus",
+        lambda process: gpu_facts(),
+        "GPUs",
+        lambda of: "; ".join(" ".join(gpu.values()) for gpu in of.gpus),
+        key=lambda of: [(gpu.get("model"), gpu.get("driver")) for gpu in of.gpus],
+    ),
+    Fact(
+        "cpu",
+        lambda process: cpu_model(),
+        "CPU",
+        lambda of: f"{of.cpu}, {pluralize(of.cores, 'core')}",
+        key=lambda of: of.cpu,
+    ),
+    Fact(
+        "caches",
+        lambda process: {cache.name: cache.size for cache in caches()},
+        "Caches",
+        lambda of: _list_text(of.caches, "{} {}"),
+    ),
+    Fact("cores", lambda process: len(process.machine.cpus)),
+    Fact(
+        "cpus",
+        lambda process: process.cpus,
+        "Pinned to cores",
+        compared=Compared.BY_COUNT,
+        key=count_cpus,
+    ),
+    Fact("hostname", lambda process: socket.gethostname()),
+    Fact(
+        "threads",
+        _read_threads,
+        "Thread settings",
+        lambda of: _list_text(of.threads, "{}={}"),
+        key=lambda of: of.threads,
+    ),
+    Fact("governor", _read_governor, "Governor", key=lambda of: of.governor),
+    Fact(
+        "health",
+        lambda process: examine.short_form(process.machine),
+        "Health",
+        lambda of: ", ".join(f"{k.replace('_', ' ')}: {v}" for k, v in of.health.items()),
+        compared=Compared.BY_KEY,
+    ),
+    Fact(
+        "load_1min",
+        lambda process: round(psutil.getloadavg()[0], 2),
+        "Load at the start",
+        lambda of: f"{of.load_1min:.2f}",
+        compared=Compared.TRANSIENT,
+        # It is never the same twice.
+        tolerance=0.5,
+    ),
+    Fact("allocator", lambda process: process.allocator, "Allocator"),
+    Fact(
+        "memory_bytes",
+        lambda process: psutil.virtual_memory().total,
+        "Memory",
+        lambda of: f"{of.memory_bytes / GIB:.1f} GiB",
+    ),
+    Fact("python", lambda process: platform.python_version(), "Python"),
+    Fact("platform", lambda process: platform.platform(), "Platform"),
+    Fact("opperf", lambda process: opperf.__version__, "opperf"),
+)
+"""In the order in which comparisons show them: the build, the machine, the quality of the
+measurement."""
+
+BY_NAME = {fact.name: fact for fact in FACTS}
+
+SHOWN = (
+    *("opperf", "framework", "versions", "python", "platform", "commit", "cpu", "cpus", "caches"),
+    *("gpus", "memory_bytes", "threads", "governor", "load_1min", "health", "allocator"),
+    "devices",
+)
+"""Facts in the order in which reports of a run show them."""
+
+
+def list_cpus(machine: Machine) -> str:
+    """Returns the cores that this process may run on, as a list; empty if it may use all."""
+    try:
+        online = parse_cpus(read_text(machine.cpu_folder / "online"))
+    except (Unreadable, ValueError):
+        online = machine.cpus
+    return "" if machine.cpus >= online else format_cpus(machine.cpus)
+
+
+def environment(framework: MeasuredFramework, allocator: str = "") -> Environment:
+    """Returns the environment of this process, whose heap has the settings `allocator`."""
+    machine = this_machine(framework.variables)
+    usable = parse_cpus(os.environ.get(USABLE_CPUS, "")) or machine.cpus
+    process = Process(framework, machine._replace(cpus=usable), list_cpus(machine), allocator)
+    return Environment(**{fact.name: fact.read(process) for fact in FACTS})
+
+
+def environment_texts(environment: Environment) -> list[tuple[str, str]]:
+    """Returns the label and the text of each fact that reports show."""
+    facts = (BY_NAME[name] for name in SHOWN)
+    return [
+        (fact.title, fact.text(environment) if fact.text else getattr(environment, fact.name))
+        for fact in facts
+    ]
+
+
+def comparability(environment: Environment) -> str:
+    """Returns a key that is the same for environments whose times may be joined: those with the
+    same CPU, GPUs, build of the framework, threads and governor."""
+    parts = {fact.name: fact.key(environment) for fact in FACTS if fact.key is not None}
+    return digest(parts)[:ID_LENGTH]
+
+
+class Difference(NamedTuple):
+    """A fact in which two environments differ."""
+
+    name: str
+    """A key of a mapping is separate: `field.key`."""
+    before: Any
+    after: Any
+
+
+def differences(one: Environment, other: Environment) -> list[Difference]:
+    """Returns the facts that differ. Of the machine's health, only checks in both count: another
+    version of opperf, without a check, may have made one of the environments."""
+    found: list[Difference] = []
+    left, right = msgspec.structs.asdict(one), msgspec.structs.asdict(other)
+    for name, before in left.items():
+        after = right[name]
+        if isinstance(before, dict):
+            both = [key for key in before if key in after]
+            keys = both if name == "health" else dict.fromkeys([*before, *after])
+            found += [
+                Difference(f"{name}.{key}", before.get(key, ABSENT), after.get(key, ABSENT))
+                for key in keys
+            ]
+        else:
+            found.append(Difference(name, before, after))
+    return [difference for difference in found if difference.before != difference.after]
+
+
+def lasting_differences(one: Environment, other: Environment) -> list[Difference]:
+    """Returns the differences that are not transient."""
+    same_count = count_cpus(one) == count_cpus(other)
+    lasting = {Compared.LASTING: True, Compared.TRANSIENT: False, Compared.BY_COUNT: not same_count}
+    return [
+        difference
+        for difference in differences(one, other)
+        if lasting.get(_fact(difference).compared, not _is_of_moment(difference))
+    ]
+
+
+def notable_differences(one: Environment, other: Environment) -> list[Difference]:
+    """Returns the differences that are more than a fluctuation, the most important first."""
+    found = [
+        difference for difference in differences(one, other) if not _is_fluctuation(difference)
+    ]
+    return sorted(found, key=lambda difference: position(difference.name))
+
+
+def _is_fluctuation(difference: Difference) -> bool:
+    tolerance = _fact(difference).tolerance
+    if tolerance:
+        return bool(abs(difference.before - difference.after) < tolerance)
+    quiet = "ok" in (difference.before, difference.after)
+    return _is_of_moment(difference) and not quiet
+
+
+def _is_of_moment(difference: Difference) -> bool:
+    """Returns whether the difference is one of a transient finding on the machine's health."""
+    name, _, key = difference.name.partition(".")
+    return BY_NAME[name].compared is Compared.BY_KEY and key in examine.TRANSIENT
+
+
+def position(name: str) -> int:
+    """Returns the position of a difference's fact among all."""
+    return FACTS.index(BY_NAME[name.partition(".")[0]])
+
+
+def _fact(difference: Difference) -> Fact:
+    return BY_NAME[difference.name.partition(".")[0]]

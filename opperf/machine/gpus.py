@@ -1,0 +1,329 @@
+"""NVIDIA's GPUs: their facts, and their clocks, temperature and throttling at a moment."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from opperf.installing import install_command
+from opperf.machine.health.finding import Probe, Reading
+from opperf.machine.kernel import Machine, Unreadable
+from opperf.model import GpuState, Note, NoteCode
+
+
+def nvidia_library() -> Any:
+    """Returns NVIDIA's management library (nvidia-ml-py), initialised; None without the library or
+    a driver."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:
+        # Without the package or a driver there are no facts about GPUs.
+        return None
+    return pynvml
+
+
+def read_fact(nvml: Any, name: str, *arguments: Any) -> Any:
+    """Returns what a function of NVIDIA's library returns; None if the library, the driver or the
+    GPU does not support it."""
+    # Older versions of the package have fewer functions.
+    function = getattr(nvml, name, None)
+    if function is None:
+        return None
+    try:
+        return function(*arguments)
+    except nvml.NVMLError:
+        return None
+
+
+def _handles(nvml: Any) -> Iterator[Any]:
+    """Yields the handles of the GPUs that this user may read."""
+    for index in range(read_fact(nvml, "nvmlDeviceGetCount") or 0):
+        handle = read_fact(nvml, "nvmlDeviceGetHandleByIndex", index)
+        if handle is not None:
+            yield handle
+
+
+MAX_CLOCK = "nvmlDeviceGetMaxClockInfo"
+
+
+def gpu_facts(library: Any = None) -> tuple[dict[str, str], ...]:
+    """Returns, for each GPU: model, driver, CUDA version of the driver, memory in bytes, maximum
+    clocks of its processors and its memory in MHz; without those that it does not report, as a part
+    of a GPU does not. Empty without NVIDIA's library."""
+    nvml = library or nvidia_library()
+    if nvml is None:
+        return ()
+    driver = read_fact(nvml, "nvmlSystemGetDriverVersion")
+    cuda = read_fact(nvml, "nvmlSystemGetCudaDriverVersion")
+    found = []
+    for device in _handles(nvml):
+        memory = read_fact(nvml, "nvmlDeviceGetMemoryInfo", device)
+        facts = {
+            "model": read_fact(nvml, "nvmlDeviceGetName", device),
+            "driver": driver,
+            "cuda": None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
+            "memory_bytes": None if memory is None else memory.total,
+            "clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_MEM),
+        }
+        found.append({name: _text(fact) for name, fact in facts.items() if fact is not None})
+    return tuple(found)
+
+
+def _text(value: Any) -> str:
+    """Returns text: older versions of the library return bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+IDLE = 0x1
+"""Bit of a GPU that lowers its clocks because nothing runs on it."""
+
+REASONS = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+    0x200: "board limit",
+}
+"""Bits of NVML's `nvmlClocksEventReasons` for clocks that power or heat lowers. The others are not
+throttling: idleness, clocks that a user or a display has set, those of other GPUs of a group, and
+the voltage that bounds the highest clock."""
+
+HEAT = 0x8 | 0x20 | 0x40
+"""Bits of clocks that heat lowers."""
+
+EVERY_S = 0.25
+"""Seconds between two readings during a case. Most cases take up to a second, and have a few; each
+is three calls of the driver, which disturb few of the case's calls, and not its median."""
+
+
+class GpuReading(NamedTuple):
+    """State of a GPU at a moment. None for what cannot be read."""
+
+    clock_mhz: int | None
+    """Clock of its processors (SM)."""
+    temperature_c: int | None
+    bits: int = 0
+    """Why its clocks are lowered, as NVML's bits; 0 if that cannot be read."""
+
+    @property
+    def is_idle(self) -> bool:
+        return bool(self.bits & IDLE)
+
+    @property
+    def is_hot(self) -> bool:
+        return bool(self.bits & HEAT)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons in words. An idle GPU has none: its clocks matter to no call."""
+        if self.is_idle:
+            return ()
+        return tuple(name for bit, name in REASONS.items() if self.bits & bit)
+
+
+class Gpu:
+    """A GPU, by its handle in NVIDIA's library."""
+
+    def __init__(self, nvml: Any, handle: Any) -> None:
+        self._nvml, self._handle = nvml, handle
+
+    @functools.cached_property
+    def maximum_mhz(self) -> int | None:
+        """Maximum clock of its processors; None if it does not report it."""
+        clock: int | None = read_fact(self._nvml, MAX_CLOCK, self._handle, self._nvml.NVML_CLOCK_SM)
+        return clock
+
+    def read(self) -> GpuReading:
+        """Returns its state now."""
+        bits = read_fact(self._nvml, "nvmlDeviceGetCurrentClocksEventReasons", self._handle)
+        if bits is None:
+            # The same by its name in drivers before 535.
+            bits = read_fact(self._nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", self._handle)
+        return GpuReading(
+            read_fact(self._nvml, "nvmlDeviceGetClockInfo", self._handle, self._nvml.NVML_CLOCK_SM),
+            read_fact(
+                self._nvml,
+                "nvmlDeviceGetTemperature",
+                self._handle,
+                self._nvml.NVML_TEMPERATURE_GPU,
+            ),
+            bits or 0,
+        )
+
+
+@functools.cache
+def find_gpu(uuid: str) -> Gpu | None:
+    """Returns the GPU with a UUID; None if it is empty, or if NVIDIA's library is missing or does
+    not know it."""
+    nvml = nvidia_library() if uuid else None
+    if nvml is None:
+        return None
+    handle = read_fact(nvml, "nvmlDeviceGetHandleByUUID", uuid)
+    return None if handle is None else Gpu(nvml, handle)
+
+
+@contextmanager
+def watch(gpu: Gpu | None) -> Iterator[list[GpuReading]]:
+    """Reads the state of a GPU at the begin and the end of the context, and every `EVERY_S`
+    seconds between them. The list that it yields is complete after its end, and empty without a
+    GPU."""
+    readings: list[GpuReading] = []
+    if gpu is None:
+        yield readings
+        return
+    ended = threading.Event()
+
+    def read_until_end() -> None:
+        while not ended.wait(EVERY_S):
+            readings.append(gpu.read())
+
+    readings.append(gpu.read())
+    thread = threading.Thread(target=read_until_end, name="opperf-gpu-state", daemon=True)
+    thread.start()
+    try:
+        yield readings
+    finally:
+        ended.set()
+        thread.join()
+        readings.append(gpu.read())
+
+
+def state_of(readings: Sequence[GpuReading]) -> GpuState | None:
+    """Returns the state by some readings; None without any."""
+    if not readings:
+        return None
+    # The GPU may be idle before the first call, and its clocks then say nothing about the calls.
+    busy = [reading for reading in readings if not reading.is_idle] or readings
+    clocks = [reading.clock_mhz for reading in busy if reading.clock_mhz is not None]
+    temperatures = [
+        reading.temperature_c for reading in readings if reading.temperature_c is not None
+    ]
+    return GpuState(
+        readings=len(readings),
+        throttled=sum(bool(reading.reasons) for reading in readings),
+        reasons=tuple(sorted({reason for reading in readings for reason in reading.reasons})),
+        lowest_mhz=min(clocks, default=None),
+        highest_mhz=max(clocks, default=None),
+        temperature_c=max(temperatures, default=None),
+    )
+
+
+def throttling_note(device: str, state: GpuState) -> Note | None:
+    """Returns a note on a GPU that lowered its clocks; None if it did not."""
+    if not state.throttled:
+        return None
+    text = (
+        f"{device} lowered its clocks at {state.throttled} of {state.readings} readings "
+        f"({', '.join(state.reasons)})"
+    )
+    if state.lowest_mhz is not None:
+        text += f": {state.lowest_mhz} to {state.highest_mhz} MHz"
+    if state.temperature_c is not None:
+        text += f", up to {state.temperature_c} °C"
+    return Note("", NoteCode.THROTTLED, text)
+
+
+SLOWED = 0.75
+"""Share of the maximum clock below which times are not those of the GPU: nvbench's threshold. Under
+full load most GPUs stay above, also at their power limit."""
+
+FIRST_REST_S = 0.05
+"""First pause, after which power is below its limit; each further one is as long as all before."""
+
+LONGEST_REST_S = 10.0
+"""Longest rest: a GPU that is still hot is cooled too little for a benchmark."""
+
+COOLED_C = 5
+"""Degrees by which a GPU that was hot has to cool down, or the next call heats it up again."""
+
+
+def was_slowed(readings: Sequence[GpuReading], maximum_mhz: int | None) -> bool:
+    """Returns whether heat or power lowered the clocks so far during the readings that a case has
+    to be measured again; any lowering counts where clocks are not reported."""
+    for reading in readings:
+        if reading.reasons:
+            if reading.clock_mhz is None or maximum_mhz is None:
+                return True
+            if reading.clock_mhz < SLOWED * maximum_mhz:
+                return True
+    return False
+
+
+def next_rest_s(readings: Sequence[GpuReading], now: GpuReading, rested_s: float) -> float:
+    """Returns the seconds of the next pause after a case with these readings; 0 if the GPU is cool
+    now, or if it has rested long enough."""
+    if rested_s and not _is_warm(readings, now):
+        return 0.0
+    return min(max(FIRST_REST_S, rested_s), LONGEST_REST_S - rested_s)
+
+
+def _is_warm(readings: Sequence[GpuReading], now: GpuReading) -> bool:
+    if now.is_hot:
+        return True
+    hot_c = [r.temperature_c for r in readings if r.is_hot and r.temperature_c is not None]
+    return (
+        bool(hot_c) and now.temperature_c is not None and now.temperature_c > max(hot_c) - COOLED_C
+    )
+
+
+def rest_until_cool(
+    gpu: Gpu, readings: Sequence[GpuReading], sleep: Callable[[float], object] = time.sleep
+) -> bool:
+    """Waits until a GPU that slowed down during a case is cool. Returns whether the case is to be
+    measured again: False if the GPU did not slow down, or is still warm after the longest rest."""
+    if not was_slowed(readings, gpu.maximum_mhz):
+        return False
+    now, rested_s = readings[-1], 0.0
+    while pause_s := next_rest_s(readings, now, rested_s):
+        sleep(pause_s)
+        rested_s += pause_s
+        now = gpu.read()
+    return not _is_warm(readings, now)
+
+
+DRIVER = "driver/nvidia/version"
+"""File of procfs that NVIDIA's driver makes."""
+
+EXTRA = "opperf[gpu]"
+
+
+def gpu_clocks(machine: Machine) -> Reading:
+    """Reads clocks and temperatures of all GPUs, and why their clocks are lowered."""
+    if not (machine.proc / DRIVER).exists():
+        return Reading("no NVIDIA driver")
+    nvml = nvidia_library()
+    if nvml is None:
+        command = install_command(EXTRA)
+        raise Unreadable(f"{command} reads clocks, throttling and temperature, also during runs")
+    found = [Gpu(nvml, handle).read() for handle in _handles(nvml)]
+    if not found:
+        raise Unreadable("NVIDIA's library finds no GPU that this user may read")
+    states = []
+    for gpu in found:
+        figures = [
+            *([] if gpu.clock_mhz is None else [f"{gpu.clock_mhz} MHz"]),
+            *([] if gpu.temperature_c is None else [f"{gpu.temperature_c} °C"]),
+            *(["idle"] if gpu.is_idle else gpu.reasons),
+        ]
+        states.append(", ".join(figures) or "nothing reported")
+    lowered = any(gpu.reasons for gpu in found)
+    return Reading("; ".join(states), "warn" if lowered else "ok")
+
+
+PROBES = (
+    Probe(
+        "gpu_clocks",
+        gpu_clocks,
+        "A GPU that is hot, or at its power limit, lowers its clocks, and all kernels take longer; "
+        "a run notes the cases for which it did.",
+        persistence="transient",
+    ),
+)

@@ -1,0 +1,122 @@
+"""Cores, memory nodes and caches of the processor, from the kernel."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from opperf.machine.kernel import (
+    CPU_FOLDER,
+    PROCFS,
+    SYSFS,
+    Unreadable,
+    parse_cpus,
+    read_number,
+    read_text,
+)
+
+
+def read_cpuinfo(name: str, proc: Path = PROCFS) -> str:
+    """Returns a value of the first CPU in the kernel's description of all. Raises `Unreadable`."""
+    path = proc / "cpuinfo"
+    try:
+        # Not the whole file, which the kernel takes long to write for many CPUs.
+        with path.open(errors="replace") as lines:
+            for line in lines:
+                key, _, value = line.partition(":")
+                if key.strip() == name:
+                    return value.strip()
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    raise Unreadable(f"{path} has no {name} of the processor")
+
+
+def cpu_model(proc: Path = PROCFS) -> str:
+    """Returns the processor's name, from the kernel or else from Python."""
+    with suppress(Unreadable):
+        return read_cpuinfo("model name", proc)
+    return platform.processor() or platform.machine()
+
+
+CACHES = SYSFS / CPU_FOLDER / "cpu0/cache"
+"""Folder of the caches of the first core; on most machines all cores have the same."""
+
+KINDS = {"Data": "d", "Instruction": "i"}
+"""Ends of the names of caches for data or instructions only."""
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
+"""Suffixes of sizes."""
+
+
+class Cache(NamedTuple):
+    """A cache of a core."""
+
+    level: int
+    name: str
+    """`L1d`, `L1i`, `L2`, `L3`."""
+    size: str
+    """As the kernel prints it: `48K`."""
+
+    @property
+    def bytes(self) -> int | None:
+        """Its size; None if it has no known unit."""
+        number, unit = self.size[:-1], UNITS.get(self.size[-1:])
+        return int(number) * unit if unit and number.isdecimal() else None
+
+
+def caches(folder: Path = CACHES) -> Iterator[Cache]:
+    """Yields the caches of the first core whose size the kernel reports."""
+    for entry in sorted(folder.glob("index*")):
+        with suppress(Unreadable):
+            level, kind = read_number(entry / "level"), read_text(entry / "type")
+            yield Cache(level, f"L{level}{KINDS.get(kind, '')}", read_text(entry / "size"))
+
+
+def last_level_bytes(folder: Path = CACHES) -> int | None:
+    """Returns the bytes of the last-level cache; None if the kernel does not report them."""
+    sizes = [(cache.level, cache.bytes) for cache in caches(folder) if cache.bytes is not None]
+    return max(sizes)[1] if sizes else None
+
+
+def siblings(cpu: int, sys: Path = SYSFS) -> frozenset[int]:
+    """Returns the hardware threads of a core's physical core; the core alone if the kernel does not
+    list them."""
+    # The second is the older name.
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        with suppress(Unreadable, ValueError):
+            path = f"{sys}/{CPU_FOLDER}/cpu{cpu}/topology/{name}"
+            return parse_cpus(read_text(path)) | {cpu}
+    return frozenset({cpu})
+
+
+def group_by_node(usable: frozenset[int], sys: Path) -> dict[int, frozenset[int]]:
+    """Returns, for each core, the usable cores of its memory node, or of its package if the kernel
+    lists no nodes."""
+    nodes: list[frozenset[int]] = []
+    for path in sys.glob("devices/system/node/node[0-9]*/cpulist"):
+        with suppress(Unreadable, ValueError):
+            nodes.append(parse_cpus(read_text(path)) & usable)
+    found = {cpu: node for node in nodes for cpu in node}
+    packages: dict[int, set[int]] = {}
+    for cpu in usable - found.keys():
+        package = -1
+        with suppress(Unreadable):
+            package = read_number(sys / f"{CPU_FOLDER}/cpu{cpu}/topology/physical_package_id")
+        packages.setdefault(package, set()).add(cpu)
+    return found | {cpu: frozenset(group) for group in packages.values() for cpu in group}
+
+
+def find_slow(usable: frozenset[int], sys: Path) -> frozenset[int]:
+    """Returns the efficiency cores of a hybrid processor."""
+    # Intel's have a list of their own; Arm's have a capacity below the largest.
+    with suppress(Unreadable, ValueError):
+        return parse_cpus(read_text(sys / "devices/cpu_atom/cpus")) & usable
+    capacities: dict[int, int] = {}
+    for cpu in usable:
+        with suppress(Unreadable):
+            capacities[cpu] = read_number(sys / f"{CPU_FOLDER}/cpu{cpu}/cpu_capacity")
+    most = max(capacities.values(), default=0)
+    return frozenset(cpu for cpu, capacity in capacities.items() if capacity < most)

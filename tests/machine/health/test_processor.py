@@ -1,0 +1,89 @@
+"""The processor's probes where several CPUs or sensors say different things."""
+
+import pytest
+
+from opperf.machine.health.processor import clock_source, governor, smt, temperature, turbo
+from opperf.machine.health.processor import virtualisation as hypervisor
+from opperf.machine.kernel import Unreadable
+
+CPU = "sys/devices/system/cpu"
+CLOCK = "sys/devices/system/clocksource/clocksource0"
+ZONE = "sys/class/thermal/thermal_zone"
+
+
+def of_each_cpu(name, *contents):
+    return {f"{CPU}/cpu{cpu}/{name}": content for cpu, content in enumerate(contents)}
+
+
+@pytest.mark.parametrize("millidegrees, level", [(84_999, "ok"), (85_000, "warn")])
+def test_hot_is_from_85_degrees_on(faked, millidegrees, level):
+    found = temperature(faked({f"{ZONE}0/temp": millidegrees}))
+    assert found.level == level and found.state.startswith(f"{millidegrees // 1000} C ")
+
+
+def test_the_hottest_sensor_counts_and_throttling_is_beside_it(faked):
+    zones = {
+        f"{ZONE}0/temp": "30000",
+        f"{ZONE}1/temp": "60000",
+        f"{ZONE}1/type": "pkg",
+        f"{ZONE}2/temp": "50000",
+    }
+    never = of_each_cpu("thermal_throttle/core_throttle_count", 0, 0)
+    once = of_each_cpu("thermal_throttle/core_throttle_count", 0, 1)
+    cool = "60 C at the hottest sensor, pkg; cores were throttled"
+    assert temperature(faked(zones | never)) == (f"{cool} 0 times since boot", "ok", "", "")
+    assert temperature(faked(zones | once)) == (f"{cool} 1 time since boot", "warn", "", "")
+    hot = {f"{ZONE}1/temp": "90000"}
+    assert temperature(faked(zones | hot | never)).level == "warn"
+
+
+def test_governors_of_cpus_that_are_not_used_do_not_matter(faked):
+    files = of_each_cpu("cpufreq/scaling_governor", "performance", "powersave")
+    assert governor(faked(files, cpus=[0])).level == "ok"
+    mixed = governor(faked(files))
+    assert mixed.state == "performance on 1 CPU, powersave on 1 CPU" and mixed.level == "warn"
+
+
+@pytest.mark.parametrize(
+    "no_turbo, boost, state", [("1", "1", "off"), ("0", "0", "on"), (None, "1", "on")]
+)
+def test_intels_switch_is_asked_before_the_general_one(faked, no_turbo, boost, state):
+    files = {f"{CPU}/cpufreq/boost": boost}
+    if no_turbo is not None:
+        files[f"{CPU}/intel_pstate/no_turbo"] = no_turbo
+    assert turbo(faked(files)).state == state
+
+
+def test_cores_are_counted_among_usable_cpus(faked):
+    files = {f"{CPU}/smt/active": "1"}
+    files |= of_each_cpu("topology/thread_siblings_list", "0-1", "0-1", "2-3", "2-3")
+    assert smt(faked(files, cpus=[0, 2])).level == "ok"
+    assert smt(faked(files, cpus=[0, 1, 2])).state == "on, 3 usable CPUs are 2 cores"
+    assert smt(faked(files | {f"{CPU}/smt/active": "0"})).state == "off"
+
+
+@pytest.mark.parametrize("name", ["tsc", "arch_sys_counter", "kvm-clock"])
+def test_clocks_that_need_no_system_call(faked, name):
+    assert clock_source(faked({f"{CLOCK}/current_clocksource": name})) == (name, "ok", "", "")
+
+
+def test_the_first_clock_that_is_better_is_recommended(faked):
+    found = clock_source(
+        faked(
+            {
+                f"{CLOCK}/current_clocksource": "hpet",
+                f"{CLOCK}/available_clocksource": "hpet acpi_pm kvm-clock tsc",
+            }
+        )
+    )
+    assert found.fix.startswith("echo kvm-clock | sudo tee ")
+
+
+def test_the_first_cpus_flags_are_those_of_all(faked):
+    def state(content):
+        return hypervisor(faked({"proc/cpuinfo": content})).state
+
+    assert state("model: flags\nflags\t: fpu\nflags\t: hypervisor") == "none"
+    assert state("flags\t: fpu hypervisor vme\nflags\t: fpu") == "virtual machine"
+    with pytest.raises(Unreadable):
+        state("model name: hypervisor")
