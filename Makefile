@@ -46,9 +46,10 @@ test: $(VENV)/installed-dev ## Run the tests, but for the sweeps; with FILES=, t
 test-all: $(VENV)/installed-dev ## Run all tests, whole registries among them
 	$(PYTEST)
 
-lint: $(VENV)/installed-lint ## Check style, types and the direction of imports
+lint: $(VENV)/installed-lint ## Check style, words, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(BIN)/python tools/check_words.py
 	@$(BIN)/python tools/check_types.py
 	$(BIN)/lint-imports --no-logo
 

@@ -80,7 +80,7 @@ def spec(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """Returns the arguments of a call or a build. A value is an argument of its own type: numbers,
     strings, None, lists, tuples; `tensor(...)`, `ranged(...)` and dicts with a `type` stay."""
     return {
-        "args": [_argument(one) for one in args],
+        "args": [_argument(argument) for argument in args],
         "kwargs": {name: _argument(one) for name, one in kwargs.items()},
     }
 
@@ -88,8 +88,8 @@ def spec(*args: Any, **kwargs: Any) -> dict[str, Any]:
 def tensor(*shape: int | Sequence[int], dtype: str = "float", **attributes: Any) -> Raw:
     """Returns a tensor; `attributes` are `requires_grad`, `strides`, `memory_format`,
     `distribution`, `domain` and macros. An extent [least, most, step] is a range."""
-    extents = [one if isinstance(one, int) else list(one) for one in shape]
-    macros = {} if all(isinstance(one, int) for one in extents) else {"__range__": ["shape"]}
+    extents = [extent if isinstance(extent, int) else list(extent) for extent in shape]
+    macros = {} if all(isinstance(extent, int) for extent in extents) else {"__range__": ["shape"]}
     return {"type": "tensor", "dtype": dtype, "shape": extents, **macros, **attributes}
 
 
@@ -111,7 +111,7 @@ def listed(*values: float | str | bool) -> Raw:
 
 
 def _number(values: list[float]) -> Raw:
-    whole = all(isinstance(one, int) for one in values)
+    whole = all(isinstance(value, int) for value in values)
     return {"type": "int" if whole else "float", "value": values}
 
 
@@ -134,7 +134,7 @@ def _argument(value: Any) -> Raw:
         return {"type": "none"}
     if type(value) not in TYPES:
         raise UsageError(f"an argument is a number, a string, a list or tensor(...), not {value!r}")
-    inner = [_argument(one) for one in value] if isinstance(value, (list, tuple)) else value
+    inner = [_argument(element) for element in value] if isinstance(value, (list, tuple)) else value
     return {"type": TYPES[type(value)], "value": inner}
 
 

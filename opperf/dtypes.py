@@ -25,8 +25,8 @@ class Dtype(NamedTuple):
 
 
 DTYPES: dict[str, Dtype] = {
-    one.name: one
-    for one in (
+    dtype.name: dtype
+    for dtype in (
         Dtype("float16", 2, "float", "f16", ("half", "fp16")),
         Dtype("float32", 4, "float", "f32", ("single", "fp32")),
         Dtype("float64", 8, "float", "f64", ("double", "fp64")),
@@ -65,14 +65,18 @@ PYTORCH_NAMES: dict[str, str] = {
 }
 """Names that PyTorch and its tools have for dtypes beside those of the table."""
 
-HALF_PRECISION = tuple(one.name for one in DTYPES.values() if one.kind == "float" and one.bytes < 4)
+HALF_PRECISION = tuple(
+    dtype.name for dtype in DTYPES.values() if dtype.kind == "float" and dtype.bytes < 4
+)
 """Floating-point dtypes for which layers keep some of their parameters in single precision."""
 
 USUAL_BYTES = 4
 """Bytes of an element whose dtype is not in the table: as many as float32 and int32 have."""
 
 _NAMES = {
-    alias: one.name for one in DTYPES.values() for alias in (one.name, one.short, *one.aliases)
+    alias: dtype.name
+    for dtype in DTYPES.values()
+    for alias in (dtype.name, dtype.short, *dtype.aliases)
 }
 
 

@@ -151,7 +151,7 @@ SIMULATED = (
     *_simulated("branches", "conditional and indirect branches"),
     *_simulated("branch_misses", "branches that are mispredicted"),
 )
-"""What callgrind simulates, with --callgrind-cache."""
+"""Events that callgrind simulates, with --callgrind-cache."""
 
 FIRST_CALL = Metric(
     "first_call",
@@ -298,9 +298,11 @@ def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
 
 def sort_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Sorts metrics: the registered ones in their order, then the others by name."""
-    places = {name: place for place, name in enumerate(metrics_by_name())}
+    positions = {name: index for index, name in enumerate(metrics_by_name())}
     return tuple(
-        sorted(metrics, key=lambda metric: (places.get(metric.name, len(places)), metric.name))
+        sorted(
+            metrics, key=lambda metric: (positions.get(metric.name, len(positions)), metric.name)
+        )
     )
 
 

@@ -75,7 +75,7 @@ def restore() -> None:
 
 
 STATISTICS = "scipy.stats"
-"""What MXNet's quantization imports with MXNet, and uses when a model is calibrated."""
+"""Module that MXNet's quantization imports with MXNet, and uses when a model is calibrated."""
 
 
 class _LateModule(ModuleType):
@@ -112,9 +112,13 @@ class _BeforeMXNet:
     ) -> ModuleSpec | None:
         if fullname != "mxnet":
             return None
-        others = (one for one in sys.meta_path if one is not self and hasattr(one, "find_spec"))
+        others = (
+            finder
+            for finder in sys.meta_path
+            if finder is not self and hasattr(finder, "find_spec")
+        )
         specs = (finder.find_spec(fullname, path, target) for finder in others)
-        spec = next((one for one in specs if one is not None), None)
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
             spec.loader = _RestoringLoader(spec.loader.name, spec.loader.path)
         return spec

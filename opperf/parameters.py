@@ -108,7 +108,9 @@ def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | N
     mention = mentioned_framework(ctx.params)
     if mention is not None:
         return mention.framework
-    return default_framework([one.framework for one in ctx.params.get("python", ())])
+    return default_framework(
+        [interpreter.framework for interpreter in ctx.params.get("python", ())]
+    )
 
 
 framework = click.option(
@@ -463,7 +465,7 @@ weight = click.option(
     help="count: report totals of count x time, which operators made their difference, and the "
     "geometric mean of the ratios weighted by count; in text, md, json and html-fragment.",
 )
-"""What comparisons weight cases by."""
+"""Weights of cases in comparisons."""
 
 LISTING_FORMATS = ("text", "json", "csv", "md")
 

@@ -302,14 +302,16 @@ def parse_interpreters(
         label = match["label"] or Path(path).parent.parent.name
         parsed.append(Interpreter(path, label, match["framework"] or ""))
     labelled = []
-    for one in parsed:
-        rivals = [other for other in parsed if other.framework == one.framework]
-        if any(other is not one and other.label == one.label for other in rivals):
+    for interpreter in parsed:
+        rivals = [other for other in parsed if other.framework == interpreter.framework]
+        if any(other is not interpreter and other.label == interpreter.label for other in rivals):
             raise click.BadParameter(
-                f"two interpreters have the label {one.label!r}; write LABEL:PATH", ctx, param
+                f"two interpreters have the label {interpreter.label!r}; write LABEL:PATH",
+                ctx,
+                param,
             )
-        label = one.label if len(rivals) > 1 else ""
-        labelled.append(Interpreter(one.path, label, one.framework))
+        label = interpreter.label if len(rivals) > 1 else ""
+        labelled.append(Interpreter(interpreter.path, label, interpreter.framework))
     return tuple(labelled)
 
 

@@ -11,9 +11,7 @@ from opperf.parsing import RunFilePath, split_commas
 
 @command(short_help="Draw run files: bars, or lines against a swept size.")
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
-@output_options(
-    "Picture or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
-)
+@output_options("Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]")
 @click.option(
     "--metric",
     "metrics",
@@ -49,7 +47,7 @@ from opperf.parsing import RunFilePath, split_commas
 @click.pass_context
 def plot(ctx: click.Context, /, **options: object) -> None:
     """Draw the results of run files (-f jsonl, or @last and others of `opperf runs`), as text in
-    the terminal or as a picture: lines against a swept size; without a sweep a row of bars for each
+    the terminal or as an image: lines against a swept size; without a sweep a row of bars for each
     operator and its inputs, with a bar for each mode, dtype, or whatever else differs. Axes are
     logarithmic where sizes grow by factors, and where bars differ much; bands and the lines on bars
     are 95 % intervals."""

@@ -99,7 +99,7 @@ FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
     default=1.0,
     type=click.FloatRange(min=0, min_open=True),
     metavar="FACTOR",
-    help="Scale the batch of recorded calls, as by 0.25 where they need too much memory.",
+    help="Scale the batch of recorded calls, for example by 0.25 where they need too much memory.",
 )
 @case_ids
 @setting_option("seed")

@@ -1,5 +1,5 @@
-"""What an unknown word of a command line may mean: an operator of another framework, or a command
-that there is not."""
+"""Explains an unknown word of a command line: an operator of another framework, or a command that
+there is not."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def explain_operator(words: Sequence[str], message: str) -> str:
     """Returns the message about a name that no operator has, with the frameworks that have it."""
     quoted = QUOTED.search(message)
     name = quoted[1] if quoted else ""
-    given = [one for word in words for one in word.split(",")]
+    given = [part for word in words for part in word.split(",")]
     having = _elsewhere(name, _framework_of(words)) if name in given else {}
     if not having:
         return message
     what, _, near = message.partition("; ")
     # Names that are only similar are not meant.
-    if any(parse(name).joined in parse(one).joined for one in near.split()):
+    if any(parse(name).joined in parse(word).joined for word in near.split()):
         what = message
     places = (
         f"{framework}{'' if known == name else f' as {known}'} ({_how(framework)})"

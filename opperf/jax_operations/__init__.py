@@ -15,7 +15,7 @@ CATEGORIES = {
     "cumulative": "cumulative sums and differences along an axis",
     "fft": "Fourier transforms",
     "gemm": "matrix products",
-    "image": "functions that scale pictures",
+    "image": "functions that scale images",
     "indexing": "indexing, gathering and scattering",
     "joining": "functions that join arrays",
     "linalg": "linear algebra",

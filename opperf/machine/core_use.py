@@ -1,4 +1,4 @@
-"""What others use of this machine's cores: claims of other runs of opperf, and load.
+"""Use of this machine's cores by others: claims of other runs of opperf, and load.
 
 A claim is a file of a folder that all users share, with the cores in it. Its process has it locked
 for as long as it lives, so that the file of a process that ended, however it did, counts for
@@ -214,7 +214,7 @@ def _read_busy_times(proc: Path) -> dict[int, tuple[int, int]]:
 
 
 class Use(NamedTuple):
-    """What others use of a machine's cores."""
+    """Use of a machine's cores by others."""
 
     claims: tuple[Held, ...] = ()
     """Those of other runs of opperf."""

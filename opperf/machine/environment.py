@@ -66,7 +66,7 @@ class Process(NamedTuple):
 
 
 class Compared(Enum):
-    """What a difference of a fact means."""
+    """The meaning of a difference of a fact."""
 
     LASTING = auto()
     """The environment is another one."""

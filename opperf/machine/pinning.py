@@ -86,9 +86,9 @@ def choose_cpus(
     count: int, usable: frozenset[int], sys: Path = SYSFS, use: Use = NOTHING_ELSE
 ) -> frozenset[int]:
     """Returns cores for a worker of `count` threads: those that no other run of opperf uses, whose
-    other hardware threads none uses either, the least busy ones; one hardware thread per physical
-    core before any second one, performance cores before efficiency cores, of one memory node if
-    that has enough, and from the highest number down."""
+    other hardware threads none uses either, those of the lowest load; one hardware thread per
+    physical core before any second one, performance cores before efficiency cores, of one memory
+    node if that has enough, and from the highest number down."""
     beside = {cpu: siblings(cpu, sys) & usable for cpu in usable}
     first = {cpu for cpu in usable if cpu == min(beside[cpu])}
     nodes, slow = group_by_node(usable, sys), find_slow(usable, sys)

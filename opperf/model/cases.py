@@ -70,8 +70,8 @@ class Case(Struct, frozen=True):
     def source_ids(self) -> tuple[str, ...]:
         """Its id in its source, with the operator and without: `torch.add|0|0|1`, `0|0|1`; none if
         the source has no ids."""
-        _, separator, place = self.source_id.partition(SEPARATOR)
-        return tuple(filter(None, (self.source_id, separator and place)))
+        _, separator, suffix = self.source_id.partition(SEPARATOR)
+        return tuple(filter(None, (self.source_id, separator and suffix)))
 
     @property
     def label(self) -> str:
@@ -102,6 +102,6 @@ def display_arguments(case: Case) -> dict[str, Any]:
 
 def split_positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Splits a case's arguments, or the values made for them, into positional and named ones."""
-    places = sorted((name for name in arguments if name.isdecimal()), key=int)
+    positions = sorted((name for name in arguments if name.isdecimal()), key=int)
     named = {name: value for name, value in arguments.items() if not name.isdecimal()}
-    return [arguments[place] for place in places], named
+    return [arguments[position] for position in positions], named

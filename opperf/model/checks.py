@@ -25,7 +25,7 @@ class Difference(Struct, frozen=True, omit_defaults=False):
 
     place: str
     text: str
-    """What differs, as one line without the place."""
+    """The difference in one line, without the place."""
     index: tuple[int, ...] | None = None
     """Of the element with the largest error, or of the first that is a finite number in one arm
     only; None where no element differs."""

@@ -39,7 +39,7 @@ class Parameter(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     """Other names of the argument, which functions of the framework take in its place."""
     length: int = 0
-    """Number of elements of a list for which users may write one number, as of a window's sides; 0
+    """Number of elements of a list for which users may write one number, like a window's sides; 0
     if there is none."""
 
 
@@ -72,7 +72,7 @@ class Operator(Struct, frozen=True):
     """Its own name among those of the same name, which differ in their parameters; empty where a
     framework has no overloads."""
     prefixes: tuple[str, ...] = ()
-    """What users may write in front of any of its names: `aten::`."""
+    """Texts that users may write in front of any of its names: `aten::`."""
 
     @property
     def is_usual(self) -> bool:
@@ -138,7 +138,7 @@ class ListedOperator(Struct, frozen=True):
     cases: int | None = 0
     """Number of cases at the default size; None if inputs have to be searched for first."""
     whys: tuple[str, ...] = ()
-    """What each of the cases stands for, in one line."""
+    """The use that each of the cases stands for, in one line."""
 
 
 class Listing(Struct, frozen=True):

@@ -89,7 +89,7 @@ class GpuState(Struct, frozen=True, kw_only=True):
 
 
 class Waits(Struct, frozen=True, kw_only=True):
-    """What the kernel counted of a busy machine while a pass was sampled."""
+    """Counts of the kernel on a busy machine while a pass was sampled."""
 
     wall_s: float
     """Seconds of the sampling."""
@@ -99,7 +99,7 @@ class Waits(Struct, frozen=True, kw_only=True):
     preempted: int = 0
     """Times that a thread of the process was stopped for another one."""
     blocked: int = 0
-    """Times that a thread of the process waited by itself, as for the others of a kernel."""
+    """Times that a thread of the process waited by itself: for other threads of a kernel."""
     pressure_s: float | None = None
     """Seconds in which some thread of the machine waited for a core; None if they cannot be
     read."""
@@ -179,4 +179,6 @@ class Record(Outcome, frozen=True, kw_only=True):
 
     def note(self, metric: str, *codes: NoteCode) -> Note | None:
         """Returns the first note on a metric with one of these codes, or None."""
-        return next((one for one in self.notes if one.metric == metric and one.code in codes), None)
+        return next(
+            (note for note in self.notes if note.metric == metric and note.code in codes), None
+        )

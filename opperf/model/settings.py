@@ -384,7 +384,7 @@ def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _declared() -> Iterator[Setting]:
     for name, hint in get_type_hints(Settings, include_extras=True).items():
-        (setting,) = (one for one in hint.__metadata__ if isinstance(one, Setting))
+        (setting,) = (metadata for metadata in hint.__metadata__ if isinstance(metadata, Setting))
         yield replace(setting, name=name)
 
 

@@ -14,9 +14,9 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
-    `spread`: such integers near their neighbours', as places of windows: behind the first two axes,
-    one from each of as many equal parts of [low, high), in order.
-    `zipf`: such integers, few of them often: as likely as one by their place in a random order.
+    `spread`: such integers near their neighbours', as positions of windows: after the first two
+    axes, one from each of as many equal parts of [low, high), in order.
+    `zipf`: such integers, few of them often: as likely as one by their rank in a random order.
     `sequence`: 0, 1, 2, ..., each `low` times and beginning again at `high`, if these are above 1.
     `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
     `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
@@ -28,7 +28,7 @@ class Fill(Struct, frozen=True):
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
-    `grid`: places to read pictures at, by column and row in [-1, 1], scaled by `low`, with normal
+    `grid`: points to read images at, by column and row in [-1, 1], scaled by `low`, with normal
     noise of standard deviation `high`.
     `literal`: `data`. `function`: the array of this `digest` that the function of the case's
     settings returns, at the place `data`. `given`: an object of the caller's, of which only the

@@ -105,29 +105,29 @@ def two_tensors(size: Shape) -> list[Shape]:
     return [size, size]
 
 
-def picture(size: Shape) -> Shape:
-    """Shape of a colour picture of the size's height and width."""
+def image(size: Shape) -> Shape:
+    """Shape of a colour image of the size's height and width."""
     return (size[0], size[-1], 3)
 
 
 def half_width(size: Shape) -> int:
-    """Half the width of a picture."""
+    """Half the width of an image."""
     return max(1, size[-1] // 2)
 
 
 def half_height(size: Shape) -> int:
-    """Half the height of a picture."""
+    """Half the height of an image."""
     return max(1, size[0] // 2)
 
 
 def half_size(size: Shape) -> tuple[int, int]:
-    """Half the width and half the height of a picture, in the order that MXNet's image functions
+    """Half the width and half the height of an image, in the order that MXNet's image functions
     take."""
     return (half_width(size), half_height(size))
 
 
-def one_picture(size: Shape) -> Shape:
-    """Shape of a batch of one colour picture, with channels first."""
+def image_batch(size: Shape) -> Shape:
+    """Shape of a batch of one colour image, with channels first."""
     return (1, 3, size[0], size[-1])
 
 
@@ -150,7 +150,7 @@ UPDATES: dict[str, dict[str, Any]] = {
 
 HALF = {"w": half_width, "h": half_height}
 INCEPTION = {"area": (0.08, 1.0), "ratio": (3 / 4, 4 / 3)}
-"""Ranges of a crop's share of the picture and of its aspect ratio, as in the training of
+"""Ranges of a crop's share of the image and of its aspect ratio, like in the training of
 GoogLeNet."""
 
 MATRIX = {"N": rows, "M": lambda size: size[-1]}
@@ -175,15 +175,15 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "num_sampled": elements,
         "range_max": 10_000,
     },
-    "image.image.center_crop": {"src": picture, "size": half_size},
-    "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
+    "image.image.center_crop": {"src": image, "size": half_size},
+    "image.image.fixed_crop": {"src": image, "x0": 0, "y0": 0, **HALF},
     "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
-    "image.image.imresize": {"src": picture, **HALF},
-    "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
-    "image.image.random_crop": {"src": picture, "size": half_size},
-    "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
-    "image.image.random_size_crop": {"src": picture, "size": half_size, **INCEPTION},
-    "image.image.resize_short": {"src": picture, "size": half_height},
+    "image.image.imresize": {"src": image, **HALF},
+    "image.image.imrotate": {"src": image_batch, "rotation_degrees": 30.0},
+    "image.image.random_crop": {"src": image, "size": half_size},
+    "image.image.random_rotate": {"src": image_batch, "angle_limits": (-30.0, 30.0)},
+    "image.image.random_size_crop": {"src": image, "size": half_size, **INCEPTION},
+    "image.image.resize_short": {"src": image, "size": half_height},
     "numpy.alltrue": {"a": whole},
     "numpy.asarray": {"obj": whole},
     "numpy.compress": {"condition": leading, "a": whole, "axis": 0},

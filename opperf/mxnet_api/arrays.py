@@ -68,8 +68,10 @@ def _array(
 
     if isinstance(value, (int, float)):
         return value
-    if isinstance(value, list) and value and all(isinstance(one, tuple) for one in value):
-        return [_array(ctx, one, dtype, initializer, attach_grad, array_type) for one in value]
+    if isinstance(value, list) and value and all(isinstance(element, tuple) for element in value):
+        return [
+            _array(ctx, element, dtype, initializer, attach_grad, array_type) for element in value
+        ]
     framework = load(FRAMEWORK)
     device = device_name(ctx, framework)
     name = getattr(dtype, "__name__", str(dtype))

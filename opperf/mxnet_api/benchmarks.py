@@ -56,7 +56,7 @@ def run_performance_test(
         Any function of the framework, such as those of `mx.nd`, `mx.np`, `mx.npx`, `torch` and
         their submodules, a `torch.nn.Module`, or a Python function of its arrays.
     inputs : list of dict
-        Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
+        Arguments by name. A tuple of integers is a shape, filled with random numbers; a
         list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
         they are, with their dtype, strides and the memory that they share; other values are passed
         to the call.

@@ -21,7 +21,7 @@ FIXED_RANK = frozenset(
     }
 )
 """Operators whose first tensor keeps its rule's number of axes: for others MXNet infers shapes, and
-then refuses the call or crashes, as in `_contrib_quantize_asym`."""
+then refuses the call or crashes, `_contrib_quantize_asym` for example."""
 
 FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
 """Operators whose first tensor keeps its rule's shape: plain arguments determine the number of its

@@ -19,8 +19,8 @@ def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """One dict from several, sorted by key. Lists under the same key are joined, so that no
     configuration is lost; the last of other values is kept."""
     merged: dict[str, Any] = {}
-    for one in maps:
-        for key, value in one.items():
+    for mapping in maps:
+        for key, value in mapping.items():
             if isinstance(value, list) and isinstance(merged.get(key), list):
                 merged[key] = [*merged[key], *value]
             else:

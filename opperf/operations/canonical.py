@@ -25,7 +25,7 @@ REFERENCES = "opperf.operations.references"
 
 @dataclass(frozen=True)
 class CanonicalOperation:
-    """One operation: its inputs, its reference, and the least work of a call."""
+    """One operation: its inputs, its reference, and the minimum work of a call."""
 
     name: str
     inputs: Mapping[str, Input]

@@ -34,7 +34,7 @@ def if_complete(entry: Use) -> Use:
 
     def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         made = entry.to_arguments(operator, roles)
-        required = {one.name for one in operator.parameters if one.required}
+        required = {parameter.name for parameter in operator.parameters if parameter.required}
         return made if made is not None and required <= made.keys() else None
 
     return Use(entry.operation, entry.apply, to_arguments)

@@ -45,7 +45,7 @@ def operation_of(distribution: str) -> str:
 
 def _inputs(parameters: str) -> str:
     return " ".join(
-        ["point:tensor function:enum", *(f"{one}:tensor" for one in parameters.split())]
+        ["point:tensor function:enum", *(f"{parameter}:tensor" for parameter in parameters.split())]
     )
 
 

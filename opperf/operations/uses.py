@@ -204,7 +204,7 @@ def uses(
 def as_list(value: Argument) -> tuple[int, ...]:
     """An axis or extent as a list of one, for operators that take a list; a list as it is."""
     made = value if isinstance(value, tuple) else (value,)
-    assert all(isinstance(one, int) for one in made)
+    assert all(isinstance(value, int) for value in made)
     return made  # type: ignore[return-value]
 
 

@@ -34,9 +34,9 @@ class EventProfiler:
         walls: list[list[float]] = [[] for _ in phases]
         for done in range(0, count * loops, QUEUED):
             queued = self._queued(phases, min(QUEUED, count * loops - done))
-            for place, (elapsed, wall) in enumerate(queued):
-                times[place] += elapsed
-                walls[place] += [wall] * len(elapsed)
+            for index, (elapsed, wall) in enumerate(queued):
+                times[index] += elapsed
+                walls[index] += [wall] * len(elapsed)
         return [PhaseTimes.of(*both, loops) for both in zip(times, walls, strict=True)]
 
     def _queued(
@@ -48,13 +48,13 @@ class EventProfiler:
         on_host = [0] * len(phases)
         clock = perf_counter_ns
         for call in range(calls):
-            for place, phase in enumerate(phases):
-                before, after = pairs[place][call]
+            for index, phase in enumerate(phases):
+                before, after = pairs[index][call]
                 begin = clock()
                 before.record()
                 result = phase()
                 after.record()
-                on_host[place] += clock() - begin
+                on_host[index] += clock() - begin
                 # Freed before the next phase allocates.
                 del result
         begin = clock()

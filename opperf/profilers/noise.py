@@ -112,8 +112,8 @@ def _change_text(change: float) -> str:
 
 
 def _levels(samples: Sequence[float], precision: float) -> str:
-    """A description of two levels: the split of the sorted samples with the least variance within
-    the parts (Otsu, 1979). Empty if the parts are close compared with their widths."""
+    """A description of two levels: the split of the sorted samples with the smallest variance
+    within the parts (Otsu, 1979). Empty if the parts are close compared with their widths."""
     if len(samples) < MIN_SAMPLES:
         return ""
     ordered = np.sort(np.asarray(samples, dtype=float))
@@ -133,14 +133,14 @@ NS_PER_US = 1000
 
 
 def _split(ordered: Any, least: int) -> tuple[Any, Any]:
-    """Splits a sorted array into two parts of at least `least` samples each, with the least
+    """Splits a sorted array into two parts of at least `least` samples each, with minimum
     variance within them."""
     count = len(ordered)
     sums = np.cumsum(ordered)
     sizes = np.arange(least, count - least + 1)
     low_means = sums[sizes - 1] / sizes
     high_means = (sums[-1] - sums[sizes - 1]) / (count - sizes)
-    # The least variance within the parts is the largest between them.
+    # Minimum variance within the parts is the largest between them.
     between = sizes * (count - sizes) * (high_means - low_means) ** 2
     at = int(sizes[int(np.argmax(between))])
     return ordered[:at], ordered[at:]

@@ -116,7 +116,7 @@ class QueueTimer(PythonTimer):
         """Returns the mean time of calls that are queued together and synchronised once."""
         begin = perf_counter_ns()
         for _ in range(loops):
-            # The previous output is freed meanwhile, as in a user's loop.
+            # The previous output is freed meanwhile, like in a user's loop.
             result = phase()
         self._synchronize()
         elapsed = perf_counter_ns() - begin

@@ -68,10 +68,10 @@ class Outliers(NamedTuple):
 def percentile(ordered: Sequence[float], share: float) -> float:
     """The value below which a share of sorted samples lies, interpolated linearly between the two
     next to it."""
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
 def outliers(ordered: Sequence[float]) -> Outliers:
@@ -101,7 +101,7 @@ def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
         p50=middle,
         p90=percentile(ordered, 0.9),
         p99=percentile(ordered, 0.99),
-        mad=median(abs(one - middle) for one in ordered),
+        mad=median(abs(sample - middle) for sample in ordered),
         ci_low=low,
         ci_high=high,
         loops=loops,

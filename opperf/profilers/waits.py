@@ -45,7 +45,7 @@ half-width makes it uncertain."""
 
 
 class Reading(NamedTuple):
-    """What the kernel has counted until a moment."""
+    """Counts of the kernel until a moment."""
 
     at_s: float
     waited: dict[int, tuple[float, int]] | None
@@ -106,7 +106,7 @@ class Meter:
 
 
 def _open(path: Path) -> int | None:
-    """Returns the descriptor of a file; None if it cannot be opened, as in some containers."""
+    """Returns the descriptor of a file; None if it cannot be opened: some containers hide it."""
     try:
         return os.open(path, os.O_RDONLY)
     except OSError:
@@ -200,7 +200,7 @@ def typical_share(
         return 0.0
     # Between the samples, and while a profiler's events are read, threads wait too.
     waited_s = min(1.0, taken_s / wall_s) * sum(waits_s)
-    waiting = sum(one > 0 for one in waits_s)
+    waiting = sum(wait_s > 0 for wait_s in waits_s)
     samples = max(map(len, walls))
     left_s = waited_s - waiting * longer_s
     if waited_s / SHORTEST_S >= MEDIAN_SHARE * samples:

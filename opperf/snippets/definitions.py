@@ -244,5 +244,5 @@ def _threads(given: int | Sequence[int], place: Place) -> tuple[int, ...]:
 
 
 def _check_threads(numbers: tuple[int, ...], place: Place) -> None:
-    if not numbers or not all(isinstance(one, int) and one > 0 for one in numbers):
+    if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
         raise UsageError(f"{place}: num_threads is {numbers}; give it numbers from 1")

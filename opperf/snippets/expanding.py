@@ -129,7 +129,7 @@ _CODE = {
     ("script", "python"): _script_python,
     ("script", "c++"): _script_cpp,
 }
-"""What makes the code of a group's snippets, by mode and language."""
+"""Functions that make the code of a group's snippets, by mode and language."""
 
 
 def _program_call(signature: Signature) -> str:

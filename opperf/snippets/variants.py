@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What a block has in one language, by label: rows in which one language may be empty."""
+    """Lines of a block in one language, by label; in some rows one language is empty."""
 
     lines: dict[str, list[Line]]
     setup: str
@@ -161,7 +161,7 @@ def _read(text: str, cells: Sequence[str], place: Place) -> Block:
             is_comment = bool(COMMENT.match(cell.strip()))
             sections.setdefault(label, []).append(Line("" if is_comment else cell.strip(), at))
     setups = {
-        name: _joined([one.text for one in sections.pop(name, [])]) for name in SETUPS.values()
+        name: _joined([line.text for line in sections.pop(name, [])]) for name in SETUPS.values()
     }
     return Block(sections, setups["setup"], setups["global_setup"])
 

@@ -31,7 +31,7 @@ from opperf.sources.array_types import with_array_type
 
 
 class Called(NamedTuple):
-    """What a target of a framework's own is."""
+    """A target as a framework knows it."""
 
     target: Target
     """Under its canonical name."""
@@ -42,7 +42,7 @@ class Called(NamedTuple):
 
 
 Known = dict[Target, Called]
-"""What targets are, which takes a framework milliseconds to find."""
+"""Targets as the framework knows them, which takes it milliseconds to find."""
 
 
 def look_up(framework: Framework, target: Target, known: Known) -> Called:
@@ -147,7 +147,7 @@ def _with_contents(
 ) -> Arguments:
     """Returns the arguments of a function with the contents that the operator it calls has for
     them. The function may take others, and in another order."""
-    own = _parameters(function) or [one.name for one in operator.parameters]
+    own = _parameters(function) or [parameter.name for parameter in operator.parameters]
     theirs = _renamed(own, operator, arguments)
     filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
     return {place: filled.get(theirs.get(place, ""), one) for place, one in arguments.items()}
@@ -164,8 +164,8 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 def _renamed(own: Sequence[str], operator: Operator, arguments: Arguments) -> dict[str, str]:
     """Returns the operator's name of each argument of a function with the parameters `own`: its
     own name, or that of a tensor of which the function has no parameter, in their order."""
-    known = [one.name for one in operator.parameters]
-    others = iter([one.name for one in operator.tensors if one.name not in own])
+    known = [parameter.name for parameter in operator.parameters]
+    others = iter([parameter.name for parameter in operator.tensors if parameter.name not in own])
     found: dict[str, str] = {}
     for place, value in arguments.items():
         name = own[int(place)] if place.isdecimal() and int(place) < len(own) else place
@@ -189,7 +189,7 @@ def _target(framework: Framework, target: Target) -> Target:
 def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
     """Returns an operator's arguments by name, in the order of its parameters. Raises
     `UsageError`."""
-    names = [one.name for one in signature.parameters]
+    names = [parameter.name for parameter in signature.parameters]
     unnamed, named = split_positional(arguments)
     if len(unnamed) > len(names):
         raise UsageError(f"{path} takes {pluralize(len(names), 'argument')}, not {len(unnamed)}")

@@ -63,7 +63,7 @@ def _batch_axis(spec: TensorSpec, batch: Batch) -> int | None:
     gradient of a mean is, or the outermost one. None if its extent is no multiple of the batch."""
     expanded = [axis for axis, step in enumerate(spec.steps) if not step]
     axes = [*expanded, *([] if len(expanded) == len(spec.shape) else [outermost(spec)])]
-    return next((one for one in axes if one is not None and _fits(spec, one, batch)), None)
+    return next((axis for axis in axes if axis is not None and _fits(spec, axis, batch)), None)
 
 
 def _fits(spec: TensorSpec, axis: int, batch: Batch) -> bool:
@@ -87,8 +87,10 @@ def find_batch(cases: Iterable[Case]) -> Batch | None:
     has_several_axes = max(outer)[0]
     counts = {extent: n for (several, extent), n in outer.items() if several == has_several_axes}
     most = max(counts, key=lambda extent: (counts[extent], -extent))
-    frequent = (one for one in counts if one > 1 and counts[one] >= FREQUENT * counts[most])
-    return Batch(min((one for one in frequent if not most % one), default=most), frozenset(inner))
+    frequent = (count for count in counts if count > 1 and counts[count] >= FREQUENT * counts[most])
+    return Batch(
+        min((count for count in frequent if not most % count), default=most), frozenset(inner)
+    )
 
 
 def scale(case: Case, batch: Batch, factor: float, infer: Infer) -> Case:
@@ -134,7 +136,7 @@ def _choices(case: Case, batch: Batch) -> Iterator[frozenset[int]]:
 def _sizes(arguments: Mapping[str, Argument]) -> Iterator[tuple[int, ...]]:
     for name, value in arguments.items():
         if name in SIZES and isinstance(value, tuple):
-            whole = tuple(one for one in value if isinstance(one, int))
+            whole = tuple(extent for extent in value if isinstance(extent, int))
             if len(whole) == len(value):
                 yield whole
 
@@ -162,7 +164,9 @@ def _scaled(
                 return (batch.scaled(first, factor), *others)
             return value
         if isinstance(value, tuple):
-            return tuple(tensor(one) if isinstance(one, TensorSpec) else one for one in value)
+            return tuple(
+                tensor(element) if isinstance(element, TensorSpec) else element for element in value
+            )
         return tensor(value) if isinstance(value, TensorSpec) else value
 
     arguments = {name: change(name, value) for name, value in case.arguments.items()}

@@ -9,7 +9,7 @@ from typing import Any
 from opperf.model import TensorSpec
 
 Key = tuple[str, tuple[int, ...], str]
-"""What tells the contents of a user's arrays apart."""
+"""Key by which the contents of a user's arrays differ."""
 
 
 def key_of(spec: TensorSpec) -> Key:

@@ -46,7 +46,7 @@ from opperf.sources.shapes import within_range
 ORIGIN = "call:run_performance_test"
 
 TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
-"""Kinds of parameters for which a tuple of whole numbers is a shape."""
+"""Kinds of parameters for which a tuple of integers is a shape."""
 
 LISTED = ("arg", "args")
 """Names, beside the parameter's own, under which users may pass the tensors of a list one by one,

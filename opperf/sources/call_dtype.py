@@ -12,8 +12,8 @@ BASELINE = "float32"
 
 
 def call_dtype(arguments: Iterable[Argument]) -> str:
-    """Returns the dtype of a call: the floating one of fewest bytes, as in mixed precision some
-    tensors have more."""
+    """Returns the dtype of a call: the floating one of fewest bytes, since in mixed precision
+    some tensors have more."""
     used = {spec.dtype for value in arguments for spec in iter_tensors(value)}
     floating = [DTYPES[name] for name in used if is_floating(name)]
     return min(floating, key=lambda one: (one.bytes, one.name)).name if floating else BASELINE

@@ -43,7 +43,10 @@ def complete(
     made = [_named(framework, case, known) for case in cases]
     if batch_factor != 1.0:
         made = list(_in_batch(framework, made, batch_factor))
-    return tuple(one if one.refusal else _called(framework, one, known) for one in made)
+    return tuple(
+        completed if completed.refusal else _called(framework, completed, known)
+        for completed in made
+    )
 
 
 def _named(framework: Framework, case: Case, known: Known) -> Completed:
@@ -71,12 +74,16 @@ def _in_batch(
     framework: Framework, cases: Sequence[Completed], factor: float
 ) -> Iterator[Completed]:
     """Yields the cases with their batch scaled, where they have one. Raises `UsageError`."""
-    batch = find_batch(one.case for one in cases)
+    batch = find_batch(completed.case for completed in cases)
     if batch is None:
         raise UsageError("--scale-batch: no call has a tensor of several axes")
-    for one in cases:
-        made = one.case if one.refusal else scale(one.case, batch, factor, framework.output_shapes)
-        yield msgspec.structs.replace(one, case=made, scaled=made != one.case)
+    for completed in cases:
+        made = (
+            completed.case
+            if completed.refusal
+            else scale(completed.case, batch, factor, framework.output_shapes)
+        )
+        yield msgspec.structs.replace(completed, case=made, scaled=made != completed.case)
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:

@@ -118,8 +118,8 @@ class GivenArrays:
         used = {spec.dtype for value in listed for spec in iter_tensors(value)}
         if not self.specs or self._dtype in used:
             return self._settings.dtype
-        complex_ = [DTYPES[one] for one in used if kind_of(one) == "complex"]
-        if complex_ and not any(kind_of(one) == "float" for one in used):
+        complex_ = [DTYPES[dtype] for dtype in used if kind_of(dtype) == "complex"]
+        if complex_ and not any(kind_of(dtype) == "float" for dtype in used):
             return min(complex_, key=lambda one: one.bytes).name
         return call_dtype(listed)
 
@@ -139,10 +139,10 @@ def _shared_memories(framework: Framework, placed: list[tuple[str, Any]]) -> dic
         if memory is not None:
             viewers.setdefault(memory, {}).setdefault(id(value), place)
     return {
-        one: next(iter(places.values()))
+        place: next(iter(places.values()))
         for places in viewers.values()
         if len(places) > 1
-        for one in places
+        for place in places
     }
 
 

@@ -36,11 +36,11 @@ def known_specs(
 def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSpec]:
     """Returns the tensors of a rule's list: the first, and each if they differ in more than their
     dtype."""
-    listed = [one for one in value if isinstance(one, TensorSpec)]
-    alike = [msgspec.structs.replace(one, dtype=dtype) for one in listed]
+    listed = [element for element in value if isinstance(element, TensorSpec)]
+    alike = [msgspec.structs.replace(spec, dtype=dtype) for spec in listed]
     # An operator that mixes dtypes, as amp_multicast, needs none of them.
-    mixed = len({one.dtype for one in listed}) > 1
+    mixed = len({spec.dtype for spec in listed}) > 1
     specs = {name: alike[0] if mixed else listed[0]}
-    if any(one != alike[0] for one in alike):
+    if any(spec != alike[0] for spec in alike):
         specs.update((f"{name}.{i}", one) for i, one in enumerate(listed))
     return specs

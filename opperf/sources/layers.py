@@ -23,7 +23,7 @@ LAYER = "layer"
 ORIGIN = "shape:layer"
 
 KERNEL_SIZE = 3
-"""Of a convolution, as in most networks of pictures."""
+"""Size of a convolution's kernel in most networks for images."""
 
 MOST_GROUPS, MOST_HEADS = 32, 8
 """Most groups of channels, those of GroupNorm's paper, and most heads of attention: the largest

@@ -72,7 +72,7 @@ def read_arguments(text: str) -> Arguments:
 def _read(body: ast.expr) -> Arguments:
     match body:
         case ast.Tuple(elts=[ast.Tuple(elts=positional), ast.Dict(keys=keys, values=values)]):
-            unnamed = tuple(_argument(one) for one in positional)
+            unnamed = tuple(_argument(element) for element in positional)
             return unnamed, {
                 _word(key): _argument(one) for key, one in zip(keys, values, strict=True)
             }
@@ -85,7 +85,7 @@ def _argument(node: ast.expr) -> Argument:
         case ast.Constant(value=bool() | str() | None as plain):
             return plain
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            made: Any = tuple(_argument(one) for one in elements)
+            made: Any = tuple(_argument(element) for element in elements)
             return _checked_depth(made, node)
         case ast.Name(id=name) if name in DTYPES:
             return DType(DTYPES[name])
@@ -169,7 +169,10 @@ def _sparse(node: ast.Call) -> TensorSpec:
             args=[shape, dtype, ast.Attribute(attr=layout), ast.Constant(value=bool()), *further]
         ) if layout in LAYOUTS and len(further) + len(node.keywords) <= 1:
             made = TensorSpec(_extents(shape), _dtype(dtype), layout=LAYOUTS[layout])
-            stored = [*further, *(one.value for one in node.keywords if one.arg == "nnz")]
+            stored = [
+                *further,
+                *(keyword.value for keyword in node.keywords if keyword.arg == "nnz"),
+            ]
             if not stored:
                 return made
             (count,) = _extents(ast.Tuple(elts=stored))
@@ -180,17 +183,17 @@ def _sparse(node: ast.Call) -> TensorSpec:
 
 
 CONSTRUCTORS: Mapping[str, Callable[[ast.Call], TensorSpec]] = {"T": _tensor, "ST": _sparse}
-"""What reads a tensor, by the notation's name of it."""
+"""Functions that read a tensor, by the notation's name of it."""
 
 
 def _extents(node: ast.expr) -> tuple[int, ...]:
     match node:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            numbers = [_number(one) for one in elements]
-            found = tuple(one for one in numbers if isinstance(one, int) and one >= 0)
+            numbers = [_number(element) for element in elements]
+            found = tuple(number for number in numbers if isinstance(number, int) and number >= 0)
             if len(found) == len(numbers):
                 return found
-    raise ValueError(f"expected a list of whole numbers: {_shown(node)}")
+    raise ValueError(f"expected a list of integers: {_shown(node)}")
 
 
 def _dtype(node: ast.expr) -> str:

@@ -40,7 +40,7 @@ TENSORS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
 
 
 class Overrides(NamedTuple):
-    """What a user sets, by the name of the argument."""
+    """Shapes and values that a user sets, by the name of the argument."""
 
     shapes: Shapes
     values: Mapping[str, Argument]
@@ -118,7 +118,7 @@ class Accepted(NamedTuple):
 def accepted(operator: Operator, made: list[Inputs] | NoInputs) -> Accepted:
     """Returns the names of an operator's arguments."""
     inputs = [] if isinstance(made, NoInputs) else made
-    held = [item for one in inputs for item in one.arguments.items()]
+    held = [item for candidate in inputs for item in candidate.arguments.items()]
     declared = [(p.name, p.kind in TENSORS) for p in operator.parameters]
     named = declared + [(name, any(iter_tensors(value))) for name, value in held]
     aliases = tuple(alias for parameter in operator.parameters for alias in parameter.aliases)
@@ -162,12 +162,12 @@ def check_names(
         shaped = name in overrides.shapes
         names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
         if name == UNNAMED and names:
-            if not any(name in one.aliases for one in arguments.values()):
+            if not any(name in argument.aliases for argument in arguments.values()):
                 raise _unnamed(overrides.shapes[name], names)
             continue
         if not names or any(name in known or not known for known in names.values()):
             continue
-        if any(name in one.aliases for one in arguments.values()):
+        if any(name in argument.aliases for argument in arguments.values()):
             continue
         known = dict.fromkeys(each for listed in names.values() for each in listed)
         whose = next(iter(names)) if len(names) == 1 else "no selected operator"
@@ -196,7 +196,7 @@ def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
 
 def _names(operator: Operator) -> str:
     """Returns the names of an operator's arguments, in a sentence."""
-    names = ", ".join(one.name for one in operator.parameters)
+    names = ", ".join(parameter.name for parameter in operator.parameters)
     return f"has {names}" if names else "says none"
 
 
@@ -220,7 +220,7 @@ def own_inputs(
             return NoInputs(
                 f"no rule has a value for {', '.join(required)}; set each with --shape or --arg"
             )
-        base = [dataclasses.replace(one, origin=OWN, why=WHY_OWN) for one in made[:1]]
+        base = [dataclasses.replace(candidate, origin=OWN, why=WHY_OWN) for candidate in made[:1]]
     return with_tensors(framework, target, operator, base, overrides.shapes, dtype)
 
 
@@ -234,7 +234,9 @@ def with_tensors(
 ) -> list[Inputs]:
     """Returns the inputs that have a tensor for each of the shapes. If none has, all of them, with
     the tensors that they lack added."""
-    complete = [one for one in inputs if all(_has_tensor(one, name) for name in shapes)]
+    complete = [
+        candidate for candidate in inputs if all(_has_tensor(candidate, name) for name in shapes)
+    ]
     if complete:
         return complete
     wrapped = framework.wrapped_operator(target, operator)
@@ -251,8 +253,8 @@ def with_tensors(
         }
 
     return [
-        dataclasses.replace(one, arguments=_in_order(operator, added(one.arguments)))
-        for one in inputs
+        dataclasses.replace(candidate, arguments=_in_order(operator, added(candidate.arguments)))
+        for candidate in inputs
     ]
 
 
@@ -273,14 +275,18 @@ def with_values(
     if not values:
         return inputs
     made = []
-    for one in inputs:
-        own = one.arguments
+    for candidate in inputs:
+        own = candidate.arguments
         set_here = {
             name: _value(operator, name, operator.expanded(name, value), own.get(name), dtype)
             for name, value in values.items()
         }
         arguments = _in_order(operator, {**own, **set_here})
-        made.append(dataclasses.replace(one, arguments=arguments, origin=f"{one.origin}{VALUED}"))
+        made.append(
+            dataclasses.replace(
+                candidate, arguments=arguments, origin=f"{candidate.origin}{VALUED}"
+            )
+        )
     return made
 
 

@@ -61,5 +61,7 @@ def _uses(framework: Framework, one: Signature) -> list[Use]:
 def _alone(operator: Operator, other: Operator) -> list[str]:
     """Returns the required arguments that only one of two operators has."""
     return [
-        one.name for one in operator.parameters if one.required and not other.parameter(one.name)
+        parameter.name
+        for parameter in operator.parameters
+        if parameter.required and not other.parameter(parameter.name)
     ]

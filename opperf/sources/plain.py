@@ -29,7 +29,11 @@ def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str])
 
     Sparse tensors have none, nor do inputs without a tensor, whose options are all that they are.
     """
-    dense = [one for one in inputs if one.is_dense and any(_tensors(one.arguments))]
+    dense = [
+        candidate
+        for candidate in inputs
+        if candidate.is_dense and any(_tensors(candidate.arguments))
+    ]
     ordered = sorted(dense, key=lambda one: any(map(is_laid_out, _tensors(one.arguments))))
     optional = {
         parameter.name
@@ -38,14 +42,16 @@ def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str])
     } - set(kept)
     forms: list[Inputs] = []
     for names, origin in ((optional, PLAIN), (frozenset[str](), OPTIONED)):
-        for one in ordered:
+        for candidate in ordered:
             arguments = {
                 name: contiguous(value)
-                for name, value in one.arguments.items()
+                for name, value in candidate.arguments.items()
                 if name not in names or any(iter_tensors(value))
             }
             if not any(arguments == other.arguments for other in forms):
-                form = dataclasses.replace(one, arguments=arguments, origin=one.origin + origin)
+                form = dataclasses.replace(
+                    candidate, arguments=arguments, origin=candidate.origin + origin
+                )
                 forms.append(form)
     return forms
 

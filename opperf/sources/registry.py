@@ -189,7 +189,7 @@ class Registry:
             return True
         known = (*differentiable(case), *self._framework.parameter_names(case.target))
         # Another configuration may have an optional argument that this one lacks.
-        declared = (one.name for one in operator.tensors)
+        declared = (parameter.name for parameter in operator.tensors)
         self.differentiable.append((case.label, tuple(dict.fromkeys((*known, *declared)))))
         if set(wanted).isdisjoint(known):
             self.excluded[case.label] = f"{LACKS} {wanted[0]!r} that takes a gradient"
@@ -392,7 +392,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     if not selection.partners:
         return found
     partners = _partners(framework, selection)
-    return [with_names_of(framework, one, partners) for one in found]
+    return [with_names_of(framework, chosen, partners) for chosen in found]
 
 
 def _partners(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:

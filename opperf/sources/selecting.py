@@ -93,21 +93,25 @@ def select(
             and not any(matches(operator) for matches in excluded)
         )
 
-    return [one for one in operators if one.target in wanted and passes_filters(one)]
+    return [
+        operator for operator in operators if operator.target in wanted and passes_filters(operator)
+    ]
 
 
 def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Operator]:
     """Returns the operators that a run without names has."""
-    offered = [one for one in operators if _is_offered(one, selection)]
+    offered = [operator for operator in operators if _is_offered(operator, selection)]
     # A framework's tag says which operators it is about, those of no public name included.
     asked = {*selection.variants, *([INTERNAL] if selection.tags else [])}
-    found = [one for one in offered if asked.issuperset(one.variants)]
+    found = [operator for operator in offered if asked.issuperset(operator.variants)]
     if not selection.tags:
         return found
     # And those that write in place, where the plain operator has not the tag.
-    names = {name for one in found if _is_tagged(one, selection) for name in one.names}
-    others = [one for one in offered if names.isdisjoint(one.names)]
-    return [*found, *(one for one in others if _is_tagged(one, selection))]
+    names = {
+        name for operator in found if _is_tagged(operator, selection) for name in operator.names
+    }
+    others = [operator for operator in offered if names.isdisjoint(operator.names)]
+    return [*found, *(operator for operator in others if _is_tagged(operator, selection))]
 
 
 def _is_offered(operator: Operator, selection: Selection) -> bool:
@@ -328,7 +332,7 @@ def unknown_operator(
         for name in (operator.label, operator.name, *operator.aliases)
     ]
     # A function of an operator's name is the operator; internal names are not suggested.
-    known = {one.joined for one in map(parse, names) if not one.is_internal}
+    known = {name.joined for name in map(parse, names) if not name.is_internal}
     others = [
         path
         for path in functions

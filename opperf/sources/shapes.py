@@ -43,7 +43,7 @@ def inputs_in_shapes(
     user's shapes: all that follows from rows and columns belongs together then. Others are those
     whose tensors have as many axes as the user's, else all.
     """
-    if not any(_pairs(one.arguments, shapes) for one in inputs):
+    if not any(_pairs(candidate.arguments, shapes) for candidate in inputs):
         return inputs
     for shape in shapes.values():
         # The second factor of a product has the columns of the first as rows.
@@ -52,12 +52,21 @@ def inputs_in_shapes(
                 continue
             made = make(dataclasses.replace(preset, matrix=(matrix[0], matrix[1])))
             found = [] if isinstance(made, NoInputs) else dense_if_any(made)
-            exact = [one for one in found if all(a == b for a, b in _pairs(one.arguments, shapes))]
+            exact = [
+                candidate
+                for candidate in found
+                if all(a == b for a, b in _pairs(candidate.arguments, shapes))
+            ]
             if exact and _pairs(exact[0].arguments, shapes):
-                return [dataclasses.replace(one, origin=f"{one.origin}{SHAPED}") for one in exact]
+                return [
+                    dataclasses.replace(candidate, origin=f"{candidate.origin}{SHAPED}")
+                    for candidate in exact
+                ]
     dense = dense_if_any(inputs)
     ranked = [
-        one for one in dense if all(len(a) == len(b) for a, b in _pairs(one.arguments, shapes))
+        candidate
+        for candidate in dense
+        if all(len(a) == len(b) for a, b in _pairs(candidate.arguments, shapes))
     ]
     return ranked or dense
 
@@ -114,7 +123,7 @@ def within_range(
     before: Mapping[str, Argument], made: Mapping[str, Argument], limit: Callable[[str], Limit]
 ) -> Arguments:
     """Returns the arguments that were `before`, by name or place, in the shapes that they are
-    `made` with, with whole numbers below the limit at their place."""
+    `made` with, with integers below the limit at their place."""
 
     def limited(place: str, argument: Argument, own: Argument) -> Argument:
         if isinstance(argument, tuple):

@@ -24,8 +24,8 @@ MOST_POINTS = 1000
 operator."""
 
 MOST_CASES = 5000
-"""Most cases of a sweep: at a tenth of a second each, the least that a case is timed for, they take
-some ten minutes, and no table or picture shows more."""
+"""Most cases of a sweep: at a tenth of a second each, the minimum that a case is timed for, they
+take some ten minutes, and no table or image shows more."""
 
 
 def check_sweeps(selection: Selection) -> None:
@@ -82,7 +82,7 @@ def points_of(selection: Selection) -> Iterator[Point]:
 def at_point(selection: Selection, point: Mapping[str, int]) -> Selection:
     """Returns the selection with the point's values in place of its variables."""
     shapes = {
-        name: tuple(point[one] if isinstance(one, str) else one for one in shape)
+        name: tuple(point[extent] if isinstance(extent, str) else extent for extent in shape)
         for name, shape in selection.swept_shapes.items()
     }
     values = {name: _replace(value, point) for name, value in selection.values.items()}

@@ -35,9 +35,9 @@ def inputs_by_function(
     made, again = (configurations(framework, settings) for _ in range(2))
     function = framework.function(target)
     names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
-    for one in made:
-        one = _own_names(operator, one)
-        lacking = [name for name in collect_lists(one, operator) if names and name not in names]
+    for element in made:
+        element = _own_names(operator, element)
+        lacking = [name for name in collect_lists(element, operator) if names and name not in names]
         if lacking:
             return NoInputs(
                 f"{LACKS} {lacking[0]!r}, which {reference} returns; it has {', '.join(names)}"
@@ -45,7 +45,7 @@ def inputs_by_function(
 
     def specs(returned: list[Mapping[str, Any]]) -> list[Case]:
         """Returns the cases of what the function returned."""
-        own = [_own_names(operator, one) for one in returned]
+        own = [_own_names(operator, arguments) for arguments in returned]
         places = [_places(reference, index, own) for index, own in enumerate(returned)]
 
         def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
@@ -64,7 +64,7 @@ def inputs_by_function(
     if [case.arguments for case in specs(again)] != [case.arguments for case in cases]:
         raise UsageError(
             f"{OPTION} {reference}: the function returns other arrays in each call; seed its "
-            "random numbers, as with np.random.default_rng(0)"
+            "random numbers, for example with np.random.default_rng(0)"
         )
     return [
         Inputs(
@@ -88,7 +88,7 @@ def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
     except (TypeError, ValueError):
         # A function in C may have no signature.
         return False
-    return any(one.kind is one.VAR_KEYWORD for one in declared)
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in declared)
 
 
 def _own_names(operator: Operator, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def vary(
     listed = list(cases)
     products = itertools.product(*axes.values())
     combinations = (dict(zip(axes, values, strict=True)) for values in products)
-    found = (unite(with_settings(case, one) for case in listed) for one in combinations)
+    found = (
+        unite(with_settings(case, combination) for case in listed) for combination in combinations
+    )
     return deduplicate(itertools.chain.from_iterable(found))
 
 
@@ -238,6 +240,6 @@ def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 def _distinct_name(key: TargetKey, rivals: Collection[TargetKey]) -> str:
     """Returns the shortest name of a target that none of its rivals has."""
-    if len({one.path for one in rivals}) == len(rivals):
+    if len({rival.path for rival in rivals}) == len(rivals):
         return key.path
     return str(key)

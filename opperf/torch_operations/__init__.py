@@ -16,7 +16,7 @@ CATEGORIES = {
     "cumulative": "cumulative sums and differences along an axis",
     "fft": "Fourier transforms",
     "gemm": "matrix products",
-    "image": "operators that scale pictures",
+    "image": "operators that scale images",
     "indexing": "indexing, gathering and scattering",
     "joining": "operators that join tensors",
     "linalg": "linear algebra",

@@ -30,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Reading(NamedTuple):
-    """What a probe found on this machine."""
+    """State that a probe found on this machine."""
 
     state: str
     level: Level = "ok"

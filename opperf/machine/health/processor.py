@@ -10,7 +10,7 @@ from opperf.machine.kernel import Machine, Unreadable, parse_cpus, read_number, 
 from opperf.machine.topology import read_cpuinfo
 from opperf.plurals import pluralize
 
-NO_FREQUENCIES = "no frequency scaling is visible here, as in most virtual machines"
+NO_FREQUENCIES = "no frequency scaling is visible here, like in most virtual machines"
 
 
 def governor(machine: Machine) -> Reading:
@@ -108,7 +108,7 @@ def temperature(machine: Machine) -> Reading:
         int(count) for count in machine.read_each_cpu("thermal_throttle/core_throttle_count")
     ]
     if not heats and not throttled:
-        raise Unreadable("no sensor is readable, as in most virtual machines")
+        raise Unreadable("no sensor is readable, like in most virtual machines")
     state, bad = [], False
     if heats:
         hottest, zone = max(heats)

@@ -13,8 +13,8 @@ from opperf.operations.references.reference import Array, references
 from opperf.operations.references.unary import arctan2, floor
 
 
-def of_whole_numbers(function: Any) -> Any:
-    """The elementwise operation of a Python function of two whole numbers."""
+def of_integers(function: Any) -> Any:
+    """The elementwise operation of a Python function of two integers."""
     each = np.frompyfunc(function, 2, 1)
     return lambda x, y: np.asarray(each(x, y), dtype=np.int64)
 
@@ -55,13 +55,13 @@ FUNCTIONS: dict[str, Any] = {
     "fmax": lambda x, y: np.where((x >= y) | (y != y), x, y),
     "fmin": lambda x, y: np.where((x <= y) | (y != y), x, y),
     "fmod": lambda x, y: x - y * np.trunc(x / y),
-    "gcd": of_whole_numbers(math.gcd),
+    "gcd": of_integers(math.gcd),
     "greater": lambda x, y: x > y,
     "greater_equal": lambda x, y: x >= y,
     "heaviside": lambda x, y: np.where(x == 0, y, x > 0),
     "hypot": lambda x, y: np.power(x * x + y * y, 0.5),
     "isclose": isclose,
-    "lcm": of_whole_numbers(math.lcm),
+    "lcm": of_integers(math.lcm),
     "ldexp": lambda x, y: x * 2.0**y,
     "left_shift": lambda x, y: x * 2**y,
     "less": lambda x, y: x < y,

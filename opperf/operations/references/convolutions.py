@@ -13,13 +13,13 @@ from opperf.operations.references.reference import Array, Shape, last, reference
 def taps(
     extents: Shape, kernel: Shape, stride: Shape, dilation: Shape, outputs: Shape
 ) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
-    """Each place of the kernel, with slices of the elements of the padded input under it."""
-    for place in itertools.product(*map(range, kernel)):
+    """Each position of the kernel, with slices of the elements of the padded input under it."""
+    for position in itertools.product(*map(range, kernel)):
         yield (
-            place,
+            position,
             tuple(
                 slice(k * d, k * d + s * (n - 1) + 1, s)
-                for k, d, s, n in zip(place, dilation, stride, outputs, strict=True)
+                for k, d, s, n in zip(position, dilation, stride, outputs, strict=True)
             ),
         )
 
@@ -54,8 +54,8 @@ def convolution(
     images = around.reshape(len(data), groups, -1, *around.shape[2:])
     filters = weight.reshape(groups, filters_in_all // groups, -1, *kernel)
     made = np.zeros((len(data), groups, filters_in_all // groups, *outputs))
-    for place, met in taps(around.shape[2:], kernel, stride, dilation, outputs):
-        made += np.einsum("ngc...,gfc->ngf...", images[last(met)], filters[last(place)])
+    for position, met in taps(around.shape[2:], kernel, stride, dilation, outputs):
+        made += np.einsum("ngc...,gfc->ngf...", images[last(met)], filters[last(position)])
     made = made.reshape(len(data), filters_in_all, *outputs)
     return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
 
@@ -82,8 +82,8 @@ def deconvolution(
     images = data.reshape(len(data), groups, -1, *inputs)
     filters = weight.reshape(groups, -1, filters_in_all // groups, *kernel)
     around = np.zeros((len(data), groups, filters_in_all // groups, *extents))
-    for place, met in taps(extents, kernel, stride, dilation, inputs):
-        around[last(met)] += np.einsum("ngc...,gcf->ngf...", images, filters[last(place)])
+    for position, met in taps(extents, kernel, stride, dilation, inputs):
+        around[last(met)] += np.einsum("ngc...,gcf->ngf...", images, filters[last(position)])
     further = output_padding or (0,) * len(kernel)
     around = np.pad(around, [(0, 0)] * 3 + [(0, more) for more in further])
     inside = (slice(p, e - p + more) for p, e, more in zip(padding, extents, further, strict=True))
@@ -110,7 +110,7 @@ def col2im(
     dilation: Shape,
     padding: Shape,
 ) -> Array:
-    """Images as sums of columns at the places that `im2col` takes them from: its transpose."""
+    """Images as sums of columns at the positions that `im2col` takes them from: its transpose."""
     extents = tuple(e + 2 * p for e, p in zip(output_size, padding, strict=True))
     outputs = output_extents(extents, kernel, stride, dilation)
     split = data.reshape(len(data), -1, int(np.prod(kernel)), *outputs)

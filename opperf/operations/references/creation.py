@@ -25,14 +25,14 @@ def linspace(start: float, stop: float, num: int, endpoint: bool = True) -> Arra
 
 def eye(rows: int, columns: int | None = None, offset: int = 0) -> Array:
     """A matrix of ones on a diagonal."""
-    places = np.indices((rows, rows if columns is None else columns))
-    return places[1] - places[0] == offset
+    indices = np.indices((rows, rows if columns is None else columns))
+    return indices[1] - indices[0] == offset
 
 
 def tri(rows: int, columns: int | None = None, offset: int = 0) -> Array:
     """A matrix of ones on a diagonal and below."""
-    places = np.indices((rows, rows if columns is None else columns))
-    return places[1] - places[0] <= offset
+    indices = np.indices((rows, rows if columns is None else columns))
+    return indices[1] - indices[0] <= offset
 
 
 def cosine_window(*weights: float) -> Any:
@@ -71,8 +71,8 @@ def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
 
 def fourier_frequencies(count: int, spacing: float) -> Array:
     """The frequencies of a transform's elements: those from zero up, then the negative ones."""
-    places = np.arange(count)
-    return (places - count * (2 * places >= count)) / (count * spacing)
+    indices = np.arange(count)
+    return (indices - count * (2 * indices >= count)) / (count * spacing)
 
 
 def interpolate(x: Array, known: Array, values: Array) -> Array:
@@ -100,8 +100,8 @@ def triu_indices(rows: int, offset: int = 0, columns: int | None = None) -> tupl
 
 def gradient(x: Array, spacing: Any = (), axis: Any = None) -> list[Array]:
     """Derivatives along axes by central differences, one-sided at the ends. `spacing` are the
-    distances of neighbours along each axis, or their places; 1 where there is none."""
-    axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
+    distances of neighbours along each axis, or their positions; 1 where there is none."""
+    axes = range(x.ndim) if axis is None else [dim % x.ndim for dim in np.atleast_1d(axis)]
     steps = spacing or [1.0] * len(axes)
     return [np.asarray(np.gradient(x, step, axis=i)) for i, step in zip(axes, steps, strict=True)]
 
@@ -116,7 +116,7 @@ REFERENCES = references(
         "fourier_frequencies": fourier_frequencies,
         "full": full,
         "full_like": lambda x, value: full(x.shape, value),
-        "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
+        "full_of_each": lambda tensors, value: [full(tensor.shape, value) for tensor in tensors],
         "general_hamming_window": general_hamming,
         "gradient": gradient,
         "hamming_window": cosine_window(0.54, -0.46),

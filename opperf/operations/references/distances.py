@@ -70,7 +70,7 @@ def distance(x: Array, y: Array, order: float = EUCLIDEAN) -> Array:
 def distance_of_rows(
     x: Array, y: Array, order: float = EUCLIDEAN, epsilon: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """The distance of each vector from that of the same place, with epsilon added to each
+    """The distance of each vector from that of the same index, with epsilon added to each
     difference."""
     return vector_norm(x - y + epsilon, order, -1, keepdims)
 

@@ -109,12 +109,12 @@ def eigenvectors_in_rows(outputs: list[Array], x: Array) -> Pairs:
 
 
 def match_eigenvalues(values: Array, x: Array) -> tuple[Array, Array]:
-    """Eigenvalues in any order, and the matrix's, each at the place of the nearest."""
+    """Eigenvalues in any order, and the matrix's, each at the index of the nearest."""
     expected = map_over_batch(linalg.eigvals)(x)
     made = np.empty_like(expected)
-    for place in np.ndindex(values.shape[:-1]):
-        apart = abs(values[place][:, None] - expected[place])
-        made[place] = expected[place][optimize.linear_sum_assignment(apart)[1]]
+    for index in np.ndindex(values.shape[:-1]):
+        apart = abs(values[index][:, None] - expected[index])
+        made[index] = expected[index][optimize.linear_sum_assignment(apart)[1]]
     return values, made
 
 

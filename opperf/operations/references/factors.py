@@ -1,4 +1,4 @@
-"""What is computed of the factors that LAPACK makes: LU, LDL, Cholesky's, and reflections."""
+"""Functions of the factors that LAPACK makes: LU, LDL, Cholesky's, and reflections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lower_of(packed: Array) -> Array:
 def unpack_lu(packed: Array, pivots: Array) -> tuple[Array, Array, Array]:
     """The permutation and the two triangles of packed factors of square matrices."""
     many = pivots.reshape(-1, pivots.shape[-1])
-    exchanged = np.stack([permutation(one) for one in many]).reshape(packed.shape)
+    exchanged = np.stack([permutation(exchanges) for exchanges in many]).reshape(packed.shape)
     return exchanged, lower_of(packed), np.triu(packed)
 
 

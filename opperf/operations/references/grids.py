@@ -1,4 +1,4 @@
-"""Reading of pictures and volumes at the places of a grid."""
+"""Reading of images and volumes at the points of a grid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from opperf.operations.references.reference import Array, Shape, references
 
 CUBIC = -0.75
-"""Slope of the cubic kernel at a distance of one, as libraries for pictures have it."""
+"""Slope of the cubic kernel at a distance of one, as image libraries have it."""
 
 
 def coordinates(extents: Shape, align: bool) -> list[Array]:
@@ -25,16 +25,16 @@ def coordinates(extents: Shape, align: bool) -> list[Array]:
 
 
 def affine_grid(theta: Array, extents: Shape, align: bool) -> Array:
-    """The places that an affine map, a matrix for each sample, takes the elements to. Coordinates
+    """The points that an affine map, a matrix for each sample, takes the elements to. Coordinates
     are in the order of the axes from last to first."""
     meshes = np.meshgrid(*coordinates(extents, align), indexing="ij")
     points = np.stack([*meshes[::-1], np.ones(extents)], axis=-1)
     return np.einsum("...j,nij->n...i", points, theta)
 
 
-def positions(places: Array, extent: int, align: bool) -> Array:
-    """Positions along an axis, in elements, of places in [-1, 1]."""
-    return (places + 1) / 2 * (extent - 1) if align else ((places + 1) * extent - 1) / 2
+def positions(points: Array, extent: int, align: bool) -> Array:
+    """Positions along an axis, in elements, of points in [-1, 1]."""
+    return (points + 1) / 2 * (extent - 1) if align else ((points + 1) * extent - 1) / 2
 
 
 def folded(at: Array, extent: int, padding: str, align: bool) -> Array:
@@ -68,13 +68,13 @@ def terms(at: Array, kind: str) -> Iterator[tuple[Array, Array]]:
 
 
 def grid_sample(data: Array, grid: Array, kind: str, padding: str, align: bool) -> Array:
-    """Data (samples, channels, axes ...) read at the places of a grid (samples, places ..., axes),
+    """Data (samples, channels, axes ...) read at the points of a grid (samples, points ..., axes),
     whose coordinates are in [-1, 1] and in the order of the axes from last to first."""
     extents = data.shape[2:]
     axes = []
     for axis, extent in enumerate(extents):
         at = positions(grid[..., len(extents) - 1 - axis], extent, align)
-        # A cubic kernel mirrors each of the elements that it reads, others the place alone.
+        # A cubic kernel mirrors each of the elements that it reads, others the point alone.
         moved = at if kind == "cubic" else folded(at, extent, padding, align)
         axes.append(list(terms(moved, kind)))
     by_pixel = np.moveaxis(data, 1, -1)
@@ -87,8 +87,8 @@ def grid_sample(data: Array, grid: Array, kind: str, padding: str, align: bool) 
             own = folded(whole, extent, padding, align)
             weight = weight * ((own >= 0) & (own < extent))
             index.append(own.clip(0, extent - 1).astype(int))
-        place = (sample, *index)
-        made += weight[..., None] * by_pixel[place]
+        pixel = (sample, *index)
+        made += weight[..., None] * by_pixel[pixel]
     return np.moveaxis(made, -1, 1)
 
 

@@ -1,4 +1,4 @@
-"""Scaling of pictures and of other data on a grid, with any number of spatial axes.
+"""Scaling of images and of other data on a grid, with any number of spatial axes.
 
 Each method is linear and separable: a matrix for each spatial axis, whose transpose is the
 gradient's.
@@ -20,7 +20,7 @@ SHARPNESS = -0.75
 """Parameter of the cubic convolution's kernel, as image libraries have it."""
 
 
-def places(before: int, after: int, align_corners: bool) -> Array:
+def positions(before: int, after: int, align_corners: bool) -> Array:
     """Where each output pixel is among the input's: the outermost centres match, or the outermost
     edges."""
     if align_corners:
@@ -35,7 +35,7 @@ def nearest(before: int, after: int) -> Array:
 
 def linear(before: int, after: int, align_corners: bool) -> Array:
     """The matrix of weights of both neighbours."""
-    at = np.maximum(places(before, after, align_corners), 0)
+    at = np.maximum(positions(before, after, align_corners), 0)
     return weigh(before, at, (0, 1), lambda distance: 1 - distance)
 
 
@@ -48,7 +48,7 @@ def cubic(before: int, after: int, align_corners: bool) -> Array:
         far = a * (distance**3 - 5 * distance**2 + 8 * distance - 4)
         return np.where(distance <= 1, near, far)
 
-    return weigh(before, places(before, after, align_corners), (-1, 0, 1, 2), kernel)
+    return weigh(before, positions(before, after, align_corners), (-1, 0, 1, 2), kernel)
 
 
 def weigh(

@@ -112,23 +112,23 @@ def scatter_elements(
     reduction: str = "none",
     include_data: bool = True,
 ) -> Array:
-    """A copy in which each value replaces, or is combined with, the element at its own place but
+    """A copy in which each value replaces, or is combined with, the element at its own index but
     for an axis, where its index is. Elements that values are combined with may be left alone."""
     made = data.astype(np.result_type(data, float) if reduction == "mean" else data.dtype)
     where = list(np.indices(indices.shape))
     where[axis] = indices
-    place = tuple(where)
+    target = tuple(where)
     own = np.broadcast_to(values, np.shape(values) or indices.shape)
     own = own[tuple(map(slice, indices.shape))]
     if reduction == "none":
-        made[place] = own
+        made[target] = own
         return made
     if not include_data:
-        made[place] = NEUTRAL[reduction]
-    COMBINED[reduction].at(made, place, own)
+        made[target] = NEUTRAL[reduction]
+    COMBINED[reduction].at(made, target, own)
     if reduction == "mean":
         counts = np.full(data.shape, float(include_data))
-        np.add.at(counts, place, 1)
+        np.add.at(counts, target, 1)
         made /= np.maximum(counts, 1)
     return made
 
@@ -148,7 +148,7 @@ NEUTRAL = {"add": 0, "max": -np.inf, "mean": 0, "min": np.inf, "multiply": 1}
 
 def advanced_index(indices: Any) -> tuple[Any, ...]:
     """NumPy's index, from an array for each axis; None stands for a whole axis."""
-    return tuple(slice(None) if one is None else one for one in indices)
+    return tuple(slice(None) if index is None else index for index in indices)
 
 
 def advanced_assignment(data: Array, indices: Any, values: Any, accumulate: bool = False) -> Array:

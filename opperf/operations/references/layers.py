@@ -102,7 +102,7 @@ def alpha_dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = 
 
 
 POOLED: dict[str, Any] = {"sum": np.sum, "mean": np.mean, "max": np.max}
-"""What is computed of the rows of a bag."""
+"""Functions of the rows of a bag."""
 
 
 def embedding_bag(

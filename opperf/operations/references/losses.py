@@ -144,7 +144,8 @@ def poisson(
 def margin_ranking(
     x: Array, y: Array, order: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
-    """What one score lacks to be above the other one by a margin (1), or below it (-1)."""
+    """The amount by which one score misses to be above the other one by a margin (1), or below it
+    (-1)."""
     return reduce(np.maximum(0, -order * (x - y) + margin), reduction)
 
 
@@ -167,8 +168,9 @@ def triplet_margin(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Array:
-    """What the distance to another class lacks to exceed that to the own one by a margin. With
-    `swap`, the other class's distance is that to the nearer one of anchor and positive."""
+    """The amount by which the distance to another class misses to exceed that to the own one by a
+    margin. With `swap`, the other class's distance is that to the nearer one of anchor and
+    positive."""
 
     def distance(one: Array, other: Array) -> Array:
         made: Array = (np.abs(one - other + epsilon) ** order).sum(-1) ** (1 / order)
@@ -188,8 +190,8 @@ def multi_margin(
     weight: Array | None = None,
     reduction: str = "mean",
 ) -> Array:
-    """What the right class's score lacks to exceed each other one by a margin, over the classes'
-    number."""
+    """The amounts by which the right class's score misses to exceed each other one by a margin,
+    over the classes' number."""
     samples = np.arange(len(data))
     short = np.maximum(0, margin - data[samples, label][:, None] + data) ** power
     short[samples, label] = 0
@@ -198,8 +200,8 @@ def multi_margin(
 
 
 def multilabel_margin(data: Array, label: Array, reduction: str = "mean") -> Array:
-    """What each right class's score lacks to exceed each wrong one by one, over the classes'
-    number. A sample's classes end at the first -1."""
+    """The amounts by which each right class's score misses to exceed each wrong one by one, over
+    the classes' number. A sample's classes end at the first -1."""
     losses = []
     for scores, classes in zip(data, label, strict=True):
         right = classes[: np.argmax(classes < 0)] if (classes < 0).any() else classes

@@ -33,7 +33,7 @@ def scaled_matrix_product(
 def sampled_matrix_product(
     addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
 ) -> Array:
-    """A scaled matrix plus a scaled product of matrices at the places where the first one is not
+    """A scaled matrix plus a scaled product of matrices where the first one is not
     zero."""
     return addend_scale * addend + scale * (x @ y) * (addend != 0)
 
@@ -59,12 +59,12 @@ def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
         (range(x.ndim - axes, x.ndim), range(axes)) if isinstance(axes, int) else map(list, axes)
     )
     ours, theirs = list(ours), list(theirs)
-    left = [one for one in range(x.ndim) if one not in ours]
-    right = [one for one in range(y.ndim) if one not in theirs]
-    summed = int(np.prod([x.shape[one] for one in ours]))
+    left = [dim for dim in range(x.ndim) if dim not in ours]
+    right = [dim for dim in range(y.ndim) if dim not in theirs]
+    summed = int(np.prod([x.shape[dim] for dim in ours]))
     rows = x.transpose(*left, *ours).reshape(-1, summed)
     made = rows @ y.transpose(*theirs, *right).reshape(summed, -1)
-    return made.reshape([*(x.shape[one] for one in left), *(y.shape[one] for one in right)])
+    return made.reshape([*(x.shape[dim] for dim in left), *(y.shape[dim] for dim in right)])
 
 
 def dot(x: Array, y: Array) -> Array:

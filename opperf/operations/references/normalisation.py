@@ -49,8 +49,8 @@ def per_channel(values: Array, data: Array, axis: int = 1) -> Array:
 
 
 def batch_norm(data: Array, scale: Array, shift: Array, epsilon: float, axis: int = 1) -> Array:
-    """Data normalised by channel, with the statistics of the batch, as in the train phase."""
-    others = tuple(one for one in range(data.ndim) if one != axis % data.ndim)
+    """Data normalised by channel, with the statistics of the batch: the train phase."""
+    others = tuple(dim for dim in range(data.ndim) if dim != axis % data.ndim)
     normal = standardise(data, others, epsilon)
     return normal * per_channel(scale, data, axis) + per_channel(shift, data, axis)
 
@@ -64,7 +64,7 @@ def batch_norm_inference(
     epsilon: float,
     axis: int = 1,
 ) -> Array:
-    """Data normalised by channel, with running statistics, as in the predict phase."""
+    """Data normalised by channel, with running statistics: the predict phase."""
     factor = scale / np.sqrt(variance + epsilon)
     return (data - per_channel(mean, data, axis)) * per_channel(factor, data, axis) + per_channel(
         shift, data, axis
@@ -97,7 +97,7 @@ def rms_norm(data: Array, scale: Array, epsilon: float) -> Array:
 
 def renorm(data: Array, order: float, axis: int, limit: float) -> Array:
     """Data of which each slice along an axis has a norm of at most the limit."""
-    others = tuple(one for one in range(data.ndim) if one != axis % data.ndim)
+    others = tuple(dim for dim in range(data.ndim) if dim != axis % data.ndim)
     norms = (np.abs(data) ** order).sum(others, keepdims=True) ** (1 / order)
     return data * np.minimum(1, limit / norms)
 
@@ -112,7 +112,7 @@ def renorm_of_rows(data: Array, indices: Array, order: float, limit: float) -> A
 
 def cosine_similarity(x: Array, y: Array, axis: int, epsilon: float) -> Array:
     """Cosines of the angles between vectors along an axis, none shorter than epsilon."""
-    of_x, of_y = (np.maximum(np.sqrt((one**2).sum(axis)), epsilon) for one in (x, y))
+    of_x, of_y = (np.maximum(np.sqrt((vectors**2).sum(axis)), epsilon) for vectors in (x, y))
     return (x * y).sum(axis) / (of_x * of_y)
 
 

@@ -46,7 +46,7 @@ def windows(
     has what lies beyond it."""
     extents = data.shape[2:]
     axes = list(zip(extents, kernel, stride, padding, dilation, strict=True))
-    outputs = tuple(positions(*one, ceil) for one in axes)
+    outputs = tuple(positions(*axis, ceil) for axis in axes)
     further = [
         max(0, (count - 1) * s + d * (k - 1) + 1 - e - 2 * p)
         for count, (e, k, s, p, d) in zip(outputs, axes, strict=True)
@@ -54,8 +54,8 @@ def windows(
     none = [(0, 0), (0, 0)]
     around = np.pad(data, [*none, *((p, p) for p in padding)], constant_values=border)
     around = np.pad(around, [*none, *((0, more) for more in further)], constant_values=beyond)
-    places = taps(around.shape[2:], kernel, stride, dilation, outputs)
-    return np.stack([around[last(met)] for _, met in places])
+    elements = taps(around.shape[2:], kernel, stride, dilation, outputs)
+    return np.stack([around[last(met)] for _, met in elements])
 
 
 def pooling(
@@ -82,31 +82,31 @@ def pooling(
     return met.sum(0) / windows(ones, *moved, float(counts_border), 0.0).sum(0)
 
 
-def places_of(extents: Shape) -> Array:
-    """The place of each element of a sample's channel, counted from its first one."""
+def indices_of(extents: Shape) -> Array:
+    """The index of each element of a sample's channel, counted from its first one."""
     return np.arange(np.prod(extents)).reshape(1, 1, *extents)
 
 
 def max_pooling(
     data: Array, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, ceil: bool
 ) -> tuple[Array, Array]:
-    """The maximum of each window, and its place in the sample's channel."""
+    """The maximum of each window, and its index in the sample's channel."""
     moved = (kernel, stride, padding, dilation, ceil)
     met = windows(data, *moved, -np.inf, -np.inf)
-    places = windows(places_of(data.shape[2:]), *moved, -1, -1)
+    of_elements = windows(indices_of(data.shape[2:]), *moved, -1, -1)
     first = met.argmax(0)[None]
-    found = np.take_along_axis(np.broadcast_to(places, met.shape), first, 0)
+    found = np.take_along_axis(np.broadcast_to(of_elements, met.shape), first, 0)
     return met.max(0), found[0]
 
 
 def max_unpooling(outputs: list[Array], data: Array, indices: Array, output_size: Shape) -> Pairs:
-    """The pairs of a larger map that has maxima at their places, of several at one place any of
+    """The pairs of a larger map that has maxima at their indices, of several at one index any of
     them, and zeros elsewhere."""
     flat = (data.shape[0] * data.shape[1], -1)
     made = outputs[0].reshape(flat)
-    rows, places = np.arange(len(made))[:, None], indices.reshape(flat)
+    rows, columns = np.arange(len(made))[:, None], indices.reshape(flat)
     differences = np.full(made.shape, np.inf)
-    np.minimum.at(differences, (rows, places), np.abs(made[rows, places] - data.reshape(flat)))
+    np.minimum.at(differences, (rows, columns), np.abs(made[rows, columns] - data.reshape(flat)))
     met = np.isfinite(differences)
     return (
         (outputs[0].shape[2:], output_size),
@@ -131,34 +131,34 @@ def cells(extents: Shape, counts: Shape) -> Cells:
         [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
         for extent, count in zip(extents, counts, strict=True)
     ]
-    for place in itertools.product(*map(range, counts)):
-        yield place, tuple(part[i] for part, i in zip(parts, place, strict=True))
+    for cell in itertools.product(*map(range, counts)):
+        yield cell, tuple(part[i] for part, i in zip(parts, cell, strict=True))
 
 
 def adaptive_average_pooling(data: Array, output_size: Shape) -> Array:
     """The means of `output_size` cells."""
     made = np.empty((*data.shape[:2], *output_size))
-    for place, part in cells(data.shape[2:], output_size):
-        made[last(place)] = data[last(part)].reshape(*data.shape[:2], -1).mean(-1)
+    for cell, part in cells(data.shape[2:], output_size):
+        made[last(cell)] = data[last(part)].reshape(*data.shape[:2], -1).mean(-1)
     return made
 
 
 def maxima(data: Array, output_size: Shape, parts: Cells) -> tuple[Array, Array]:
-    """The maximum of each part of the data, and its place in the sample's channel."""
+    """The maximum of each part of the data, and its index in the sample's channel."""
     flat = (*data.shape[:2], -1)
     made = np.empty((*data.shape[:2], *output_size))
     found = np.empty(made.shape, int)
-    places = np.broadcast_to(places_of(data.shape[2:]), data.shape)
-    for place, part in parts:
-        met, where = data[last(part)].reshape(flat), places[last(part)].reshape(flat)
+    of_elements = np.broadcast_to(indices_of(data.shape[2:]), data.shape)
+    for cell, part in parts:
+        met, where = data[last(part)].reshape(flat), of_elements[last(part)].reshape(flat)
         first = met.argmax(-1)[..., None]
-        made[last(place)] = met.max(-1)
-        found[last(place)] = np.take_along_axis(where, first, -1)[..., 0]
+        made[last(cell)] = met.max(-1)
+        found[last(cell)] = np.take_along_axis(where, first, -1)[..., 0]
     return made, found
 
 
 def adaptive_max_pooling(data: Array, output_size: Shape) -> tuple[Array, Array]:
-    """The maxima of `output_size` cells, and their places."""
+    """The maxima of `output_size` cells, and their indices."""
     return maxima(data, output_size, cells(data.shape[2:], output_size))
 
 
@@ -174,22 +174,22 @@ def starts(extent: int, kernel: int, count: int, share: float) -> list[int]:
 def fractional_max_pooling(
     data: Array, kernel: Shape, output_size: Shape, samples: Array
 ) -> tuple[Array, Array]:
-    """The maxima of windows at random distances, and their places. `samples` are (samples of the
+    """The maxima of windows at random distances, and their indices. `samples` are (samples of the
     data, channels, spatial axes)."""
     made = np.empty((*data.shape[:2], *output_size))
     found = np.empty(made.shape, int)
     for n, c in np.ndindex(*data.shape[:2]):
         axes = zip(data.shape[2:], kernel, output_size, samples[n, c], strict=True)
-        begins = [starts(*one) for one in axes]
+        begins = [starts(*axis) for axis in axes]
         parts = (
             (
-                place,
+                cell,
                 tuple(
                     slice(begin[i], begin[i] + k)
-                    for begin, i, k in zip(begins, place, kernel, strict=True)
+                    for begin, i, k in zip(begins, cell, kernel, strict=True)
                 ),
             )
-            for place in itertools.product(*map(range, output_size))
+            for cell in itertools.product(*map(range, output_size))
         )
         one = maxima(data[n : n + 1, c : c + 1], output_size, parts)
         made[n, c], found[n, c] = one[0][0, 0], one[1][0, 0]

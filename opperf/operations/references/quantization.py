@@ -23,7 +23,7 @@ def fake_quantize(
     high: int,
     axis: int | None = None,
 ) -> Array:
-    """The numbers that whole numbers in [low, high] stand for, by a scale and a zero point, which
+    """The numbers that integers in [low, high] stand for, by a scale and a zero point, which
     each index of an axis may have; halves are rounded to even numbers."""
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     scales, zeros = np.asarray(scale).reshape(shape), np.asarray(zero_point).reshape(shape)

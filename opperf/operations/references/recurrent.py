@@ -30,7 +30,7 @@ def lstm(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[A
 def gru(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Array, Array]:
     """The step of a GRU. The gates are reset, update and candidate, in this order."""
     (reset, update, new), (state_reset, state_update, state_new) = (
-        np.split(one, 3, axis=-1) for one in (by_input, by_state)
+        np.split(gates, 3, axis=-1) for gates in (by_input, by_state)
     )
     part = special.expit(update + state_update)
     candidate = np.tanh(new + special.expit(reset + state_reset) * state_new)
@@ -60,10 +60,12 @@ def recurrent(step: Step) -> Callable[..., Any]:
         x, last_states, last_cells = data, [], []
         for first in range(0, len(state), directions):
             made = []
-            for place in range(first, first + directions):
-                (w, u), (b, c) = (all_of[2 * place : 2 * place + 2] for all_of in (weights, biases))
-                order = slice(None, None, -1 if place > first else 1)
-                h, memory, steps = state[place], cells[place], []
+            for position in range(first, first + directions):
+                (w, u), (b, c) = (
+                    all_of[2 * position : 2 * position + 2] for all_of in (weights, biases)
+                )
+                order = slice(None, None, -1 if position > first else 1)
+                h, memory, steps = state[position], cells[position], []
                 for one, running in zip(x[order], runs[order], strict=True):
                     new, newer = step(one @ w.T + b, h @ u.T + c, h, memory)
                     h, memory = np.where(running, new, h), np.where(running, newer, memory)

@@ -22,9 +22,9 @@ def merge_axes(x: Array, axis: Axes) -> Array:
     """The tensor with these axes merged into its last one; None means all axes."""
     if axis is None:
         return x.reshape(-1)
-    axes = [one % x.ndim for one in np.atleast_1d(axis)]
-    kept = [one for one in range(x.ndim) if one not in axes]
-    return x.transpose(*kept, *axes).reshape(*(x.shape[one] for one in kept), -1)
+    axes = [dim % x.ndim for dim in np.atleast_1d(axis)]
+    kept = [dim for dim in range(x.ndim) if dim not in axes]
+    return x.transpose(*kept, *axes).reshape(*(x.shape[dim] for dim in kept), -1)
 
 
 def reduction(function: Callable[[Array], Any]) -> Callable[..., Array]:
@@ -34,7 +34,7 @@ def reduction(function: Callable[[Array], Any]) -> Callable[..., Array]:
         made = np.asarray(function(merge_axes(x, axis)))
         if not keepdims:
             return made
-        axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
+        axes = range(x.ndim) if axis is None else [dim % x.ndim for dim in np.atleast_1d(axis)]
         return made.reshape([1 if i in axes else extent for i, extent in enumerate(x.shape)])
 
     return reduce
@@ -70,7 +70,7 @@ def lower_median(rows: Array) -> Array:
 
 
 def mode(rows: Array) -> Array:
-    """The most frequent elements, the least of those that are equally frequent."""
+    """The most frequent elements, the smallest of those that are equally frequent."""
 
     def of_one(row: Array) -> Any:
         found, counts = np.unique(row, return_counts=True)
@@ -93,10 +93,10 @@ def quantile(x: Array, share: Any, axis: Axes = None) -> Array:
     """Quantiles, by linear interpolation between the two nearest sorted elements. The first axis is
     that of the shares."""
     ordered = np.sort(merge_axes(x, axis), axis=-1)
-    place = np.asarray(share, dtype=float) * (ordered.shape[-1] - 1)
-    below = np.floor(place).astype(int)
+    position = np.asarray(share, dtype=float) * (ordered.shape[-1] - 1)
+    below = np.floor(position).astype(int)
     above = np.minimum(below + 1, ordered.shape[-1] - 1)
-    part = place - below
+    part = position - below
     made = ordered[..., below] * (1 - part) + ordered[..., above] * part
     return np.moveaxis(made, -1, 0) if part.ndim else made
 
@@ -136,7 +136,7 @@ def average(x: Array, weights: Any = None, axis: Axes = None) -> Array:
     weights = np.ones_like(x) if weights is None else weights
     if weights.shape != x.shape:
         assert isinstance(axis, int)
-        weights = np.expand_dims(weights, [one for one in range(x.ndim) if one != axis % x.ndim])
+        weights = np.expand_dims(weights, [dim for dim in range(x.ndim) if dim != axis % x.ndim])
         weights = np.broadcast_to(weights, x.shape)
     return total(merge_axes(x * weights, axis)) / total(merge_axes(weights, axis))
 
@@ -154,7 +154,8 @@ def accumulation(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
 
 
 def trapezoid(function: Callable[..., Array]) -> Callable[..., Array]:
-    """The integral along an axis by the trapezoidal rule, of samples at places or evenly spaced."""
+    """The integral along an axis by the trapezoidal rule, of samples at positions or
+    evenly spaced."""
 
     def integrate(y: Array, x: Any = None, spacing: float = 1.0, axis: int = -1) -> Array:
         return function(y, x, spacing, axis)
@@ -186,7 +187,7 @@ def all_finite(tensors: list[Array]) -> Array:
 
 
 def sorted_element(pick: int) -> Callable[[Array], Array]:
-    """The function that returns the element at a place of each sorted vector."""
+    """The function that returns the element at an index of each sorted vector."""
     return lambda rows: np.sort(rows, axis=-1)[..., pick]
 
 
@@ -224,7 +225,7 @@ REFERENCES = references(
         "cumulative_trapezoid": trapezoid(integrate.cumulative_trapezoid),
         "median": functools.partial(quantile, share=0.5),
         "min_and_max": lambda x, axis=None, keepdims=False: tuple(
-            reduction(sorted_element(place))(x, axis, keepdims) for place in (0, -1)
+            reduction(sorted_element(position))(x, axis, keepdims) for position in (0, -1)
         ),
         "moments": moments,
         "nanquantile": nanquantile,
@@ -232,7 +233,9 @@ REFERENCES = references(
         "quantile": quantile,
         "segment_reduce": segment_reduce,
         "std": deviation(lambda squares: squares**0.5),
-        "sums_of_squares": lambda tensors: np.array([total(one.ravel() ** 2) for one in tensors]),
+        "sums_of_squares": lambda tensors: np.array(
+            [total(tensor.ravel() ** 2) for tensor in tensors]
+        ),
         "trace": lambda x: total(diagonal(x)),
         "trapezoid": trapezoid(integrate.trapezoid),
         "var": deviation(lambda squares: squares),

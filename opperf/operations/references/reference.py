@@ -46,6 +46,6 @@ def properties(functions: Mapping[str, Callable[..., Pairs]]) -> dict[str, Prope
     return {name: Property(function) for name, function in functions.items()}
 
 
-def last(places: Iterable[Any]) -> Any:
-    """The index of these places along the last axes."""
-    return (..., *places)
+def last(indices: Iterable[Any]) -> Any:
+    """The index with these indices along the last axes."""
+    return (..., *indices)

@@ -59,23 +59,25 @@ def pad(x: Array, widths: Any, mode: str) -> Array:
         rows = np.moveaxis(made, axis, 0)
         rows = rows[max(-before, 0) : len(rows) - max(-after, 0)]
         before, after = max(before, 0), max(after, 0)
-        if mode in PLACES:
+        if mode in INDICES:
             extent = len(rows)
-            rows = rows[PLACES[mode](np.arange(-before, extent + after), extent)]
+            rows = rows[INDICES[mode](np.arange(-before, extent + after), extent)]
         else:
-            first, last = (BORDERS[mode](*one) for one in ((rows, before), (rows[::-1], after)))
+            first, last = (
+                BORDERS[mode](*border) for border in ((rows, before), (rows[::-1], after))
+            )
             rows = np.concatenate([first, rows, last[::-1]])
         made = np.moveaxis(rows, 0, axis)
     return made
 
 
-PLACES: dict[str, Callable[[Array, int], Array]] = {
-    "edge": lambda places, extent: np.minimum(np.maximum(places, 0), extent - 1),
-    "reflect": lambda places, extent: extent - 1 - abs(extent - 1 - abs(places)),
-    "symmetric": lambda places, extent: np.where(
-        places < 0, -places - 1, np.where(places >= extent, 2 * extent - 1 - places, places)
+INDICES: dict[str, Callable[[Array, int], Array]] = {
+    "edge": lambda indices, extent: np.minimum(np.maximum(indices, 0), extent - 1),
+    "reflect": lambda indices, extent: extent - 1 - abs(extent - 1 - abs(indices)),
+    "symmetric": lambda indices, extent: np.where(
+        indices < 0, -indices - 1, np.where(indices >= extent, 2 * extent - 1 - indices, indices)
     ),
-    "wrap": lambda places, extent: places % extent,
+    "wrap": lambda indices, extent: indices % extent,
 }
 """By mode, the index in the tensor of each element along an axis of the padded one."""
 
@@ -196,8 +198,8 @@ def diagonal_embedding(x: Array, offset: int = 0, axis1: int = -2, axis2: int = 
     """The matrices that have vectors, along the last axis, on a diagonal."""
     order = x.shape[-1] + abs(offset)
     made = np.zeros((*x.shape[:-1], order, order), x.dtype)
-    places = np.arange(x.shape[-1])
-    made[..., places + max(-offset, 0), places + max(offset, 0)] = x
+    indices = np.arange(x.shape[-1])
+    made[..., indices + max(-offset, 0), indices + max(offset, 0)] = x
     return np.moveaxis(made, (-2, -1), (axis1, axis2))
 
 
@@ -216,7 +218,7 @@ def sliding_windows(x: Array, axis: int, size: int, step: int) -> Array:
 
 def pad_gradient(gradient: Array, shape: Shape, widths: Any, mode: str) -> Array:
     """The gradient of a tensor of that shape from that of the padded one, in a mode that repeats
-    elements: the sum over all places of each."""
+    elements: the sum over all positions of each."""
     made = np.zeros(np.prod(shape))
     np.add.at(made, pad(np.arange(made.size).reshape(shape), widths, mode), gradient)
     return made.reshape(shape)
@@ -230,8 +232,8 @@ def triangle(x: Array, keeps: Callable[[Array, Array], Array]) -> Array:
 
 def flip(x: Array, axis: Any = None) -> Array:
     """Elements in reverse order along these axes, by default along all."""
-    for one in range(x.ndim) if axis is None else np.atleast_1d(axis):
-        x = np.take(x, range(x.shape[one] - 1, -1, -1), int(one))
+    for dim in range(x.ndim) if axis is None else np.atleast_1d(axis):
+        x = np.take(x, range(x.shape[dim] - 1, -1, -1), int(dim))
     return x
 
 
@@ -244,7 +246,7 @@ def rot90(x: Array, times: int, axes: Shape = (0, 1)) -> Array:
 
 def squeeze(x: Array, axis: int | Shape | None = None) -> Array:
     """The tensor without axes of one element: these, or all."""
-    axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
+    axes = range(x.ndim) if axis is None else [dim % x.ndim for dim in np.atleast_1d(axis)]
     kept = [e for i, e in enumerate(x.shape) if e != 1 or i not in axes]
     return x.reshape(kept)
 
@@ -264,12 +266,12 @@ def indices_of_elements(x: Array, axes: Shape | None = None) -> Array:
 
 def column_stack(tensors: list[Array]) -> Array:
     """The matrix whose columns are vectors, or those of matrices."""
-    return concatenate([one[:, None] if one.ndim == 1 else one for one in tensors], 1)
+    return concatenate([tensor[:, None] if tensor.ndim == 1 else tensor for tensor in tensors], 1)
 
 
 def for_each(function: Callable[[Array], Array]) -> Callable[..., tuple[Array, ...]]:
     """The operation of a list of tensors, from that of one tensor."""
-    return lambda tensors: tuple(function(one) for one in tensors)
+    return lambda tensors: tuple(function(tensor) for tensor in tensors)
 
 
 def at_least_3d(x: Array) -> Array:
@@ -324,8 +326,8 @@ REFERENCES = references(
         "broadcast_axes": broadcast_axes,
         "broadcast_like": lambda x, like: broadcast(x, like.shape),
         "broadcast_together": lambda tensors: tuple(
-            broadcast(one, np.broadcast_shapes(*(other.shape for other in tensors)))
-            for one in tensors
+            broadcast(tensor, np.broadcast_shapes(*(other.shape for other in tensors)))
+            for tensor in tensors
         ),
         "cast": lambda x, dtype: x.astype(dtype),
         "column_stack": column_stack,
@@ -339,7 +341,7 @@ REFERENCES = references(
         "diag_indices_from": lambda x: np.stack([np.arange(len(x))] * x.ndim),
         "diagonal": diagonal,
         "diagonal_embedding": diagonal_embedding,
-        "dstack": lambda tensors: concatenate([at_least_3d(one) for one in tensors], 2),
+        "dstack": lambda tensors: concatenate([at_least_3d(tensor) for tensor in tensors], 2),
         "expand_dims": lambda x, axis: np.expand_dims(x, axis),
         "flatten": lambda x: x.reshape(len(x), -1),
         "flip": flip,
@@ -372,7 +374,7 @@ REFERENCES = references(
         "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
         "unstack": lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)),
         "vstack": lambda tensors: concatenate(
-            [one.reshape((1,) * (2 - one.ndim) + one.shape) for one in tensors], 0
+            [tensor.reshape((1,) * (2 - tensor.ndim) + tensor.shape) for tensor in tensors], 0
         ),
     }
 )

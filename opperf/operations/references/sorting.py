@@ -26,7 +26,7 @@ def argmin(x: Array, axis: int | None) -> Array:
 
 
 def kth_smallest(x: Array, k: int, axis: int = -1) -> tuple[Array, Array]:
-    """The element at a place of each sorted vector, counted from 1, and its index."""
+    """The element at an index of each sorted vector, counted from 1, and its index."""
     order = np.take(np.argsort(x, axis=axis, kind="stable"), [k - 1], axis)
     return np.take_along_axis(x, order, axis).squeeze(axis), order.squeeze(axis)
 
@@ -54,13 +54,13 @@ def histogram_of_points(
         own = None if bounds is None else bounds[2 * axis : 2 * axis + 2]
         one = (None, None, edges[axis]) if edges is not None else (count[axis], own, None)
         along.append(histogram(values, *one)[1])
-    last = [len(one) - 2 for one in along]
-    places = [
+    last = [len(edges_of_axis) - 2 for edges_of_axis in along]
+    boxes = [
         np.minimum(bins(one, values), most)
         for one, values, most in zip(along, x.T, last, strict=True)
     ]
-    made = np.zeros([len(one) - 1 for one in along])
-    np.add.at(made, tuple(places), 1)
+    made = np.zeros([len(edges_of_axis) - 1 for edges_of_axis in along])
+    np.add.at(made, tuple(boxes), 1)
     return made, along
 
 
@@ -70,7 +70,7 @@ def bins(edges: Array, values: Array) -> Array:
 
 
 def bincount(x: Array, least: int = 0, weights: Array | None = None) -> Array:
-    """Number of times that each whole number occurs, or the sum of its elements' weights."""
+    """Number of times that each integer occurs, or the sum of its elements' weights."""
     occurs = x == np.arange(max(x.max() + 1, least))[:, None]
     return occurs.sum(1) if weights is None else (occurs * weights).sum(1)
 
@@ -88,12 +88,12 @@ def unique(
     element's index among them, with the number of each."""
     elements = x.ravel().tolist()
     distinct = sorted(set(elements))
-    places = {one: place for place, one in enumerate(distinct)}
+    index_of = {value: i for i, value in enumerate(distinct)}
     parts = (
         (True, lambda: distinct),
-        (index, lambda: [elements.index(one) for one in distinct]),
-        (inverse, lambda: [places[one] for one in elements]),
-        (counts, lambda: [elements.count(one) for one in distinct]),
+        (index, lambda: [elements.index(value) for value in distinct]),
+        (inverse, lambda: [index_of[value] for value in elements]),
+        (counts, lambda: [elements.count(value) for value in distinct]),
     )
     made = tuple(np.array(part()) for wanted, part in parts if wanted)
     return made if len(made) > 1 else made[0]
@@ -157,16 +157,16 @@ def unique_slices(
     with the number of each."""
     every = slices_of(x, axis)
     found, *others = runs(sorted(every), inverse=False, counts=counts)
-    places = {tuple(one): i for i, one in enumerate(found.tolist())}
+    index_of = {tuple(row): i for i, row in enumerate(found.tolist())}
     if inverse:
-        others.insert(0, np.array([places[one] for one in every]))
+        others.insert(0, np.array([index_of[row] for row in every]))
     return as_slices(found, x, axis), *others
 
 
 def isin(x: Array, y: Array) -> Array:
     """Whether each element of `x` is among those of `y`."""
     others = set(y.ravel().tolist())
-    return np.array([one in others for one in x.ravel().tolist()]).reshape(x.shape)
+    return np.array([value in others for value in x.ravel().tolist()]).reshape(x.shape)
 
 
 def set_operation(combine: Any) -> Any:

@@ -11,7 +11,7 @@ from scipy import special
 from opperf.operations.references.reference import Array, references
 
 Polynomial = Callable[[Array, Array], Array]
-"""Computes a polynomial from its degrees, whole numbers, and its arguments."""
+"""Computes a polynomial from its degrees, integers, and its arguments."""
 
 
 def chebyshev_v(degree: Array, x: Array) -> Array:
@@ -29,7 +29,7 @@ STEP = 1e-4
 a billionth."""
 
 WEIGHTS = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
-"""Weights of the differences between places one, two and three steps above and below."""
+"""Weights of the differences between positions one, two and three steps above and below."""
 
 
 def gammainc_derivative(a: Array, x: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import fft
 
 from opperf.operations.references.reference import Array, references
-from opperf.operations.references.shapes import PLACES
+from opperf.operations.references.shapes import INDICES
 
 
 def short_time_fourier_transform(x: Array, window: Array, hop: int, centred: bool = True) -> Array:
@@ -15,8 +15,8 @@ def short_time_fourier_transform(x: Array, window: Array, hop: int, centred: boo
     length = len(window)
     if centred:
         border = length // 2
-        places = np.arange(-border, x.shape[-1] + border)
-        x = x[..., PLACES["reflect"](places, x.shape[-1])]
+        indices = np.arange(-border, x.shape[-1] + border)
+        x = x[..., INDICES["reflect"](indices, x.shape[-1])]
     starts = np.arange(0, x.shape[-1] - length + 1, hop)
     frames = x[..., starts[:, None] + np.arange(length)]
     return np.swapaxes(fft.rfft(frames * window), -1, -2)

@@ -16,13 +16,13 @@ from opperf.operations.references.reference import Array, references
 
 
 def round_half_away(x: Array) -> Array:
-    """The nearest whole numbers, with halves rounded away from zero; NumPy rounds them to even."""
+    """The nearest integers, with halves rounded away from zero; NumPy rounds them to even."""
     return np.trunc(x + np.copysign(0.5, x))
 
 
 def round_to_bits(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
-    """The nearest numbers of a format with so many bits, of which the least in magnitude are zero:
-    those below its normal numbers."""
+    """The nearest numbers of a format with so many bits, of which those below its normal
+    numbers are zero."""
     mantissas, exponents = np.frexp(x)
     rounded = np.ldexp(np.rint(np.ldexp(mantissas, mantissa_bits + 1)), -mantissa_bits - 1)
     least = 2.0 ** (2 - 2 ** (exponent_bits - 1))
@@ -30,18 +30,18 @@ def round_to_bits(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
 
 
 def bits_of(x: Array) -> Array:
-    """The bits of whole numbers, the most significant first, along a new last axis."""
-    places = np.arange(8 * x.dtype.itemsize)[::-1]
-    return x[..., None] >> places.astype(x.dtype) & 1
+    """The bits of integers, the most significant first, along a new last axis."""
+    positions = np.arange(8 * x.dtype.itemsize)[::-1]
+    return x[..., None] >> positions.astype(x.dtype) & 1
 
 
 def ones_in_bits(x: Array) -> Array:
-    """The number of bits of each whole number that are one."""
+    """The number of bits of each integer that are one."""
     return bits_of(x).sum(-1)
 
 
 def leading_zeros(x: Array) -> Array:
-    """The number of bits of each whole number before the first that is one."""
+    """The number of bits of each integer before the first that is one."""
     return (np.cumsum(bits_of(x), axis=-1) == 0).sum(-1)
 
 
@@ -70,7 +70,7 @@ def nan_to_num(x: Array) -> Array:
 
 
 def floor(x: Array) -> Array:
-    """The largest whole number that is not above each element."""
+    """The largest integer that is not above each element."""
     whole = np.modf(x)[1]
     return whole - (whole > x)
 
@@ -88,7 +88,7 @@ def bitwise_not(x: Array) -> Array:
 
 
 def fractional_part(x: Array) -> Array:
-    """What is left of each element without its whole part, with its sign."""
+    """The part of each element after the point, with its sign."""
     return x - np.modf(x)[1]
 
 

@@ -38,7 +38,7 @@ lists in the first dozens of calls, and Python its code: a call of 4,300 instruc
 looking up an attribute, at its 84th."""
 
 SAMPLES, SINGLE_SAMPLES = 3, 9
-"""Samples of a phase: the least with a median and a deviation, of several calls or of one each."""
+"""Samples of a phase: the fewest with a median and a deviation, of several calls or of one each."""
 
 
 class Effort(NamedTuple):
@@ -75,7 +75,7 @@ call."""
 def choose_effort(instructions: float, call_s: float) -> Effort:
     """Returns how many calls to count of a phase with so many instructions, of which one took
     `call_s` seconds of CPU time."""
-    effort = next(one for one in EFFORTS if instructions <= one.most)
+    effort = next(level for level in EFFORTS if instructions <= level.most)
     calls = effort.loops * (effort.samples + effort.unused)
     return effort if calls * call_s <= LONGEST_S else EFFORTS[-1]
 
@@ -162,7 +162,7 @@ class Counter:
             dump.unlink()
         return Counts(
             {
-                event: [max(0.0, one[event] / loops - empty[event]) for one in counted]
+                event: [max(0.0, counts[event] / loops - empty[event]) for counts in counted]
                 for event in empty
             },
             empty[INSTRUCTIONS],
@@ -170,12 +170,12 @@ class Counter:
             middle,
         )
 
-    def keep(self, counts: Counts, place: Path | None) -> None:
-        """Moves the dump of some counts to a place; removes it if there is none."""
-        if place is None:
+    def keep(self, counts: Counts, path: Path | None) -> None:
+        """Moves the dump of some counts to a path; removes it if there is none."""
+        if path is None:
             counts.dump.unlink()
         else:
-            self._dumps.keep(counts.dump, place)
+            self._dumps.keep(counts.dump, path)
 
     def _settle(self, phases: Sequence[Phase], calls: int) -> None:
         """Calls the phases until they always take the same path."""
@@ -218,7 +218,7 @@ class Counter:
             dump = self._sample(loop)
             found.append(totals(dump))
             dump.unlink()
-        return {event: median(one[event] for one in found) / calls for event in found[0]}
+        return {event: median(counts[event] for counts in found) / calls for event in found[0]}
 
 
 class Loop(NamedTuple):
@@ -235,7 +235,7 @@ class Loop(NamedTuple):
         phase, synchronize, numbers = self.last, self.synchronize, range(self.calls)
         zero()
         for _ in numbers:
-            # The previous result is freed meanwhile, as in a user's loop.
+            # The previous result is freed meanwhile, like in a user's loop.
             result = phase()
         synchronize()
         dump()
@@ -244,8 +244,8 @@ class Loop(NamedTuple):
     def run_last(self, zero: Phase, dump: Phase) -> None:
         """Counts one call, without those before it, on all threads."""
         phase, synchronize = self.last, self.synchronize
-        for one in self.before:
-            one()
+        for step in self.before:
+            step()
         synchronize()
         zero()
         result = phase()
@@ -259,8 +259,8 @@ class Loop(NamedTuple):
         zero()
         toggle()
         for _ in range(self.calls):
-            for one in before:
-                one()
+            for step in before:
+                step()
             toggle()
             result = phase()
             toggle()

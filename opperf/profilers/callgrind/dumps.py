@@ -36,10 +36,10 @@ class Dumps:
         if DUMPS in os.environ:
             Path(f"{os.environ[DUMPS]}.{process}").unlink(missing_ok=True)
 
-    def keep(self, path: Path, place: Path) -> None:
-        """Moves a dump to another place, whose folder is created."""
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, place)
+    def keep(self, dump: Path, path: Path) -> None:
+        """Moves a dump to another path, whose folder is created."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(dump, path)
 
 
 def totals(dump: Path) -> dict[str, int]:
@@ -55,7 +55,7 @@ def totals(dump: Path) -> dict[str, int]:
                 events = line.decode("ascii").split()[1:]
             elif line.startswith(b"summary:"):
                 counts = [int(word) for word in line.split()[1:]]
-                # Trailing zeros are left out.
+                # Trailing zeros are omitted.
                 counts += [0] * (len(events) - len(counts))
                 return dict(zip(events, counts, strict=True))
     raise ProfilerError(f"callgrind's {dump.name} has no summary: it was cut short")

@@ -26,13 +26,13 @@ OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-fno-builtin")
 `memset`."""
 
 SEPARATORS = " :"
-"""What separates the paths of LD_PRELOAD, which knows no quotes."""
+"""Separators of the paths of LD_PRELOAD, which knows no quotes."""
 
 TIMEOUT_S = 60.0
 """Limit on a compiler that takes 0.2 s."""
 
 SYMBOL = "opperf_heap"
-"""What a process has that was started with this allocator."""
+"""Symbol of a process that was started with this allocator."""
 
 
 class HeapError(Exception):

@@ -20,4 +20,4 @@ MATRICES = GroupedSetup(
         auto whole = torch::arange(16).reshape({4, 4});
     """,
 )
-"""Two square matrices, vectors to broadcast over them, and a matrix of whole numbers."""
+"""Two square matrices, vectors to broadcast over them, and a matrix of integers."""

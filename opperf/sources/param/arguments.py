@@ -140,7 +140,7 @@ VALUES: tuple[tuple[type[Any], Callable[[Any, str], Argument]], ...] = (
     (MemoryFormatArgument, lambda one, place: MemoryFormat(one.value)),
     (ListArgument, _list),
 )
-"""What makes the value of an argument, by its type."""
+"""Functions that make the value of an argument, by its type."""
 
 
 def value_of(argument: AnyArgument, place: str) -> Argument:

@@ -44,11 +44,11 @@ class Cases:
         self.remarks: list[str] = []
         self._cases: list[Case] = []
         errors: list[UsageError] = []
-        for one in found:
-            if isinstance(one, Case):
-                self._cases.append(one)
+        for result in found:
+            if isinstance(result, Case):
+                self._cases.append(result)
             else:
-                errors.append(one)
+                errors.append(result)
         if not self._cases:
             raise (
                 errors[0]
@@ -60,7 +60,7 @@ class Cases:
             self.excluded[where] = reason
         if errors:
             others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-            self.warnings = [f"left out: {errors[0]}{others}"]
+            self.warnings = [f"omitted: {errors[0]}{others}"]
 
     def cases(self) -> Iterator[Case]:
         yield from self._cases
@@ -75,9 +75,9 @@ class Configuration(Cases):
         before = place and f"{place}: "
         super().__init__(
             (
-                one
+                result
                 for name, entry in content.items()
-                for one in cases_of(name, entry, f"{before}{name}")
+                for result in cases_of(name, entry, f"{before}{name}")
             ),
             before,
         )

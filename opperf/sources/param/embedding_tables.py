@@ -50,7 +50,7 @@ def indices(spec: Spec, place: str) -> Arguments:
         raise UsageError(f"{place}: expected args that the iterator of {OPERATOR} makes")
     tables, rows, _, batch, pooling, weighted, _ = unnamed
     if not isinstance(tables, int) or not isinstance(batch, int):
-        raise UsageError(f"{place}: the numbers of tables and of samples are whole numbers")
+        raise UsageError(f"{place}: the numbers of tables and of samples are integers")
     pooled = _each(pooling, tables, f"{place}: pooling factors")
     lengths = [length for length in pooled for _ in range(batch)]
     offsets = [0, *accumulate(lengths)]
@@ -65,9 +65,9 @@ def indices(spec: Spec, place: str) -> Arguments:
 def _each(value: Any, count: int, what: str) -> list[int]:
     """Returns a number of each table. Raises `UsageError`."""
     found = list(value) if isinstance(value, tuple) else [value] * count
-    if len(found) != count or not all(isinstance(one, int) and one > 0 for one in found):
+    if len(found) != count or not all(isinstance(number, int) and number > 0 for number in found):
         tables = pluralize(count, "table")
-        raise UsageError(f"{what} are a positive whole number, or one for each of {tables}")
+        raise UsageError(f"{what} are a positive integer, or one for each of {tables}")
     return found
 
 

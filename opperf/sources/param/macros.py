@@ -33,7 +33,7 @@ def _arithmetic(least: Number, most: Number, step: Number, place: str) -> Sequen
     if isinstance(least, int) and isinstance(most, int) and isinstance(step, int):
         return range(least, most + 1, step)
     # Decimals, so that [0.1, 0.3, 0.1] has its end and no 0.30000000000000004.
-    first, last, width = (Decimal(str(one)) for one in (least, most, step))
+    first, last, width = (Decimal(str(number)) for number in (least, most, step))
     count = int((last - first) / width) + 1 if last >= first else 0
     _check_count(count, place)
     return [float(first + i * width) for i in range(count)]
@@ -44,10 +44,10 @@ def _geometric(least: Number, most: Number, factor: Number, place: str) -> Seque
         raise UsageError(
             f"{place}: a geometric range has a least value above 0 and a factor above 1"
         )
-    whole = all(isinstance(one, int) for one in (least, most, factor))
+    whole = all(isinstance(number, int) for number in (least, most, factor))
     count = int(math.log(most / least) / math.log(factor) + 1e-9) + 1 if most >= least else 0
     powers = [least * factor**i for i in range(count)]
-    return powers if whole else [float(one) for one in powers]
+    return powers if whole else [float(power) for power in powers]
 
 
 RANGES: Mapping[str, Callable[[Number, Number, Number, str], Sequence[Number]]] = {
@@ -74,7 +74,9 @@ def _numbers(macro: str, value: object, place: str) -> Sequence[Any]:
     if (
         not isinstance(value, list)
         or len(value) != 3
-        or not all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
+        or not all(
+            isinstance(number, (int, float)) and not isinstance(number, bool) for number in value
+        )
     ):
         raise UsageError(f"{place}: {macro} takes {NAMES[macro]}, not {value!r}")
     least, most, step = value
@@ -111,7 +113,10 @@ def expand(argument: Raw, place: str) -> list[Raw]:
         for name, value in attributes.items()
     ]
     _check_count(math.prod(map(len, values)), place)
-    return [dict(zip(attributes, one, strict=True)) for one in itertools.product(*values)]
+    return [
+        dict(zip(attributes, combination, strict=True))
+        for combination in itertools.product(*values)
+    ]
 
 
 def _chosen(argument: Raw, place: str) -> dict[str, str]:
@@ -119,7 +124,7 @@ def _chosen(argument: Raw, place: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for macro in MACROS:
         named = argument.get(macro, [])
-        if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
             raise UsageError(f'{place}.{macro}: expected a list of attributes, as ["value"]')
         for name in named:
             if name not in argument or name == "type":
@@ -142,7 +147,7 @@ def _values(kind: str, name: str, value: Any, macro: str, place: str) -> Sequenc
             for i, one in enumerate(_listed(value, place))
         ]
         _check_count(math.prod(map(len, extents)), place)
-        return [list(one) for one in itertools.product(*extents)]
+        return [list(extents_) for extents_ in itertools.product(*extents)]
     if kind in NUMBERS and name == "value":
         return _numbers(macro, value, place)
     if macro == "__geometric__":
@@ -160,7 +165,7 @@ def _elements(value: object, place: str) -> Sequence[Any]:
         for i, one in enumerate(value)
     ]
     _check_count(math.prod(map(len, elements)), place)
-    return [list(one) for one in itertools.product(*elements)]
+    return [list(elements_) for elements_ in itertools.product(*elements)]
 
 
 def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
@@ -168,9 +173,9 @@ def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
     `UsageError` with the key path."""
     unnamed = [expand(one, f"{place}.args[{i}]") for i, one in enumerate(spec.args)]
     named = [expand(one, f"{place}.kwargs.{name}") for name, one in spec.kwargs.items()]
-    _check_count(math.prod(len(one) for one in (*unnamed, *named)), place)
+    _check_count(math.prod(len(values) for values in (*unnamed, *named)), place)
     for values in itertools.product(*unnamed, *named):
-        arguments = [dict(one) for one in values]
+        arguments = [dict(combination) for combination in values]
         args = arguments[: len(unnamed)]
         kwargs = dict(zip(spec.kwargs, arguments[len(unnamed) :], strict=True))
         for i, one in enumerate(args):

@@ -1,4 +1,4 @@
-"""What the operators of a configuration are, by their names."""
+"""Targets of the operators of a configuration, by their names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def target_of(name: str, build: Build | None, place: str) -> Target:
     if "." in name and _is_installed(first):
         # A layer of any other package.
         return ObjectTarget(TORCH, name, dict(build or {}))
-    near = [*own, *EMBEDDINGS, *EXAMPLES, *(f"{one}." for one in available())]
+    near = [*own, *EMBEDDINGS, *EXAMPLES, *(f"{framework}." for framework in available())]
     raise UsageError(
         f"{place}: unknown operator {name!r}{suggest(name, near)}; a name is as "
         f"{', '.join(EXAMPLES)}, or one that is registered"

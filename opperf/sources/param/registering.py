@@ -44,14 +44,14 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Returns all names."""
-        return [*self._own, *(one.name for one in entry_points(group=self._group))]
+        return [*self._own, *(entry_point.name for entry_point in entry_points(group=self._group))]
 
     def get(self, name: str, place: Place) -> T:
         """Returns the object of a name, which `place` has. Raises `UsageError` with near names."""
         if name in self._own:
             return self._own[name]
-        for one in entry_points(group=self._group, name=name):
-            found: T = one.load()
+        for entry_point in entry_points(group=self._group, name=name):
+            found: T = entry_point.load()
             return found
         raise UsageError(f"{place}: {unknown(self._kind, name, self.names())}")
 

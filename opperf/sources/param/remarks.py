@@ -17,7 +17,7 @@ MACRO = "__"
 """Beginning of the names of macros."""
 
 WHOLE = frozenset({"int", "long"})
-"""Types of arguments of whole numbers."""
+"""Types of arguments that are integers."""
 
 
 def remarks(content: Mapping[str, Any]) -> list[str]:
@@ -38,7 +38,7 @@ def remarks(content: Mapping[str, Any]) -> list[str]:
         )
     if numbers:
         found.append(
-            "arguments of type int that are no whole numbers are passed as they are, as PARAM "
+            "arguments of type int that are no integers are passed as they are, as PARAM "
             f"passes them: {_first(numbers)}"
         )
     return found
@@ -124,12 +124,20 @@ def _nested(place: str, argument: Mapping[str, Any]) -> Iterator[tuple[str, Mapp
 
 def _listed(value: object) -> list[Mapping[str, Any]]:
     """Returns the objects of a list; empty for anything else, which its reader refuses."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return (
+        [element for element in value if isinstance(element, Mapping)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _numbers(argument: Mapping[str, Any]) -> list[float]:
-    """Returns the numbers with a fraction that an argument of whole numbers may have."""
+    """Returns the numbers with a fraction that an argument of integers may have."""
     if argument.get("type") not in WHOLE:
         return []
     value = argument.get("value")
-    return [one for one in (value if isinstance(value, list) else [value]) if type(one) is float]
+    return [
+        number
+        for number in (value if isinstance(value, list) else [value])
+        if type(number) is float
+    ]

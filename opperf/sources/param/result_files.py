@@ -32,7 +32,7 @@ class ResultFiles:
 
 def _cases(path: Path) -> Iterator[Case | UsageError]:
     """Yields the case of each line that has one, and the error of each that is wrong; of equal
-    lines, as of a file that was appended to, the first. The case has the id of the line."""
+    lines, which a file has that was appended to, the first. The case has the id of the line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -68,12 +68,12 @@ def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
             {"input": [config.get("input")], **({"build": [build]} if build else {})},
         ]
     }
-    for one in cases_of(name, entry, f"{place}: {name}"):
-        if isinstance(one, Case):
+    for result in cases_of(name, entry, f"{place}: {name}"):
+        if isinstance(result, Case):
             own = line.get("id")
-            number = own if isinstance(own, str) else one.source_id.partition(SEPARATOR)[2]
-            one = msgspec.structs.replace(one, source_id=f"{name}{SEPARATOR}{number}")
-        yield one
+            number = own if isinstance(own, str) else result.source_id.partition(SEPARATOR)[2]
+            result = msgspec.structs.replace(result, source_id=f"{name}{SEPARATOR}{number}")
+        yield result
 
 
 def source() -> ResultFiles:

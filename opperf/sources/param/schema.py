@@ -23,8 +23,8 @@ Raw = dict[str, Any]
 
 
 class Form(msgspec.Struct, frozen=True):
-    """Base of the types of a configuration. A key that is unknown is ignored, as by PARAM; one that
-    is a known key misspelt is an error."""
+    """Base of the types of a configuration. PARAM ignores a key that is unknown, and so does this;
+    one that is a known key misspelt is an error."""
 
 
 class Config(Form, frozen=True):
@@ -35,7 +35,7 @@ class Config(Form, frozen=True):
 
 
 class Entry(Form, frozen=True):
-    """What a configuration has of one operator."""
+    """Builds and inputs of one operator."""
 
     config: list[Config]
     build_iterator: str | None = None
@@ -59,7 +59,7 @@ class Typed(Form, frozen=True, tag_field="type"):
     """Base of the types of arguments."""
 
     name: str = ""
-    """What it is, for a reader."""
+    """Its meaning, for a reader."""
 
 
 Distribution = Literal[
@@ -101,7 +101,7 @@ class TensorArgument(Typed, frozen=True, tag="tensor", kw_only=True):
 
 
 class IntArgument(Typed, frozen=True, tag="int", kw_only=True):
-    """A whole number: given, or drawn from a range with both ends. PARAM passes any number on as it
+    """An integer: given, or drawn from a range with both ends. PARAM passes any number on as it
     is."""
 
     value: int | float | bool | msgspec.UnsetType | None = msgspec.UNSET
@@ -185,7 +185,9 @@ AnyArgument = Union[
     TupleArgument,
 ]
 
-TYPES: dict[str, type[Any]] = {str(one.__struct_config__.tag): one for one in get_args(AnyArgument)}
+TYPES: dict[str, type[Any]] = {
+    str(kind.__struct_config__.tag): kind for kind in get_args(AnyArgument)
+}
 """Types of arguments by name."""
 
 NUMBERS = frozenset({"int", "long", "float", "double"})
@@ -214,7 +216,7 @@ def _check_keys(value: object, form: type[Any], place: str) -> None:
         return
     known = [field.encode_name for field in msgspec.structs.fields(form)]
     for key in value.keys() - {*known, "type"}:
-        absent = [one for one in known if one not in value]
+        absent = [key for key in known if key not in value]
         meant = difflib.get_close_matches(key, absent, 1, MISSPELT)
         if meant:
             raise UsageError(f"{place}: unknown field `{key}`; did you mean {meant[0]}?")

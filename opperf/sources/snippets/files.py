@@ -21,7 +21,7 @@ IMPORT = re.compile(
     rb"|from\s+opperf\s+import\b.*\bsnippets\b)",
     re.MULTILINE,
 )
-"""What a file of snippets has, and other files of Python do not."""
+"""Import that a file of snippets has, and other files of Python do not."""
 
 PROFILER = "python"
 """The profiler of snippets where none is chosen: most are about the time around a kernel."""
@@ -53,7 +53,7 @@ def select(cases: Sequence[Case], pattern: str, path: Path) -> list[Case]:
     matches = make_matcher(pattern, names.values())
     found = [case for case in cases if matches(names[case.label])]
     if not found:
-        known = dict.fromkeys(name for one in names.values() for name in one.names)
+        known = dict.fromkeys(name for places in names.values() for name in places.names)
         raise UsageError(
             f"{path}: no snippet is called {pattern!r}{suggest(pattern, known)}; "
             f"opperf run {path} --list prints all"

@@ -244,7 +244,7 @@ def test_one_wrong_case_is_left_out_with_its_reason():
         "torhc.mul",
     ]
     (warning,) = source.warnings
-    assert warning.startswith(f"left out: f.json: {begin}[1]") and warning.endswith("and 3 more")
+    assert warning.startswith(f"omitted: f.json: {begin}[1]") and warning.endswith("and 3 more")
 
 
 def test_keys_of_other_tools_are_ignored_and_their_count_is_the_cases():
@@ -269,7 +269,7 @@ def test_what_is_ignored_and_what_is_guessed_is_said_once():
     assert source.remarks == [
         "f.json: keys without a meaning here are ignored: size, device (3 places: torch.add.size, "
         f"{begin}[0].size, {begin}[1].args[0].device)",
-        "f.json: arguments of type int that are no whole numbers are passed as they are, as PARAM "
+        "f.json: arguments of type int that are no integers are passed as they are, as PARAM "
         f"passes them: {begin}[0].args[1] (2.5)",
     ]
     assert [case.arguments["1"] for case in source.cases()] == [2.5, 2.0]

@@ -56,9 +56,9 @@ def test_tables_have_their_own_pooling_and_samples_may_have_weights():
     [
         ((1, 100, 8), (typed(2), typed(3)), "the `build` has at least 6 `args`"),
         ((1, 100, 8, 0, False, "fp16"), (typed(2),), "expected the batch size and the pooling"),
-        ((1, 100, 8, 0, False, "fp16"), (typed("a"), typed(3)), "are whole numbers"),
+        ((1, 100, 8, 0, False, "fp16"), (typed("a"), typed(3)), "are integers"),
         ((2, 100, 8, 0, False, "fp16"), (typed(2), typed([3])), "or one for each of 2 tables"),
-        ((1, 0, 8, 0, False, "fp16"), (typed(2), typed(3)), "rows are a positive whole number"),
+        ((1, 0, 8, 0, False, "fp16"), (typed(2), typed(3)), "rows are a positive integer"),
     ],
 )
 def test_wrong_numbers_are_errors(build, inputs, message):
