@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from opperf.metrics import PASSES
-from opperf.model import NoteCode, Record, Status
+from opperf.model import PASSES, NoteCode, Record, Status
 from opperf.results.runfile import read_run
 from opperf.rules.shapes import MOSTLY_DISPATCH
 

@@ -40,8 +40,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from opperf.instruments.profilers.reference_work import WORKS
 from opperf.model import OWN, Case, FileTarget, Record, Settings, Status, TensorSpec
-from opperf.profilers.reference_work import WORKS
 from opperf.runner.pool import Worker
 from opperf.sources.selecting import Selection
 

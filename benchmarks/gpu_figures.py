@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from opperf.frameworks import load
-from opperf.metrics import PASSES
-from opperf.model import NoteCode, Record, Status
-from opperf.profilers import find_profilers, profiler
-from opperf.profilers.launches import launch_ns
+from opperf.instruments.profilers import find_profilers, profiler
+from opperf.instruments.profilers.launches import launch_ns
+from opperf.model import PASSES, NoteCode, Record, Status
 from opperf.results.runfile import read_run
 
 SWEEPS = ("small", "default")

@@ -18,7 +18,7 @@ import time
 
 from tabulate import tabulate
 
-from opperf.profilers.summary import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
 
 TURNS = 9

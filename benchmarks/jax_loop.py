@@ -24,10 +24,10 @@ from tabulate import tabulate
 
 from opperf.frameworks import Framework, load
 from opperf.frameworks.jax import recompiling
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import profiler
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Argument, Case, OperatorTarget, Settings, TensorSpec
-from opperf.profilers import profiler
-from opperf.profilers.summary import median_interval
-from opperf.runner.prepared import PreparedCase
 
 SIDE = 512
 """Extent of the square arrays: 1 MiB, for calls of 50 us and more."""

@@ -23,12 +23,12 @@ from typing import Any
 
 from opperf.frameworks import load
 from opperf.frameworks.timing import Profiler
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import profiler
+from opperf.instruments.profilers.python import PythonTimer
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.profilers import profiler
-from opperf.profilers.python import PythonTimer
-from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
-from opperf.runner.prepared import PreparedCase
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
 TURNS = 150

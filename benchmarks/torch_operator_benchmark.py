@@ -30,10 +30,10 @@ from torch.nn import functional
 
 from opperf.frameworks import Framework, load
 from opperf.frameworks.timing import Profiler
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import profiler
 from opperf.model import Argument, Case, Fill, Settings, TensorSpec
-from opperf.profilers import profiler
 from opperf.runner.allocator import configure_heap
-from opperf.runner.prepared import PreparedCase
 
 DEVICE = "cpu(0)"
 

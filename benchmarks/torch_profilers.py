@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns
-from opperf.profilers.python import PythonTimer
+from opperf.instruments.profilers.python import PythonTimer
 from opperf.runner.allocator import configure_heap
 
 TURNS = 7

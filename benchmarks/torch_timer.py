@@ -20,11 +20,11 @@ import statistics
 from typing import Any, NamedTuple
 
 from opperf.frameworks import load
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import profiler
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.profilers import profiler
-from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
-from opperf.runner.prepared import PreparedCase
 
 PRODUCT, SORT, SUM = "mm.out", "sort.values", "sum.IntList_out"
 SIDE = 256

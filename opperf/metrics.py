@@ -1,278 +1,97 @@
-"""The registry of metrics: every quantity that a record can have, declared once.
+"""The registry of instruments and of their metrics: every quantity that a record can have.
 
-Another package adds a `Metric` through the entry-point group `opperf.metrics`. It then has a column
-in tables, CSV and exports, and verdicts in comparisons.
+Another package adds an `Instrument` through the entry-point group `opperf.instruments`. Its metrics
+then have a column in tables, CSV and exports, and verdicts in comparisons.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from importlib.metadata import entry_points
-from typing import get_args
+from collections.abc import Iterable, Sequence
 
-import msgspec
-
+from opperf.declared import declared, load_declared
 from opperf.errors import UsageError
-from opperf.model import Case, Metric, MetricKind, Pass, Record
+from opperf.instruments.compilation import COMPILER
+from opperf.instruments.instructions import CALLGRIND
+from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
+from opperf.instruments.memory import MEMORY_PEAKS
+from opperf.instruments.times import TIMES
+from opperf.model import Case, Metric, MetricKind, Record, Settings
 
-GROUP = "opperf.metrics"
-
-PASSES: tuple[Pass, ...] = get_args(Pass)
-"""Every pass; the metric of its time has the same name."""
-
-FORWARD = Metric(
-    "forward",
-    "ns",
-    MetricKind.WALL,
-    title="Forward",
-    description="time of the forward pass, as the profiler of the record measures it",
-)
-
-BACKWARD = Metric(
-    "backward",
-    "ns",
-    MetricKind.WALL,
-    title="Backward",
-    description="time of the backward pass, as the profiler of the record measures it",
-)
-
-TOTAL = Metric(
-    "total",
-    "ns",
-    MetricKind.WALL,
-    title="Total",
-    description="time of both passes together",
-    usual=False,
-)
-
-MEMORY = Metric(
-    "memory",
-    "B",
-    MetricKind.MEMORY,
-    title="Memory",
-    description="peak of memory above the level before the call",
-    relative_tolerance=0.01,
-    absolute_tolerance=4096.0,
-)
-"""Tolerances: allocators round to a page, and 1 % is less than any tensor more or less."""
-
-MEMORY_FORWARD = Metric(
-    "memory_forward",
-    "B",
-    MetricKind.MEMORY,
-    title="Memory forward",
-    description="peak of memory of the forward pass alone",
-    usual=False,
-    relative_tolerance=MEMORY.relative_tolerance,
-    absolute_tolerance=MEMORY.absolute_tolerance,
-)
-
-MEMORY_RESERVED = Metric(
-    "memory_reserved",
-    "B",
-    MetricKind.MEMORY,
-    title="Memory reserved",
-    description="peak of what the framework's allocator reserved on the device, above the level "
-    "before the call",
-    usual=False,
-    relative_tolerance=MEMORY.relative_tolerance,
-    absolute_tolerance=MEMORY.absolute_tolerance,
-)
-
-KERNEL = Metric(
-    "kernel",
-    "ns",
-    MetricKind.KERNEL,
-    title="Kernel",
-    description="time of the forward pass, if the profiler measures kernels",
-    usual=False,
-)
-
-INSTRUCTIONS = Metric(
-    "instructions",
-    "instructions",
-    MetricKind.COUNT,
-    title="Instructions",
-    description="instructions of the forward pass",
-    relative_tolerance=0.005,
-    absolute_tolerance=50.0,
-)
-"""Tolerances: an address may change the steps of a search in a dictionary. Between two runs of 219
-of PyTorch's operators in different orders, calls of up to 10,000 instructions differed by up to 26
-of them, longer ones by less than 0.1 %, but for the backward pass of a GRU (0.3 %)."""
-
-INSTRUCTIONS_BACKWARD = msgspec.structs.replace(
-    INSTRUCTIONS,
-    name="instructions_backward",
-    title="Instructions backward",
-    forward=INSTRUCTIONS.name,
-    description="instructions of the backward pass",
-)
-
-INSTRUCTIONS_EMPTY = Metric(
-    "instructions_empty",
-    "instructions",
-    MetricKind.COUNT,
-    title="Instructions empty",
-    description="instructions of an empty call, which the others are without",
-    usual=False,
-)
-
-
-SIMULATED_SHARE, SIMULATED_EVENTS = 0.02, 100.0
-"""Tolerances of simulated events: where a tensor lies decides which lines it evicts."""
-
-
-def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
-    """Returns a metric of callgrind's simulation for each pass."""
-    title = name.replace("_", " ").capitalize()
-    forward = Metric(
-        name,
-        name.rpartition("_")[2],
-        MetricKind.COUNT,
-        title=title,
-        description=f"{description} in the forward pass, simulated",
-        relative_tolerance=SIMULATED_SHARE,
-        absolute_tolerance=SIMULATED_EVENTS,
-    )
-    return forward, msgspec.structs.replace(
-        forward,
-        name=f"{name}_backward",
-        title=f"{title} backward",
-        forward=name,
-        description=f"{description} in the backward pass, simulated",
-    )
-
-
-SIMULATED = (
-    *_simulated("l1_misses", "accesses that miss the first-level caches"),
-    *_simulated("last_level_misses", "accesses that miss the last-level cache"),
-    *_simulated("branches", "conditional and indirect branches"),
-    *_simulated("branch_misses", "branches that are mispredicted"),
-)
-"""Events that callgrind simulates, with --callgrind-cache."""
-
-FIRST_CALL = Metric(
-    "first_call",
-    "ns",
-    MetricKind.WALL,
-    title="First call",
-    description="time of the first call, compilation included",
-    usual=False,
-)
-
-LOWERING = Metric(
-    "lowering",
-    "ns",
-    MetricKind.WALL,
-    title="Lowering",
-    description="time of tracing and lowering the case's programs for the compiler",
-    usual=False,
-)
-
-COMPILATION = Metric(
-    "compilation",
-    "ns",
-    MetricKind.WALL,
-    title="Compilation",
-    description="time of compiling the case's programs, or of reading them from the cache",
-    usual=False,
-)
-
-FLOPS = Metric(
-    "flops",
-    "count",
-    MetricKind.COUNT,
-    title="Flops",
-    description="floating-point operations of the forward pass, by the compiler's count",
-    usual=False,
-)
-
-BYTES_ACCESSED = Metric(
-    "bytes_accessed",
-    "B",
-    MetricKind.COUNT,
-    title="Bytes accessed",
-    description="bytes that the forward pass reads and writes, by the compiler's count",
-    usual=False,
-)
-
-CACHE_MISSES = Metric(
-    "compile_cache_misses",
-    "count",
-    MetricKind.COUNT,
-    title="Compile-cache misses",
-    description="programs of the case that were compiled, as no cache had them",
-    usual=False,
-)
-
-GRAPH_BREAKS = Metric(
-    "graph_breaks",
-    "count",
-    MetricKind.COUNT,
-    title="Graph breaks",
-    description="places where compiled code returns to the interpreter",
-    usual=False,
-)
-
-RECOMPILATIONS = Metric(
-    "recompilations",
-    "count",
-    MetricKind.COUNT,
-    title="Recompilations",
-    description="times that code was compiled again",
-    usual=False,
-)
-
-BUILT_IN = (
-    FORWARD,
-    BACKWARD,
-    TOTAL,
-    MEMORY,
-    MEMORY_FORWARD,
-    MEMORY_RESERVED,
-    KERNEL,
-    INSTRUCTIONS,
-    INSTRUCTIONS_BACKWARD,
-    INSTRUCTIONS_EMPTY,
-    *SIMULATED,
-    FIRST_CALL,
-    LOWERING,
-    COMPILATION,
-    CACHE_MISSES,
-    GRAPH_BREAKS,
-    RECOMPILATIONS,
-    FLOPS,
-    BYTES_ACCESSED,
-)
+BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER)
 """In the order of tables."""
+
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER)
+"""In the order of measuring: peaks of memory before the many calls of times."""
+
+
+@functools.cache
+def added_instruments() -> tuple[Instrument, ...]:
+    """Returns the instruments of other packages, sorted by entry point.
+
+    Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or has a metric whose
+    name is taken.
+    """
+    taken = {metric.name for instrument in BUILT_IN for metric in instrument.metrics}
+    found = []
+    for entry in declared(GROUP):
+        instrument = load_declared(entry)
+        place = f"the instrument {entry.value}, an entry point of the group {GROUP},"
+        if not isinstance(instrument, Instrument):
+            raise UsageError(f"{place} is not an Instrument; fix its package, or remove it")
+        for metric in instrument.metrics:
+            if not isinstance(metric, Metric):
+                raise UsageError(
+                    f"{place} has a metric that is not a Metric; fix its package, or remove it"
+                )
+            if metric.name in taken:
+                raise UsageError(
+                    f"{place} has a metric {metric.name!r}, which is another instrument's; rename "
+                    "one"
+                )
+            taken.add(metric.name)
+        found.append(instrument)
+    return tuple(found)
+
+
+def instruments_of(settings: Settings) -> tuple[Instrument, ...]:
+    """Returns the built-in instruments that measure cases of these settings, in the order of
+    measuring; after them come those of other packages."""
+    return tuple(instrument for instrument in ORDER if instrument.measures(settings))
+
+
+def needs_of(settings: Settings) -> Needs:
+    """Returns what the instruments of cases of these settings need together."""
+    needs = [instrument.needs for instrument in instruments_of(settings)]
+    return Needs(
+        pristine_fork=any(one.pristine_fork for one in needs),
+        fork_for_each_case=any(one.fork_for_each_case for one in needs),
+        quiet_machine=any(one.quiet_machine for one in needs),
+    )
+
+
+def launcher_of(framework: str, settings: Settings) -> Launcher | None:
+    """Returns what runs the worker of these settings in another program; None for nothing."""
+    launchers = (one.launcher(framework, settings) for one in instruments_of(settings))
+    return next(filter(None, launchers), None)
+
+
+def check_instruments(settings: Sequence[Settings]) -> None:
+    """Raises `UsageError` if this machine lacks what the instruments of a run's cases need, or if
+    they do not use a setting."""
+    for instrument in BUILT_IN:
+        instrument.check(settings)
 
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Returns every metric by its name: the built-in ones, then those of other packages, sorted.
-
-    Raises `UsageError` for a metric of another package that cannot be loaded, or whose name is
-    taken.
-    """
-    found = {metric.name: metric for metric in BUILT_IN}
-    for entry in sorted(entry_points(group=GROUP)):
-        place = f"the metric {entry.value}, an entry point of the group {GROUP},"
-        try:
-            metric = entry.load()
-        except (ImportError, AttributeError) as error:
-            raise UsageError(
-                f"{place} cannot be loaded ({error}); reinstall its package, or remove it"
-            ) from error
-        if not isinstance(metric, Metric):
-            raise UsageError(f"{place} is not a Metric; fix its package, or remove it")
-        if metric.name in found:
-            raise UsageError(
-                f"{place} has the name {metric.name!r}, which another metric has; rename one"
-            )
-        found[metric.name] = metric
-    return found
+    """Returns every metric by its name: those of the built-in instruments, then those of other
+    packages. Raises `UsageError` as `added_instruments` does."""
+    return {
+        metric.name: metric
+        for instrument in (*BUILT_IN, *added_instruments())
+        for metric in instrument.metrics
+    }
 
 
 def metric_named(name: str, unit: str) -> Metric:
@@ -284,10 +103,13 @@ def metric_named(name: str, unit: str) -> Metric:
 def expected_metrics(case: Case) -> tuple[str, ...]:
     """Returns the names of the metrics that a record of the case has, or a note that says why
     not."""
-    if case.settings.counts_instructions:
-        found = {FORWARD.name: INSTRUCTIONS.name, BACKWARD.name: INSTRUCTIONS_BACKWARD.name}
-        return tuple(found[name] for name in case.passes)
-    return (*case.passes, *([MEMORY.name] if case.settings.memory else []))
+    chosen = instruments_of(case.settings)
+    return tuple(
+        name
+        for instrument in BUILT_IN
+        if instrument in chosen
+        for name in instrument.expected(case)
+    )
 
 
 def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:

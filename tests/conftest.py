@@ -43,8 +43,8 @@ def pytest_collection_finish():
 def quiet_machine(monkeypatch, tmp_path_factory):
     """In this process nothing waits for a core, no core is busy and no other run has one, whatever
     else runs on the machine."""
+    from opperf.instruments.profilers import waits
     from opperf.machine import core_use
-    from opperf.profilers import waits
 
     # Made where it is used: a folder for each of ten thousand tests takes its time.
     folder = functools.cache(lambda: tmp_path_factory.mktemp("cores"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opperf.model import Case, Metric, OperatorTarget
+from opperf.instruments.instrument import Instrument
+from opperf.model import Case, OperatorTarget
 from opperf.rules.registering import Families
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import FAMILIES as TORCH
@@ -69,7 +70,8 @@ def test_the_source_makes_cases(tmp_path, run_block):
     assert not source.recognizes(Path(__file__))
 
 
-def test_the_metric_is_one(run_block):
+def test_the_instrument_is_one(run_block):
     (block,) = [block for _, block in BLOCKS if "BANDWIDTH = " in block]
-    assert isinstance(run_block(block)["BANDWIDTH"], Metric)
+    instrument = run_block(block)["BANDWIDTH"]
+    assert isinstance(instrument, Instrument) and instrument.metrics[0].name == "bandwidth"
     assert "contributed" not in sys.modules

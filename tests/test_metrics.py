@@ -1,4 +1,4 @@
-"""The registry of metrics, and a metric that another package adds to it."""
+"""The registry of metrics, and an instrument that another package adds to it."""
 
 import csv
 import io
@@ -16,9 +16,12 @@ from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.reading import read
 from opperf.compare.files.reports import FORMATS
 from opperf.errors import UsageError
+from opperf.instruments.instrument import GROUP
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.times import FORWARD
 from opperf.metrics import (
     BUILT_IN,
-    PASSES,
+    added_instruments,
     default_metrics,
     metric_named,
     metrics_by_name,
@@ -26,6 +29,7 @@ from opperf.metrics import (
     sort_metrics,
 )
 from opperf.model import (
+    PASSES,
     SCHEMA_VERSION,
     Case,
     Environment,
@@ -38,22 +42,25 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 from opperf.results.csv_file import csv_text
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.output import write
 from opperf.results.table import render_table
 
-TOY = Path(__file__).parent / "toy_metric"
+TOY = Path(__file__).parent / "toy_instrument"
+
+METRICS = tuple(metric for instrument in BUILT_IN for metric in instrument.metrics)
 
 
 @pytest.fixture(autouse=True)
 def fresh_registry():
-    """Looks for metrics anew, and lets later tests do so."""
-    metrics_by_name.cache_clear()
+    """Looks for instruments anew, and lets later tests do so."""
+    for cached in (metrics_by_name, added_instruments):
+        cached.cache_clear()
     yield
-    metrics_by_name.cache_clear()
+    for cached in (metrics_by_name, added_instruments):
+        cached.cache_clear()
 
 
 @pytest.fixture
@@ -98,9 +105,9 @@ def run(*records):
 
 
 def test_every_metric_is_declared_once_and_described():
-    names = [metric.name for metric in BUILT_IN]
+    names = [metric.name for metric in METRICS]
     assert list(metrics_by_name()) == names and len(set(names)) == len(names)
-    assert all(metric.title and metric.description for metric in BUILT_IN)
+    assert all(metric.title and metric.description for metric in METRICS)
     # Words that options and columns can have.
     assert all(name.isidentifier() and name == name.lower() for name in names)
 
@@ -134,7 +141,7 @@ def test_kinds_are_times_or_steady_or_neither(kind):
 
 
 def test_a_metric_survives_json():
-    for metric in BUILT_IN:
+    for metric in METRICS:
         assert msgspec.json.decode(msgspec.json.encode(metric), type=Metric) == metric
 
 
@@ -145,18 +152,18 @@ def test_the_metrics_of_records_are_in_the_order_of_the_registry():
     assert [metric.name for metric in metrics_in([one, other])] == [
         *("forward", "memory", "alpha", "zeta")
     ]
-    assert sort_metrics(reversed(BUILT_IN)) == BUILT_IN
+    assert sort_metrics(reversed(METRICS)) == METRICS
 
 
 def test_a_metric_that_nobody_declares_is_shown_under_its_own_name():
     found = metric_named("odd", "widgets")
     assert (found.title, found.unit, found.usual) == ("odd", "widgets", True)
     assert not (found.is_time or found.is_steady)
-    assert metric_named("forward", "ns") is metrics.FORWARD
+    assert metric_named("forward", "ns") is FORWARD
 
 
 def test_a_metric_of_another_package_is_found(toy):
-    assert list(metrics_by_name()) == [*(metric.name for metric in BUILT_IN), "bandwidth"]
+    assert list(metrics_by_name()) == [*(metric.name for metric in METRICS), "bandwidth"]
     assert [metric.name for metric in default_metrics()] == [
         "forward",
         "backward",
@@ -231,14 +238,15 @@ def test_it_can_be_named(toy, compared, tmp_path):
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("toy_metric:NOT_THERE", "cannot be loaded .*; reinstall its package"),
-        ("not_installed:METRIC", "cannot be loaded .*; reinstall its package"),
-        ("toy_metric:NO_METRIC", "is not a Metric; fix its package"),
-        ("toy_metric:TAKEN", "has the name 'forward', which another metric has"),
+        ("toy_instrument:NOT_THERE", "cannot be loaded .*; fix or reinstall its package"),
+        ("not_installed:INSTRUMENT", "cannot be loaded .*; fix or reinstall its package"),
+        ("toy_instrument:NO_INSTRUMENT", "is not an Instrument; fix its package"),
+        ("toy_instrument:WORDY", "has a metric that is not a Metric; fix its package"),
+        ("toy_instrument:TAKEN", "has a metric 'forward', which is another instrument's"),
     ],
 )
-def test_a_metric_that_cannot_be_used_is_refused_with_what_to_do(toy, monkeypatch, value, why):
-    entry = EntryPoint("bandwidth", value, metrics.GROUP)
-    monkeypatch.setattr(metrics, "entry_points", lambda group: [entry])
-    with pytest.raises(UsageError, match=f"the metric {value}, .* {why}"):
+def test_an_instrument_that_cannot_be_used_is_refused_with_what_to_do(toy, monkeypatch, value, why):
+    entry = EntryPoint("bandwidth", value, GROUP)
+    monkeypatch.setattr(metrics, "declared", lambda group: (entry,))
+    with pytest.raises(UsageError, match=f"{value}, an entry point of .* {why}"):
         metrics_by_name()

@@ -7,7 +7,7 @@ can be read on a machine that has none.
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
-from opperf.model.cases import Case, Pass, display_arguments, split_positional
+from opperf.model.cases import PASSES, Case, Pass, display_arguments, split_positional
 from opperf.model.checks import (
     DIFFERENT,
     Check,
@@ -124,6 +124,7 @@ __all__ = [
     "OperatorTarget",
     "Outcome",
     "Parameter",
+    "PASSES",
     "Pass",
     "Record",
     "RecordLine",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
@@ -18,6 +18,9 @@ from opperf.model.targets import (
 from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
 
 Pass = Literal["forward", "backward"]
+
+PASSES: tuple[Pass, ...] = get_args(Pass)
+"""Every pass; the metric of its time has the same name."""
 
 
 SEPARATOR = "|"

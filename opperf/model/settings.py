@@ -367,14 +367,9 @@ class Settings(Struct, frozen=True):
         found = without_defaults(
             {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
         )
-        if not self.counts_instructions:
+        if self.profiler != INSTRUCTIONS:
             return found
         return {"threads": 1, **found, "profiler": INSTRUCTIONS}
-
-    @property
-    def counts_instructions(self) -> bool:
-        """Whether instructions are counted, in place of a time."""
-        return self.profiler == INSTRUCTIONS
 
 
 def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
+from opperf.instruments.bound import Bound
 from opperf.model import Case, OperatorTarget, Record
 from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
@@ -31,7 +32,6 @@ from opperf.runner.programs import (
     measure_in_worker,
     measure_plan,
 )
-from opperf.sources.bound import Bound
 from opperf.sources.call import UserCall
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from opperf.frameworks import load
+from opperf.instruments.profilers import profiler
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind
 from opperf.mxnet_api import FRAMEWORK
-from opperf.profilers import profiler
-from opperf.profilers.summary import summarise
 from opperf.results.figures import UNITS
 from opperf.runner.calls import device_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Metric, MetricKind, Record
 
 BANDWIDTH = Metric(

@@ -8,15 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 from opperf.errors import unknown
-from opperf.metrics import (
-    BACKWARD,
-    FORWARD,
-    MEMORY,
-    MEMORY_FORWARD,
-    TOTAL,
-    metrics_by_name,
-    metrics_in,
-)
+from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
+from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record
 from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.units import Figure, figure_of

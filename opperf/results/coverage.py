@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tabulate import tabulate
 
 from opperf.errors import one_line
-from opperf.metrics import BACKWARD
+from opperf.instruments.times import BACKWARD
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
 from opperf.results.listing import Content
 from opperf.results.markdown import grid

@@ -13,8 +13,8 @@ import math
 from datetime import datetime
 from typing import Any
 
-from opperf.metrics import INSTRUCTIONS, INSTRUCTIONS_BACKWARD, PASSES
-from opperf.model import DEFAULTS, Case, Run, Status
+from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
+from opperf.model import DEFAULTS, PASSES, Case, Run, Status
 from opperf.model.settings import INSTRUCTIONS as INSTRUCTIONS_PROFILER
 from opperf.results.exports.exported import unique_names
 from opperf.results.settings import changed_settings_text

@@ -240,3 +240,13 @@ def display(path: Path) -> str:
     if path.parent == unfinished_folder() and (id := id_of(path)):
         return f"{MARK}{id}"
     return display_path(path)
+
+
+def profile_folder(run_file: Path, is_new: bool = False) -> Path:
+    """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
+    of an earlier run, which a new one replaces, are removed."""
+    folder = profiles_of(run_file)
+    if is_new:
+        for path in folder.glob("*.callgrind"):
+            path.unlink()
+    return folder

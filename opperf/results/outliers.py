@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opperf.metrics import PASSES
-from opperf.model import DECLARED, Pass, Record, Run
+from opperf.model import DECLARED, PASSES, Pass, Record, Run
 from opperf.results.ranking import is_ranked
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from opperf.dtypes import PYTORCH_NAMES
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES
+from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
+from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.model import (
+    PASSES,
     Argument,
     CallableTarget,
     Case,

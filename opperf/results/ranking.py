@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.metrics import PASSES
-from opperf.model import NoteCode, Record
+from opperf.model import PASSES, NoteCode, Record
 from opperf.results.text import pluralize
 
 

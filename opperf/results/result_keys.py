@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL, metrics_by_name, metrics_in
+from opperf.instruments.memory import MEMORY
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
+from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record
 from opperf.results.figures import device_label, statistic_value, unit_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL
+from opperf.instruments.memory import MEMORY
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.model import MetricKind
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.markdown import FEATURES, features_text, fold, grid

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Note, NoteCode, Record, Run, Status, Waits
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.figures import NOT_APPLICABLE

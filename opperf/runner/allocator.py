@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks import available, package_of
+from opperf.instruments.callgrind.dumps import DUMPS
+from opperf.instruments.callgrind.heap import is_loaded
 from opperf.machine import heap
-from opperf.profilers.callgrind.dumps import DUMPS
-from opperf.profilers.callgrind.heap import is_loaded
 
 
 def configure_heap(framework: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from opperf.metrics import instruments_of
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
@@ -94,15 +95,6 @@ def _effort(settings: Settings) -> list[str]:
     """Returns how much each case is measured, in words."""
     parts = [
         "" if settings.warmup is None else f"{settings.warmup} warmup",
-        *([] if settings.counts_instructions else _timed(settings)),
+        *(text for instrument in instruments_of(settings) for text in instrument.effort(settings)),
     ]
     return [part for part in parts if part]
-
-
-def _timed(settings: Settings) -> list[str]:
-    return [
-        f"medians to {settings.precision:.1%}"
-        if settings.runs is None
-        else pluralize(settings.runs, "timed call"),
-        "" if settings.max_time_s is None else f"at most {settings.max_time_s:g} s a case",
-    ]

@@ -17,17 +17,18 @@ import numpy as np
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.frameworks import Framework, available, is_available, package_of
+from opperf.instruments.bound import NOTHING_BOUND, Bound
+from opperf.instruments.profilers import find_profilers
+from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.model import DEFAULTS, Case, Environment, Record, Settings, Status
-from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
 from opperf.runner.allocator import configure_heap
 from opperf.runner.measure import measure
-from opperf.runner.memory_meters import PristineMeter
+from opperf.runner.pristine_meter import PristineMeter
 from opperf.runner.progress import make_progress
 from opperf.runner.session import Measuring, execute, make_header
-from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
 from opperf.sources.registry import Plan, check_settings
@@ -162,7 +163,7 @@ def check_type(name: str, value: object, kind: type | tuple[type, ...], descript
 
 def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
     """Measures a case in this process, and its memory in a pristine one if possible."""
-    return measure(case, framework, bound, memory=PristineMeter(bound))
+    return measure(case, framework, bound, Conditions(PristineMeter(bound)))
 
 
 def measure_calls(

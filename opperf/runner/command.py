@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
-from opperf.metrics import metrics_by_name
+from opperf.metrics import check_instruments, metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.columns import select_columns
-from opperf.results.kept import display
+from opperf.results.kept import display, profile_folder
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
@@ -61,7 +61,6 @@ from opperf.runner.session import (
     make_header,
     read_selection,
 )
-from opperf.runner.valgrind import check_valgrind, profile_folder
 from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -119,7 +118,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _list_cases(work, options.lists_lines)
             return 0
         if not options.dry_run:
-            check_valgrind(work.remaining)
+            check_instruments([case.settings for case in work.remaining])
         number = lane_count(work.remaining, pinning)
         cores = (
             f"{number} workers side by side"

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.metrics import PASSES
-from opperf.model import Case, Note, NoteCode, Pass, Record, Status, Waits
-from opperf.profilers.waits import NOTABLE
+from opperf.instruments.profilers.waits import NOTABLE
+from opperf.model import PASSES, Case, Note, NoteCode, Pass, Record, Status, Waits
 from opperf.results.units import time_text
 from opperf.runner.rounds import without_memory
 from opperf.runner.stalls import with_times_of

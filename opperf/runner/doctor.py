@@ -10,6 +10,8 @@ import msgspec
 
 from opperf.errors import FOUND, UsageError
 from opperf.frameworks import variables_of
+from opperf.instruments.callgrind import heap
+from opperf.instruments.callgrind.valgrind import Valgrind
 from opperf.machine.health import contention
 from opperf.machine.health.examine import examine
 from opperf.machine.health.finding import Finding
@@ -25,12 +27,10 @@ from opperf.machine.health.jitter import (
 )
 from opperf.machine.kernel import CpuTimes, Machine, Unreadable, this_machine
 from opperf.plurals import pluralize
-from opperf.profilers.callgrind import heap
 from opperf.results.messages import tell, wrap_message
 from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import duration, terminal_width
 from opperf.runner.frameworks_command import report_choice
-from opperf.runner.valgrind import Valgrind
 
 
 class Report(msgspec.Struct, frozen=True):

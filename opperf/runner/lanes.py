@@ -12,6 +12,7 @@ import psutil
 from opperf.machine.cgroup import free_memory, whole_cpus
 from opperf.machine.kernel import this_machine
 from opperf.machine.pinning import Pinning
+from opperf.metrics import needs_of
 from opperf.model import Case, Environment, Record
 from opperf.runner.workers import Workers
 
@@ -24,7 +25,7 @@ def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
     """Returns the number of workers that may measure the cases side by side: as many as there are
     cores and memory for, by the limits of a container too; Valgrind runs one thread of a process
     at a time. 1 if a figure depends on what else runs."""
-    if not cases or not all(case.settings.counts_instructions for case in cases):
+    if not cases or not all(not needs_of(case.settings).quiet_machine for case in cases):
         return 1
     here = this_machine(())
     free = min(psutil.virtual_memory().available, free_memory(here))

@@ -6,6 +6,7 @@ import msgspec
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
+from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.model import Case, ListedOperator, Listing, Operator, OperatorTarget, Target
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import Phase
@@ -13,7 +14,6 @@ from opperf.rules.engine import SEARCH
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
-from opperf.runner.prepared import PreparedCase, case_scope
 from opperf.sources.registry import missing_kernel
 from opperf.sources.selecting import callable_at
 

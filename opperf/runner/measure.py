@@ -3,72 +3,59 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import msgspec
 
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
+from opperf.instruments.bound import NOTHING_BOUND, Bound
+from opperf.instruments.guard import guard
+from opperf.instruments.instrument import Instrument
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.machine.gpus import find_gpu, state_of, throttling_note, watch
+from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
     Case,
     GpuState,
+    NoteCode,
     Record,
     Status,
 )
-from opperf.runner import counting
-from opperf.runner.guard import guard
-from opperf.runner.measurement import Measurement
-from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
-from opperf.runner.prepared import PreparedCase, case_scope
-from opperf.runner.producers import with_produced
-from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
 
+DEFAULT_CONDITIONS = Conditions()
+
 BASELINE_DTYPE = "float32"
 """Dtype that every operator's rule is made for; a refusal in another one is checked against it."""
-
-
-EARLY_BYTES = 64 * 2**20
-"""Maximum bytes of a case whose memory another process measures while its tensors are made and
-first used here. The tensors and outputs of a larger one would be in memory twice, which the guard
-does not count, and its calls take longer than the time that is saved."""
 
 
 def measure(
     case: Case,
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
-    memory: MemoryMeter = LOCAL_METER,
-    reference_work: bool = False,
-    profiles: Path | None = None,
+    conditions: Conditions = DEFAULT_CONDITIONS,
 ) -> Record:
-    """Returns the record of a case; an error of the operator is its status.
-
-    `bound` holds the caller's objects for the case's `given` tensors and its target. `memory`
-    measures the peaks: in this process, or in another as `PristineMeter` does. With
-    `reference_work`, that is timed between the calls. `profiles` is the folder that keeps what
-    callgrind wrote.
-    """
+    """Returns the record of a case; an error of the operator is its status. `bound` holds the
+    caller's objects for the case's `given` tensors and its target."""
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        counted = case.settings.counts_instructions
-        if counted:
-            counting.prepare(framework)
+        chosen = instruments_of(case.settings)
+        for instrument in chosen:
+            instrument.prepare(framework)
         needed = guard(case, framework)
-        if case.settings.memory and not counted and needed <= EARLY_BYTES:
-            memory.begin(case, framework)
+        for instrument in chosen:
+            instrument.begin(case, framework, conditions, needed)
         with case_scope(case, framework):
-            prepared = PreparedCase(case, framework, bound)
+            visit = Visit(PreparedCase(case, framework, bound), conditions)
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
-                record = (
-                    counting.Counting(prepared, profiles).record()
-                    if counted
-                    else Measurement(prepared, memory, reference_work).record()
-                )
-            record = with_produced(prepared, _with_state(record, state_of(readings)))
+                for instrument in chosen:
+                    instrument.measure(visit)
+            for instrument in added_instruments():
+                _measure_added(instrument, visit)
+        record = _with_state(visit.record(), state_of(readings))
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.
         record = _without_numbers(case, Status.SKIPPED, str(error))
@@ -80,6 +67,21 @@ def measure(
             reason = one_line(f"{type(error).__name__}: {error}")
         record = _refused(case, framework, bound, reason)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+def _measure_added(instrument: Instrument, visit: Visit) -> None:
+    """Measures with another package's instrument. If it fails, each of its metrics has a note in
+    place of a value."""
+    if not instrument.measures(visit.case.settings):
+        return
+    try:
+        instrument.measure(visit)
+    except Exception as error:
+        known = isinstance(error, UnsupportedError)
+        reason = str(error) if known else f"{type(error).__name__}: {error}"
+        for metric in instrument.metrics:
+            if metric.name not in visit.summaries:
+                visit.note(metric.name, NoteCode.NOT_PRODUCED, one_line(reason))
 
 
 def _with_state(record: Record, state: GpuState | None) -> Record:

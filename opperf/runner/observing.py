@@ -16,15 +16,15 @@ from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents, ReadableGradient
 from opperf.frameworks.contents import array_contents
+from opperf.instruments.guard import guard
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.restoring import FreshInputs
+from opperf.instruments.times import BACKWARD
 from opperf.machine.heap import filled_blocks
-from opperf.metrics import BACKWARD
 from opperf.model import Case
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
-from opperf.runner.guard import guard
 from opperf.runner.observed import Observed, Value
-from opperf.runner.prepared import PreparedCase
-from opperf.runner.restoring import FreshInputs
 
 MOST_BYTES = 128 * 2**20
 """Maximum bytes of the outputs of a call in files, and as many of its gradients: of more, every

@@ -18,6 +18,7 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.machine.pinning import NOT_PINNED, Cpus
+from opperf.metrics import needs_of
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.messages import (
@@ -120,9 +121,8 @@ class Worker(AbstractContextManager["Worker"]):
     ) -> None:
         self._reference_work, self._framework = reference_work, framework
         settings = settings or Settings()
-        self._counts = settings.counts_instructions
-        # Counts of instructions come without memory, and without the fork that measures it.
-        options = [MEMORY] if measures_memory and not self._counts else []
+        self._needs = needs_of(settings)
+        options = [MEMORY] if measures_memory and self._needs.pristine_fork else []
         self._program = WorkerProgram(framework, settings, environment, python, cpus, options)
         self._profiles = profiles
         self._process: subprocess.Popen[bytes] | None = None
@@ -232,9 +232,8 @@ class Worker(AbstractContextManager["Worker"]):
         started = time.monotonic()
         try:
             self._start()
-            if self._counts and self._use != "used":
-                # What cases before left in caches counts too: each case begins with the same. A
-                # framework that supports no fork goes on, as it takes half a minute to start.
+            if self._needs.fork_for_each_case and self._use != "used":
+                # A framework that supports no fork goes on: it may take half a minute to start.
                 self.begin_process([case.settings.device])
             self._note_use()
             request = MeasureRequest(
@@ -307,7 +306,7 @@ class Worker(AbstractContextManager["Worker"]):
         stdin.close()
         with stdout:
             _await_end(stdout)
-        self._program.remove_dumps()
+        self._program.process_ended()
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one start. The thread that waits

@@ -34,11 +34,11 @@ from typing import BinaryIO
 import msgspec
 
 from opperf.frameworks import Framework, load
+from opperf.instruments.bound import Bound
+from opperf.instruments.peaks import Peaks, measure_case_peaks
 from opperf.model import Case, TensorSpec
 from opperf.runner.allocator import configure_heap
-from opperf.runner.memory import Peaks, measure_case_peaks
 from opperf.runner.process import begin_child, child_variables, fork, module_command
-from opperf.sources.bound import Bound
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A

@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from opperf.errors import WorkerError
-from opperf.frameworks import package_of
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
+from opperf.metrics import launcher_of
 from opperf.model import Settings
-from opperf.profilers.callgrind.dumps import DUMPS
-from opperf.runner import valgrind
 from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS
 from opperf.runner.process import child_variables, fallback_packages, module_command
 
@@ -28,8 +24,8 @@ replace it, and takes a fifth of a second to import."""
 
 
 class WorkerProgram:
-    """The program of a worker for a framework and process settings. Under Valgrind if they count
-    instructions, whose dumps are then in a temporary folder."""
+    """The program of a worker for a framework and process settings, run in another one if an
+    instrument needs that."""
 
     def __init__(
         self,
@@ -42,25 +38,15 @@ class WorkerProgram:
     ) -> None:
         self.python = python or sys.executable
         process = settings.process()
-        self._settings = settings
         self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
         """Of the module `worker`: the framework, its settings as JSON, options."""
-        self._dumps = (
-            tempfile.TemporaryDirectory(prefix="opperf-callgrind-")
-            if settings.counts_instructions
-            else None
-        )
+        self._launcher = launcher_of(framework, settings)
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
         """Environment variables."""
         if "threads" in process:
             self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
-        if settings.counts_instructions:
-            self.variables.update(valgrind.STEADY)
-            package = package_of(framework)
-            if package is not None:
-                self.variables = {**package.counting_variables, **self.variables}
         self.variables.update(settings.env)
         if cpus.pinned:
             for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
@@ -73,13 +59,12 @@ class WorkerProgram:
 
     def start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         """Starts the program, with its standard error to a file. Raises `WorkerError` if that
-        fails, and `UsageError` without the Valgrind that it needs."""
+        fails, and `UsageError` without another program that it needs."""
         command = module_command("opperf.runner.worker", *self.arguments, python=self.python)
         variables = self.variables
-        if self._dumps is not None:
-            dumps = Path(self._dumps.name) / "dump"
-            command = [*valgrind.installed().command(dumps, self._settings), *command]
-            variables = {**variables, **valgrind.heap_variables(variables), DUMPS: str(dumps)}
+        if self._launcher is not None:
+            command = self._launcher.command(command)
+            variables = self._launcher.variables(variables)
         try:
             return subprocess.Popen(
                 command,
@@ -94,13 +79,12 @@ class WorkerProgram:
         except OSError as error:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
-    def remove_dumps(self) -> None:
-        """Removes the dumps of an ended process."""
-        if self._dumps is not None:
-            for path in Path(self._dumps.name).iterdir():
-                path.unlink()
+    def process_ended(self) -> None:
+        """Removes what an ended process has left."""
+        if self._launcher is not None:
+            self._launcher.process_ended()
 
     def close(self) -> None:
-        """Removes the folder of the dumps."""
-        if self._dumps is not None:
-            self._dumps.cleanup()
+        """Removes what is left of all processes."""
+        if self._launcher is not None:
+            self._launcher.close()

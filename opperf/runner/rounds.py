@@ -13,8 +13,7 @@ from statistics import fmean
 
 import msgspec
 
-from opperf.metrics import PASSES
-from opperf.model import NOISE, Case, GpuState, Note, NoteCode, Record, Status
+from opperf.model import NOISE, PASSES, Case, GpuState, Note, NoteCode, Record, Status
 from opperf.sources.varying import group_by_process
 
 
@@ -65,9 +64,9 @@ def merge(earlier: Record | None, later: Record) -> Record:
     if earlier is None or earlier.status is not Status.OK:
         return later
     # These import NumPy, which the manager of a single round does not need.
-    from opperf.profilers.noise import noise_notes
-    from opperf.profilers.summary import summarise
-    from opperf.profilers.waits import busy_note
+    from opperf.instruments.profilers.noise import noise_notes
+    from opperf.instruments.profilers.summary import summarise
+    from opperf.instruments.profilers.waits import busy_note
 
     rounds = earlier.rounds + 1
     if later.status is not Status.OK:

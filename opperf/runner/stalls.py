@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.metrics import BACKWARD, FORWARD, PASSES, TOTAL
-from opperf.model import Case, MetricKind, Note, NoteCode, Pass, Record, Status
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
+from opperf.model import PASSES, Case, MetricKind, Note, NoteCode, Pass, Record, Status
 from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
-from opperf.metrics import BACKWARD
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.times import BACKWARD
 from opperf.model import Case
-from opperf.runner.prepared import PreparedCase, case_scope
 
 
 def trace(

@@ -8,8 +8,8 @@ import msgspec
 
 from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
+from opperf.instruments.guard import guard, tensor_bytes
 from opperf.model import UNKNOWN, Argument, Case, Struct
-from opperf.runner.guard import guard, tensor_bytes
 from opperf.sources.array_types import with_array_type
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_settings
@@ -52,7 +52,7 @@ def try_call(case: Case, framework: Framework) -> Trial:
     """Makes the case's tensors and calls its target once, forward only, in the framework's default
     mode: another one may take seconds to compile. Any exception is a refusal."""
     # The manager reads a `Trial` and makes no tensors: it need not load NumPy.
-    from opperf.runner.prepared import PreparedCase, case_scope
+    from opperf.instruments.prepared import PreparedCase, case_scope
 
     try:
         case = with_settings(_complete(case, framework), {"mode": framework.modes[0]})

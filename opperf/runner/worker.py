@@ -29,20 +29,20 @@ from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
+from opperf.instruments.bound import NOTHING_BOUND
+from opperf.instruments.profilers import find_profilers
+from opperf.instruments.profilers.python import overhead_ns
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.visit import Conditions
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
+from opperf.metrics import added_instruments, instruments_of
 from opperf.model import Record, Settings, Status
-from opperf.profilers import find_profilers
-from opperf.profilers.callgrind.dumps import Dumps
-from opperf.profilers.python import overhead_ns
-from opperf.profilers.summary import summarise
 from opperf.rules.engine import rules_module
-from opperf.runner import counting
 from opperf.runner.allocator import configure_heap
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
-from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.messages import (
     MEMORY,
     BuildRequest,
@@ -78,11 +78,10 @@ from opperf.runner.messages import (
 )
 from opperf.runner.observing import observe
 from opperf.runner.pristine import start_pristine_server
+from opperf.runner.pristine_meter import PristineMeter
 from opperf.runner.process import begin_child, end_like, fork
-from opperf.runner.producers import producers
 from opperf.runner.tracing import trace
 from opperf.runner.trial import try_call
-from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
@@ -106,9 +105,11 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
         record = measure(
             case,
             framework,
-            memory=PristineMeter(NOTHING_BOUND),
-            reference_work=request.reference_work,
-            profiles=Path(request.profiles) if request.profiles else None,
+            conditions=Conditions(
+                PristineMeter(NOTHING_BOUND),
+                request.reference_work,
+                Path(request.profiles) if request.profiles else None,
+            ),
         )
     except Exception as error:
         # A fault of opperf in one case must not end the run.
@@ -275,7 +276,8 @@ class Server:
 
         child = fork(run)
         _, status = os.waitpid(child, 0)
-        Dumps.remove_last(child)
+        for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
+            instrument.fork_ended(child)
         if status:
             end_like(status)
         return EndResponse()
@@ -304,12 +306,11 @@ def prepare_forks(framework: Framework) -> None:
     find_profilers(framework)
     framework.prepare_forks()
     framework.operators()
-    producers()
+    added_instruments()
     summarise([1.0], "ns")
-    if Settings(**PROCESS_SETTINGS).counts_instructions and not framework.has_own_threads:
-        # Where they cannot be counted, each case says so.
+    for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
         with contextlib.suppress(errors.UnsupportedError):
-            counting.prepare(framework)
+            instrument.prepare(framework)
     # Imported objects stay, so that forks look for garbage only among those they made.
     gc.freeze()
 

@@ -16,6 +16,7 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
+from opperf.instruments.bound import Bound, Key
 from opperf.model import (
     Argument,
     Case,
@@ -38,7 +39,6 @@ from opperf.rules.engine import (
 from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
 from opperf.rules.values import Arguments
 from opperf.sources.array_types import with_array_type
-from opperf.sources.bound import Bound, Key
 from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.known import known_specs
 from opperf.sources.shapes import within_range

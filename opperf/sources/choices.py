@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opperf import profilers
 from opperf.dtypes import DTYPES
 from opperf.errors import DeviceError, OpperfError, UsageError, suggest, unknown
 from opperf.frameworks import Framework
+from opperf.instruments import profilers
 from opperf.model import DEFAULTS, Operator
 
 CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.dispatch_share import shares
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Note, NoteCode, OperatorTarget, Record, Status
-from opperf.profilers.summary import summarise
 from opperf.rules.shapes import DISPATCH
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.gpu_figures import launches, ratios, state, statuses
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     GpuState,
@@ -17,7 +18,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu_check.sh"
 

@@ -14,6 +14,7 @@ from benchmarks.option_scan.screen import (
     paced,
 )
 from benchmarks.option_scan.variants import Variant
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     Kind,
@@ -24,7 +25,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 from opperf.runner.trial import Trial
 
 OPERATOR = Operator("fake", "nd", "shift", parameters=(Parameter("data", Kind.TENSOR, True),))

@@ -5,7 +5,7 @@ import pytest
 from opperf.compare.project_file import find_project_file, limits_from, read_project_file
 from opperf.compare.tolerances import parse_rule, tolerance_text
 from opperf.errors import UsageError
-from opperf.metrics import INSTRUCTIONS
+from opperf.instruments.instructions import INSTRUCTIONS
 
 TEXT = """
 threshold = "5%"

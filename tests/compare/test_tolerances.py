@@ -4,7 +4,9 @@ import pytest
 
 from opperf.compare.tolerances import Tolerances, make_rule, parse_rule, tolerance_text
 from opperf.errors import UsageError
-from opperf.metrics import GRAPH_BREAKS, INSTRUCTIONS, INSTRUCTIONS_BACKWARD, MEMORY
+from opperf.instruments.compilation import GRAPH_BREAKS
+from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
+from opperf.instruments.memory import MEMORY
 
 ALL = Tolerances(
     0.05,

@@ -18,14 +18,14 @@ from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import ReadableGradient
 from opperf.frameworks.contents import array_contents
+from opperf.instruments.guard import guard
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import find_profilers
+from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, Settings
-from opperf.profilers import find_profilers
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten, may_lack_numbers
-from opperf.runner.guard import guard
 from opperf.runner.observing import OUTPUT, leaves
-from opperf.runner.prepared import PreparedCase
-from opperf.runner.restoring import FreshInputs
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.conformance.exceptions import Found

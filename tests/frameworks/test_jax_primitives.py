@@ -11,13 +11,13 @@ from opperf.errors import UnknownOperatorError, UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import primitives, steps, structures  # noqa: E402
 from opperf.frameworks.literals import literal  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, Fill, Generator, Settings, TensorSpec  # noqa: E402
 from opperf.rules import callers as rules_of_callers  # noqa: E402
 from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from opperf.runner.listing import script  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 from opperf.sources.selecting import Selection, select  # noqa: E402
 
 FRAMEWORK = load("jax")

@@ -5,8 +5,8 @@ import pytest
 
 from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
 from opperf.frameworks import identity, load
+from opperf.instruments.profilers import find_profilers
 from opperf.model import Case, Fill, OperatorTarget, TensorSpec
-from opperf.profilers import find_profilers
 from opperf.rules.values import fixed
 
 FRAMEWORK = load("numpy")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import fill, load, scripts
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, Fill, Mapping, OperatorTarget, Settings, TensorSpec
-from opperf.runner.prepared import PreparedCase
 from tests.script_tensors import assert_script_makes
 
 MATRIX = TensorSpec((3, 4))

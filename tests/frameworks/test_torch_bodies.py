@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from opperf.errors import UnknownOperatorError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import bodies  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import (  # noqa: E402
     CallableTarget,
     Case,
@@ -18,7 +19,6 @@ from opperf.model import (  # noqa: E402
     TensorSpec,
 )
 from opperf.runner.listing import script  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 
 FRAMEWORK = load("torch")
 SHAPE = (1, 12, 6, 4)

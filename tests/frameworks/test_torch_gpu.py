@@ -9,10 +9,10 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import cuda, devices  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler  # noqa: E402
 from opperf.frameworks.torch.memory import measure  # noqa: E402
+from opperf.instruments.profilers import profiler  # noqa: E402
+from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns  # noqa: E402
 from opperf.machine.gpus import find_gpu  # noqa: E402
 from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
-from opperf.profilers import profiler  # noqa: E402
-from opperf.profilers.launches import LAUNCH_BOUND, launch_ns  # noqa: E402
 from opperf.runner.pool import Worker  # noqa: E402
 
 pytestmark = [

@@ -17,11 +17,11 @@ import pytest
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
 from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.pool import Worker
-from opperf.runner.prepared import PreparedCase
 from opperf.runner.programs import load_for_measuring
 from opperf.sources.call import UserCall
 from opperf.sources.registry import plan

@@ -20,11 +20,11 @@ import msgspec
 
 from opperf.frameworks import Framework
 from opperf.frameworks.mxnet.functions import ROOTS
+from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.mxnet_api import benchmarks
 from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.runner.measure import measure
-from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy)
 from opperf.frameworks import load
+from opperf.instruments.profilers import find_profilers
 from opperf.model import Settings
-from opperf.profilers import find_profilers
 from opperf.results.text import inputs_text
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

@@ -10,6 +10,7 @@ import msgspec  # noqa: E402
 
 from opperf.errors import UnknownOperatorError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import (  # noqa: E402
     Case,
     Device,
@@ -21,7 +22,6 @@ from opperf.model import (  # noqa: E402
     Settings,
     TensorSpec,
 )
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 
 BODY = "opperf.frameworks.jax.bodies."
 JAX = load("jax")

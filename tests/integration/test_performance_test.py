@@ -8,7 +8,7 @@ import pytest
 from mxnet import nd
 
 from opperf.errors import DeviceError, OpperfError, UsageError
-from opperf.metrics import PASSES
+from opperf.model import PASSES
 from opperf.utils.benchmark_utils import run_performance_test
 
 MEMORY = "max_storage_mem_alloc_cpu/0"

@@ -11,8 +11,8 @@ from mxnet import nd
 from opperf.custom_operations import custom_operations
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import trace
+from opperf.instruments.profilers import python
 from opperf.model import NoteCode
-from opperf.profilers import python
 
 RUNS = 5
 

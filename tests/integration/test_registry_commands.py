@@ -9,10 +9,10 @@ import mxnet as mx
 import pytest
 
 from opperf.frameworks import scripts
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings
 from opperf.runner import registry_commands
 from opperf.runner.listing import script
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.integration.mxnet_contents import contents

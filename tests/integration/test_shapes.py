@@ -11,8 +11,8 @@ import pytest
 from mxnet import nd
 
 from opperf.custom_operations import custom_operations
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import TensorSpec
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 import pytest
 
 from opperf.frameworks import load
+from opperf.instruments.profilers import find_profilers
 from opperf.model import Case, Settings, display_arguments
-from opperf.profilers import find_profilers
 from opperf.results.details import display_details
 from opperf.results.table import INPUTS_WIDTH
 from opperf.results.text import inputs_text, short_inputs

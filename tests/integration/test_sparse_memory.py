@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from opperf.instruments.guard import tensor_bytes
 from opperf.model import Fill, Settings, TensorSpec
-from opperf.runner.guard import tensor_bytes
 from opperf.runner.pristine import pristine_server
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

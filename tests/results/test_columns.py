@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
+from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import metrics_by_name
 from opperf.model import Note, NoteCode, Record
-from opperf.profilers.summary import summarise
 from opperf.results.columns import (
     check_columns,
     count_uncertain,

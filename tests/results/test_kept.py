@@ -11,7 +11,14 @@ from opperf.folders import data_folder, unfinished_folder
 from opperf.model import CaseLine
 from opperf.results import kept, output
 from opperf.results.exports.program import export
-from opperf.results.kept import display, keep, kept_runs, resolve, runs_folder
+from opperf.results.kept import (
+    display,
+    keep,
+    kept_runs,
+    profile_folder,
+    resolve,
+    runs_folder,
+)
 from opperf.results.kept_facts import read_facts
 from opperf.results.kept_outputs import is_default_output, remember, run_of
 from opperf.results.run_files import locate_run
@@ -153,3 +160,15 @@ def test_a_folder_that_cannot_be_written_is_one_error(write, folders, monkeypatc
     with pytest.raises(OutputError, match="cannot be created"):
         remember(path, "aa11", is_default=True)
     assert kept_runs() == [] and not is_default_output(path)
+
+
+def test_a_new_run_removes_the_dumps_of_an_earlier_one(tmp_path):
+    folder = tmp_path / "a.callgrind"
+    folder.mkdir()
+    for name in ("1.forward.callgrind", "of_a_user.txt"):
+        (folder / name).touch()
+    assert profile_folder(tmp_path / "a.jsonl", is_new=False) == folder
+    assert len(list(folder.iterdir())) == 2
+    assert profile_folder(tmp_path / "a.jsonl", is_new=True) == folder
+    assert [path.name for path in folder.iterdir()] == ["of_a_user.txt"]
+    assert not profile_folder(tmp_path / "b.jsonl", is_new=True).exists()

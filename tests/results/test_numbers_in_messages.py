@@ -30,7 +30,7 @@ MANY = {
     "results/kept.py": "one figure has a message of its own",
     "results/plots/bars.py": "a single row leaves out none",
     "runner/command.py": "as above",
-    "runner/measurement.py": "a single copy is in the cache",
+    "instruments/sampled_passes.py": "a single copy is in the cache",
     "sources/input_log.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",
     "sources/sweeping.py": "beyond a limit",

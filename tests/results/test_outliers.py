@@ -9,6 +9,7 @@ import pytest
 
 from opperf.commands.registry import show
 from opperf.commands.run import run as run_options
+from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import (
     DECLARED,
     Case,
@@ -19,7 +20,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise as summarise_samples
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
     COLUMNS,

@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record, Status, TensorSpec
-from opperf.profilers.summary import summarise as summarise_samples
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import outliers
 from opperf.results.ranking import explain_unranked, is_ranked

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from opperf.instruments.profilers.summary import summarise as summary_of
 from opperf.model import Note, NoteCode, Record, Run, Status
-from opperf.profilers.summary import summarise as summary_of
 from opperf.results.summary import REASONS, SLOWEST, WIDTH, summarise
 from opperf.results.table import INPUTS_WIDTH
 from opperf.results.units import MARK_LEGEND

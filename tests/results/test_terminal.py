@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.results.terminal import LEAST_TEXT, Column, figure_column, table_text
 from opperf.results.units import Figure
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Note, NoteCode, Record, Summary
-from opperf.profilers.summary import summarise
 from opperf.results.figures import Unit
 from opperf.results.units import Figure, FigureText, align, choose_unit, figure_of, format_figure
 

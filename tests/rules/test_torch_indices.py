@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, Kind, Operator, Parameter, Settings  # noqa: E402
 from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from opperf.rules.torch.operations import joining, reductions  # noqa: E402
 from opperf.rules.values import tensor  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 
 FRAMEWORK = load("torch")
 

@@ -9,12 +9,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, Settings, TensorSpec  # noqa: E402
 from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.families.elementwise import alike, broadcasting  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 
 FRAMEWORK = load("torch")
 

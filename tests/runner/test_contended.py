@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from opperf.metrics import TOTAL
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.times import TOTAL
 from opperf.model import Note, NoteCode, Status, Waits
-from opperf.profilers.summary import summarise
 from opperf.results.units import figure_of
 from opperf.runner.contended import MOST, find_contended, settle_contended
 from opperf.runner.measure import measure

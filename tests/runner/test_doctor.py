@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from opperf.commands.doctor import doctor
 from opperf.errors import FOUND
+from opperf.instruments.callgrind import heap
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
 from opperf.machine.health.jitter import Jitter, Timer
-from opperf.profilers.callgrind import heap
 from opperf.runner import doctor as module
 from opperf.runner.doctor import instructions_finding, print_report, report_text
 

@@ -8,6 +8,14 @@ import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.timing import PhaseTimes, Recording
+from opperf.instruments import memory as memory_module
+from opperf.instruments import sampled_passes, visit
+from opperf.instruments.bound import NOTHING_BOUND, Bound, key_of
+from opperf.instruments.guard import estimated_bytes, guard
+from opperf.instruments.peaks import Peaks
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
+from opperf.instruments.visit import Conditions
 from opperf.model import (
     OWN,
     Case,
@@ -20,17 +28,11 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.reference_work import WORKS, ReferenceWork
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import NotFinite
-from opperf.runner import measure as module
-from opperf.runner import measurement, memory_meters
-from opperf.runner.guard import estimated_bytes, guard
+from opperf.runner import pristine_meter
 from opperf.runner.measure import measure
-from opperf.runner.memory import Peaks
-from opperf.runner.memory_meters import PristineMeter
-from opperf.runner.prepared import PreparedCase
-from opperf.sources.bound import NOTHING_BOUND, Bound, key_of
+from opperf.runner.pristine_meter import PristineMeter
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -76,7 +78,8 @@ def test_the_forward_pass_is_timed_without_recording(fake, make_case):
 def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make_case, monkeypatch):
     monkeypatch.setattr(ReferenceWork, "__call__", noted(fake.calls, ReferenceWork.__call__))
     case = make_case("relu", passes=BOTH, warmup=0, runs=2)
-    reference_work, plain = measure(case, fake, reference_work=True), measure(case, fake)
+    worked = Conditions(reference_work=True)
+    reference_work, plain = measure(case, fake, conditions=worked), measure(case, fake)
     assert reference_work.reference.keys() == set(BOTH) and plain.reference == {}
     assert all(works.keys() == {OWN, *WORKS} for works in reference_work.reference.values())
     assert reference_work.id == plain.id
@@ -159,7 +162,11 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
     for reference_work in (False, True):
-        record = measure(make_case("relu", passes=BOTH), fake, reference_work=reference_work)
+        record = measure(
+            make_case("relu", passes=BOTH),
+            fake,
+            conditions=Conditions(reference_work=reference_work),
+        )
         assert record.status is Status.OK and record.reference == {}
         assert set(record.summaries) == {"memory", "memory_forward"}
         assert {(note.metric, note.code) for note in record.notes} == {
@@ -392,7 +399,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
             return [PhaseTimes(times, times, times, batch=loops) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
-    monkeypatch.setattr(measurement, "loops_for", lambda *given: loops)
+    monkeypatch.setattr(sampled_passes, "loops_for", lambda *given: loops)
     record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
     assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
     notes = [note for note in record.notes if note.code is NoteCode.BATCHED]
@@ -525,7 +532,7 @@ class Peaked:
 
 def test_memory_is_not_read_where_nobody_asks(fake, make_case):
     memory = Peaked(Peaks(1, None))
-    record = measure(make_case("relu", memory=False), fake, memory=memory)
+    record = measure(make_case("relu", memory=False), fake, conditions=Conditions(memory))
     assert set(record.summaries) == {"forward", "total"} and memory.log == []
 
 
@@ -533,18 +540,18 @@ def test_memory_is_measured_elsewhere_while_tensors_are_made(fake, make_case, mo
     make = fake.tensor
     monkeypatch.setattr(fake, "tensor", lambda *spec: fake.calls.append("tensor") or make(*spec))
     memory = Peaked(Peaks(1, None), fake.calls)
-    measure(make_case("relu", warmup=0, runs=1), fake, memory=memory)
+    measure(make_case("relu", warmup=0, runs=1), fake, conditions=Conditions(memory))
     order = [call for call in fake.calls if call in ("begin", "tensor", "call", "peaks")]
     assert order[:4] == ["begin", "tensor", "call", "peaks"]
 
 
 def test_memory_of_a_large_case_is_measured_after_its_first_call(fake, make_case, monkeypatch):
     memory = Peaked(Peaks(1, None))
-    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3)
-    measure(make_case("relu"), fake, memory=memory)
+    monkeypatch.setattr(memory_module, "EARLY_BYTES", 4 * 4 * 4 * 3)
+    measure(make_case("relu"), fake, conditions=Conditions(memory))
     assert memory.log == ["begin", "peaks"], "its input, and twice its output"
-    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3 - 1)
-    measure(make_case("relu"), fake, memory=memory)
+    monkeypatch.setattr(memory_module, "EARLY_BYTES", 4 * 4 * 4 * 3 - 1)
+    measure(make_case("relu"), fake, conditions=Conditions(memory))
     assert memory.log == ["begin", "peaks", "peaks"]
 
 
@@ -552,7 +559,7 @@ def test_memory_of_a_large_case_is_measured_after_its_first_call(fake, make_case
 def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, both, highest):
     note = Note("memory", NoteCode.NOT_PRISTINE, "of another process")
     found = Peaks(100, both, notes=(note,), busy_s=1000.0)
-    record = measure(make_case("relu", passes=BOTH), fake, memory=Peaked(found))
+    record = measure(make_case("relu", passes=BOTH), fake, conditions=Conditions(Peaked(found)))
     assert record.summaries["memory"].median == highest
     assert record.summaries["memory_forward"].median == 100
     assert record.notes == (note,)
@@ -562,7 +569,7 @@ def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, bo
 @pytest.mark.parametrize(("reserved", "found"), [(None, set()), (0, {0.0}), (4096, {4096.0})])
 def test_reserved_memory_is_a_metric_of_its_own(fake, make_case, reserved, found):
     peaks = Peaks(100, None, reserved=reserved)
-    record = measure(make_case("relu"), fake, memory=Peaked(peaks))
+    record = measure(make_case("relu"), fake, conditions=Conditions(Peaked(peaks)))
     shown = record.summaries.get("memory_reserved")
     assert {one.median for one in [shown] if one} == found
     assert record.summaries["memory"].median == 100
@@ -594,7 +601,7 @@ class Elsewhere:
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
     monkeypatch.setattr(fake, "supports_fork", lambda device: True)
-    monkeypatch.setattr(memory_meters, "pristine_server", {"fake": elsewhere}.get)
+    monkeypatch.setattr(pristine_meter, "pristine_server", {"fake": elsewhere}.get)
     one = prepared()
     memory = PristineMeter(NOTHING_BOUND)
     memory.begin(one.case, fake)
@@ -616,7 +623,7 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
 ):
     monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
     elsewhere = Elsewhere(answer)
-    monkeypatch.setattr(memory_meters, "pristine_server", {"fake": elsewhere}.get)
+    monkeypatch.setattr(pristine_meter, "pristine_server", {"fake": elsewhere}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
     one = prepared(data=spec)
     PristineMeter(bound).begin(one.case, fake)
@@ -632,7 +639,7 @@ def test_a_framework_that_keeps_no_workspace_is_read_here_without_a_note(
     fake, prepared, monkeypatch
 ):
     monkeypatch.setattr(fake, "keeps_workspace", lambda device: False)
-    monkeypatch.setattr(memory_meters, "pristine_server", lambda name: pytest.fail("a fork"))
+    monkeypatch.setattr(pristine_meter, "pristine_server", lambda name: pytest.fail("a fork"))
     one = prepared(data=TensorSpec((4, 4)))
     memory = PristineMeter(NOTHING_BOUND)
     memory.begin(one.case, fake)
@@ -644,13 +651,13 @@ def test_a_framework_that_keeps_no_workspace_is_read_here_without_a_note(
 def warm_ups(monkeypatch):
     """What each warm-up was given: how many phases, how long it may take, how many calls."""
     seen = []
-    warm_up = measurement.warm_up
+    warm_up = sampled_passes.warm_up
 
     def noted(phases, wait, first_s, longest_s, count):
         seen.append((len(phases), longest_s, count))
         return warm_up(phases, wait, first_s, longest_s, count)
 
-    monkeypatch.setattr(measurement, "warm_up", noted)
+    monkeypatch.setattr(sampled_passes, "warm_up", noted)
     return seen
 
 
@@ -674,7 +681,7 @@ def test_the_time_of_a_case_is_shared_among_its_passes(
 
 @pytest.mark.parametrize("runs", [None, 4])
 def test_calls_that_are_counted_are_samples_each(fake, make_case, monkeypatch, runs):
-    monkeypatch.setattr(measurement, "loops_for", lambda *arguments: 5)
+    monkeypatch.setattr(sampled_passes, "loops_for", lambda *arguments: 5)
     record = measure(make_case("relu", warmup=0, runs=runs, max_time_s=0.05), fake)
     assert record.summaries["forward"].loops == (5 if runs is None else 1)
 
@@ -715,7 +722,7 @@ def test_a_refusal_in_float32_is_not_tried_again(fake, make_case):
 
 def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     clock = iter(range(0, 10**6, 10))
-    monkeypatch.setattr(measurement.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(visit.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
 
@@ -750,9 +757,9 @@ def test_memory_of_compiled_calls_is_measured_where_they_were_compiled(
 ):
     fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
     monkeypatch.setattr(fake, "supports_fork", lambda device: True)
-    monkeypatch.setattr(memory_meters, "pristine_server", lambda name: pytest.fail("a fork"))
+    monkeypatch.setattr(pristine_meter, "pristine_server", lambda name: pytest.fail("a fork"))
     case = make_case("relu", mode="compile", memory=True)
-    record = measure(case, fake, memory=PristineMeter(NOTHING_BOUND))
+    record = measure(case, fake, conditions=Conditions(PristineMeter(NOTHING_BOUND)))
     assert record.summaries["memory"].median == 64
     (note,) = [one for one in record.notes if one.code is NoteCode.NOT_PRISTINE]
     assert "as another one would compile it a second time" in note.message

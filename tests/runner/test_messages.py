@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
+from opperf.instruments.peaks import Peaks
 from opperf.machine.environment import environment
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
 from opperf.runner import messages
-from opperf.runner.memory import Peaks
 from opperf.runner.observed import Observed, Value
 from opperf.runner.searching import Entry
 from opperf.runner.trial import Trial

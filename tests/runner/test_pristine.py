@@ -8,9 +8,10 @@ import msgspec
 import psutil
 import pytest
 
+from opperf.instruments.bound import Bound
+from opperf.instruments.peaks import Peaks
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner import pristine as module
-from opperf.runner.memory import Peaks
 from opperf.runner.pristine import (
     Child,
     PristineServer,
@@ -18,7 +19,6 @@ from opperf.runner.pristine import (
     pristine_server,
     start_pristine_server,
 )
-from opperf.sources.bound import Bound
 
 
 @pytest.fixture(scope="module", autouse=True)

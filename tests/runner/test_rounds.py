@@ -5,8 +5,8 @@ from collections import Counter
 import msgspec
 import pytest
 
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, Status
-from opperf.profilers.summary import summarise
 from opperf.runner.measure import measure
 from opperf.runner.rounds import merge, plan_visits
 

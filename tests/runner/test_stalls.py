@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from opperf.frameworks.timing import PhaseTimes
-from opperf.metrics import TOTAL
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, NoteCode, Status
-from opperf.profilers.summary import summarise
 from opperf.results.runfile import read_run
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet

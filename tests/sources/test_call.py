@@ -6,9 +6,9 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.frameworks import load
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import CallableTarget, Number, OperatorTarget, Settings, TensorSpec
 from opperf.runner.calls import call_settings, measure_calls
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.call import UserCall
 
 SETTINGS = Settings(profiler="python", warmup=0, runs=1)

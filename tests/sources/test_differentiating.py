@@ -60,7 +60,7 @@ def test_parameters_of_a_module_are_differentiated(tmp_path):
         "import torch\nlinear = torch.nn.Linear(4, 4)\ndef make():\n"
         "    return {'input': torch.ones(2, 4)}\n"
     )
-    from opperf.runner.prepared import PreparedCase, case_scope
+    from opperf.instruments.prepared import PreparedCase, case_scope
 
     counts = {}
     for grad in ("", "weight", "input", "weight,bias,input"):

@@ -5,8 +5,8 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.frameworks import is_available, load
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.call import UserCall
 from opperf.sources.given import GivenArrays
 

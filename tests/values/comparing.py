@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from opperf.frameworks import Framework
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import find_profilers
 from opperf.model import Case, Settings
 from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
-from opperf.profilers import find_profilers
 from opperf.rules.configurations import PHASE
 from opperf.rules.engine import rules_module
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.values.tolerances import Tolerance, tolerance_of

@@ -39,9 +39,20 @@ from opperf.compare.files.reading import read
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
 from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
+from opperf.instruments.callgrind.valgrind import installed
 from opperf.machine.pinning import cpus_arguments
-from opperf.model import DEFAULTS, Case, Check, Checked, Interpreter, Run
+from opperf.model import (
+    DEFAULTS,
+    INSTRUCTIONS,
+    Case,
+    Check,
+    Checked,
+    Interpreter,
+    Run,
+    Settings,
+)
 from opperf.results import kept_facts
+from opperf.results.kept import profile_folder
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
@@ -51,7 +62,6 @@ from opperf.runner.pool import Worker
 from opperf.runner.progress import make_progress
 from opperf.runner.resuming import check_same, check_selection
 from opperf.runner.session import execute, find_pending, make_header, read_selection
-from opperf.runner.valgrind import installed, profile_folder
 from opperf.runner.workers import Workers, build
 from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
@@ -85,8 +95,8 @@ def counts_instructions(given: Mapping[str, Any], changed: Mapping[str, Any]) ->
     common = selection_from(given).settings
     # A session that is resumed has its own arms.
     arms = () if given["resume"] else arms_from(given)
-    found = {settings_of(arm, common).counts_instructions for arm in arms}
-    found = found or {common.counts_instructions}
+    found = {_counts(settings_of(arm, common)) for arm in arms}
+    found = found or {_counts(common)}
     if len(found) > 1:
         raise UsageError("one arm counts instructions and the other measures times: set both")
     if not found.pop():
@@ -106,6 +116,11 @@ def counts_instructions(given: Mapping[str, Any], changed: Mapping[str, Any]) ->
             f"--threads {given['threads']}: counts have no coarse look; give one number"
         )
     return True
+
+
+def _counts(settings: Settings) -> bool:
+    """Returns whether cases of these settings count instructions."""
+    return settings.profiler == INSTRUCTIONS
 
 
 class Arms(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opperf.compare.ab.session import ReplicateLine
-from opperf.metrics import FIRST_CALL
+from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Record
 from opperf.results.text import duration
 

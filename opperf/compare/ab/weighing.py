@@ -9,7 +9,7 @@ from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.session import Session, key
 from opperf.compare.statistics.data import Analysis
 from opperf.compare.statistics.weights import Weighed, Weighted, weigh
-from opperf.metrics import PASSES
+from opperf.model import PASSES
 
 
 def weigh_session(session: Session, analysis: Analysis) -> Weighted:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from opperf.compare.explaining.callgrind import is_dump
 from opperf.errors import CallgrindError, UsageError, one_line, suggest
 from opperf.model import Case, Run, Status
+from opperf.results.kept import profile_folder
 from opperf.results.runfile import read_run
 from opperf.results.text import inputs_text
-from opperf.runner.valgrind import profile_folder
 
 SHOWN = 5
 """Most cases that a message lists."""

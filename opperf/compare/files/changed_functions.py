@@ -6,9 +6,8 @@ import shlex
 
 from opperf.compare.files.comparison import Comparison
 from opperf.compare.statistics.data import Verdict
-from opperf.metrics import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
-from opperf.results.kept import path_of
-from opperf.runner.valgrind import profile_folder
+from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
+from opperf.results.kept import path_of, profile_folder
 
 PASS_OF = {INSTRUCTIONS.name: "forward", INSTRUCTIONS_BACKWARD.name: "backward"}
 """The pass whose profile has a metric."""

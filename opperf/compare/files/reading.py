@@ -15,7 +15,8 @@ from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
-from opperf.metrics import FORWARD, KERNEL, expected_metrics
+from opperf.instruments.times import FORWARD, KERNEL
+from opperf.metrics import expected_metrics
 from opperf.model import (
     DECLARED,
     NOISE,

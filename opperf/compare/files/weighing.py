@@ -9,7 +9,7 @@ from opperf.compare.files.entries import Entry, Figure
 from opperf.compare.files.joining import Pair
 from opperf.compare.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError
-from opperf.metrics import PASSES
+from opperf.model import PASSES
 
 
 def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) -> Weighted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.metrics import BACKWARD, FORWARD
+from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.model import Run, Summary
 from opperf.results.exports.exported import are_finite, select_figures
 

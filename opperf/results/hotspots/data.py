@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.errors import one_line
-from opperf.metrics import MEMORY, PASSES
+from opperf.instruments.memory import MEMORY
 from opperf.model import (
+    PASSES,
     WITHOUT_FIGURE,
     Case,
     MetricKind,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opperf.metrics import MEMORY, PASSES
-from opperf.model import Case, Metric, MetricKind
+from opperf.instruments.memory import MEMORY
+from opperf.model import PASSES, Case, Metric, MetricKind
 from opperf.results.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.results.settings import settings_text
 from opperf.results.table import inputs_texts, mark_legend

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.bandwidth import BANDWIDTH

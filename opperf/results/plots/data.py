@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.figures import Unit

@@ -17,9 +17,9 @@ from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
+from opperf.instruments.profilers.reference_work import WORKS
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import OWN
-from opperf.profilers.reference_work import WORKS
 from opperf.results.kept import new_id
 from opperf.results.output import STDOUT
 

@@ -8,8 +8,8 @@ from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.counting import OF_TIMES, _cases, run_files
 from opperf.compare.ab.pairs import Pair
 from opperf.errors import RunFileError, UsageError
+from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget
-from opperf.runner.valgrind import installed
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 

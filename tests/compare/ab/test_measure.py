@@ -10,6 +10,7 @@ from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.errors import WorkerError
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     OperatorTarget,
@@ -19,7 +20,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 from opperf.runner.progress import Quiet
 
 PLACE = Place("comparison", 0, 1, "B", "B")

@@ -6,9 +6,9 @@ import pytest
 from opperf.compare.ab.session import ReplicateLine
 from opperf.compare.ab.spending import parts_of, spent
 from opperf.compare.statistics.data import Replicate
-from opperf.metrics import FIRST_CALL
+from opperf.instruments.compilation import FIRST_CALL
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Waits
-from opperf.profilers.summary import summarise
 from opperf.runner.measure import measure
 
 

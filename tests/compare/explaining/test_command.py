@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from opperf.commands.explain import ORDERS, PASSES, explain
 from opperf.compare.explaining import difference
 from opperf.errors import CallgrindError, OutputError, UsageError
-from opperf.metrics import PASSES as MEASURED
+from opperf.model import PASSES as MEASURED
 
 BASE = {"forward": "ob=a.so\nfn=f\n1 50\nfn=_PyEval_Vector\n1 5", "backward": "fn=f\n1 6"}
 NEW = {"forward": "ob=a.so\nfn=f\n1 70\nfn=_PyEval_Vector\n1 9", "backward": "fn=f\n1 9"}

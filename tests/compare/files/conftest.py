@@ -15,6 +15,7 @@ from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
 from opperf.compare.files.reading import Measured, read
 from opperf.errors import OpperfError
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -30,7 +31,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 from opperf.results.output import write
 
 ENVIRONMENT = {

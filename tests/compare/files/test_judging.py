@@ -9,8 +9,8 @@ from opperf.compare.files.judging import Question, compare
 from opperf.compare.statistics.data import Thresholds
 from opperf.compare.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Status
-from opperf.profilers.summary import summarise
 
 
 def test_a_time_of_two_files_is_suspect_at_most(run, record, asked):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from opperf.compare.statistics.tolerance import compare_figures
-from opperf.metrics import INSTRUCTIONS, MEMORY
+from opperf.instruments.instructions import INSTRUCTIONS
+from opperf.instruments.memory import MEMORY
 from opperf.model import Metric, MetricKind
 
 CALLS = Metric("calls", "calls", MetricKind.COUNT, "Calls")

@@ -8,12 +8,12 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.frameworks.numpy.tensors import arrays
+from opperf.instruments.guard import GIB, estimated_bytes
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings, Status
 from opperf.rules import numpy as rules
 from opperf.rules.sizes import PRESETS
-from opperf.runner.guard import GIB, estimated_bytes
 from opperf.runner.measure import measure
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import Selection, plan
 from tests.script_tensors import assert_script_makes
 

@@ -21,8 +21,8 @@ import msgspec
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, load
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Argument, Case, Settings, TensorSpec
-from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 

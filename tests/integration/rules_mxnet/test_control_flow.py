@@ -11,9 +11,9 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import load
 from opperf.frameworks.mxnet.bodies import BODIES, Graph
 from opperf.frameworks.mxnet.functions import operator_function
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import NoteCode, Status
 from opperf.runner.measure import measure
-from opperf.runner.prepared import PreparedCase
 
 OPERATORS = {name for operator in load("mxnet").operators() for name in operator.names}
 

@@ -9,9 +9,9 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import direct, functions, tensors
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Fill, Status, TensorSpec
 from opperf.runner.measure import measure
-from opperf.runner.prepared import PreparedCase
 
 
 def made(case, name):

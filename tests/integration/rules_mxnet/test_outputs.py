@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from opperf.instruments.prepared import PreparedCase
 from opperf.rules.mxnet.jpeg import TILE_SIDE
-from opperf.runner.prepared import PreparedCase
 
 
 def test_a_picture_of_tiles_is_decoded(cases, outputs):

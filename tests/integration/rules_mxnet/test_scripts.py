@@ -4,9 +4,9 @@ import mxnet as mx
 import numpy as np
 import pytest
 
+from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner.listing import script
-from opperf.runner.prepared import PreparedCase
 from tests.integration.mxnet_contents import contents
 from tests.script_tensors import assert_script_makes
 

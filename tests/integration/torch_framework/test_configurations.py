@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from opperf.configurations import configure, listed, load, measure, spec, tensor  # noqa: E402
 from opperf.errors import UsageError  # noqa: E402
 from opperf.frameworks import load as load_framework  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Fill, ObjectTarget, Status  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 from opperf.sources.completing import complete  # noqa: E402
 from opperf.sources.varying import with_settings  # noqa: E402
 

@@ -16,8 +16,8 @@ pytest.importorskip("expecttest")
 from opperf.errors import NoGradientError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import registry  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Settings  # noqa: E402
-from opperf.runner.prepared import PreparedCase  # noqa: E402
 from opperf.sources.registry import plan  # noqa: E402
 from opperf.sources.selecting import Selection  # noqa: E402
 

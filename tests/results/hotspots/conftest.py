@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     MetricKind,
@@ -15,7 +16,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.summary import summarise
 
 
 def _seen(

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Status, TensorSpec
 from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import ALL_INPUTS, make_bars

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 from opperf.model import Status
 from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot

@@ -7,7 +7,7 @@ import pytest
 from opperf.compare.files.comparison import Difference
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.statistics.data import Verdict
-from opperf.metrics import FORWARD
+from opperf.instruments.times import FORWARD
 
 
 def html_report(found):

@@ -1,0 +1,280 @@
+"""Counts the instructions of a call's last phase, alone.
+
+Callgrind's counts are set to zero before some calls and dumped after them. Where a phase comes
+before the counted one, as the forward pass before the backward pass, callgrind collects during the
+counted one only, if all of that runs on the calling thread: collection is switched for one thread.
+Otherwise each call has a dump of its own, which holds for the work of all threads once the device
+is synchronised.
+
+Until a case is counted callgrind does not instrument, as instrumented code is several times slower.
+Its model of the caches begins empty when it instruments, and keeps its state from one dump to the
+next: the calls that come before the first counted one fill it.
+
+What the requests and the loop take between them, an empty phase takes too, whose count is
+subtracted.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from opperf.instruments.callgrind.dumps import Dumps, totals
+from opperf.instruments.callgrind.requests import Requests
+
+Phase = Callable[[], object]
+
+INSTRUCTIONS = "Ir"
+"""Callgrind's name for executed instructions."""
+
+SETTLING_CALLS, SETTLING_S = 100, 0.5
+"""Calls before the first that is counted, and the limit on their seconds: allocators adapt their
+lists in the first dozens of calls, and Python its code: a call of 4,300 instructions lost 190, of
+looking up an attribute, at its 84th."""
+
+SAMPLES, SINGLE_SAMPLES = 3, 9
+"""Samples of a phase: the fewest with a median and a deviation, of several calls or of one each."""
+
+
+class Effort(NamedTuple):
+    """How many calls of a phase are counted. Their number depends on the phase's instructions, and
+    not on the time they take, which load changes, unless that is very long."""
+
+    most: float
+    """Instructions of the largest phase that this is for."""
+    loops: int
+    """Calls of a sample, where several can be counted together: what alternates between two calls,
+    such as the address of a result, is then a part of it."""
+    samples: int
+    """Samples of several calls, or as many as `singles` of one."""
+    singles: int
+    unused: int
+    """Samples before those that are used: the first of a short backward pass had up to 0.6 % more
+    than the next."""
+
+
+EFFORTS = (
+    Effort(2e6, 10, SAMPLES, SINGLE_SAMPLES, 1),
+    Effort(25e6, 2, SAMPLES, SAMPLES, 0),
+    Effort(250e6, 1, SAMPLES, SAMPLES, 0),
+    Effort(math.inf, 1, 1, 1, 0),
+)
+"""By size, so that up to 250 million instructions of a call at most 750 million are counted."""
+
+LONGEST_S = 30.0
+"""Limit on the CPU time of a phase's samples, which products of matrices come to, as Valgrind
+computes each of their instructions by a function: a phase that takes longer has one sample of one
+call."""
+
+
+def choose_effort(instructions: float, call_s: float) -> Effort:
+    """Returns how many calls to count of a phase with so many instructions, of which one took
+    `call_s` seconds of CPU time."""
+    effort = next(level for level in EFFORTS if instructions <= level.most)
+    calls = effort.loops * (effort.samples + effort.unused)
+    return effort if calls * call_s <= LONGEST_S else EFFORTS[-1]
+
+
+class Counts(NamedTuple):
+    """The counts of a phase."""
+
+    samples: dict[str, list[float]]
+    """Mean counts of a call in each sample, by callgrind's name of the event; without the empty
+    call's."""
+    empty: float
+    """Instructions of an empty call and its loop, in each call of the dumps."""
+    loops: int
+    """Calls of a sample."""
+    dump: Path
+    """The dump of the sample with the median count."""
+
+
+class Counter:
+    """Counts the instructions of phases; `synchronize` waits until the device has done their work.
+    Raises `UnsupportedError` as `Requests` does.
+
+    What it counts of empty phases, forks of the process have too.
+    """
+
+    def __init__(self, synchronize: Phase) -> None:
+        self._requests, self._dumps = Requests(), Dumps()
+        self._synchronize = synchronize
+        # What is imported stays, and no search for garbage falls into a call.
+        gc.freeze()
+        gc.disable()
+        self._requests.start()
+        self._empty = {
+            (loops, has_before): self._empty_counts(loops, has_before)
+            for loops in {effort.loops for effort in EFFORTS}
+            for has_before in (False, True)
+        }
+        """Counts of an empty phase, by the calls of its sample and whether another is before."""
+        self.pause()
+
+    def pause(self) -> None:
+        """Ends to instrument, which the last count has begun: what the process does next takes its
+        usual time."""
+        self._requests.stop()
+
+    def count(
+        self,
+        passes: Sequence[Sequence[Phase]],
+        warmup: int | None = None,
+        samples: int | None = None,
+        on_calling_thread: bool = True,
+    ) -> list[Counts]:
+        """Counts the last phase of each of some passes. `warmup` is the number of calls before,
+        `samples` the number of counted ones; None for as many as settle it and as its size asks
+        for. `on_calling_thread` is whether no work is done on other threads."""
+        # Of the case before, if that was in this process.
+        gc.collect()
+        for phases in passes:
+            self._settle(phases, SETTLING_CALLS if warmup is None else warmup)
+        self._requests.start()
+        return [
+            self._count(phases, samples, len(phases) == 1 or on_calling_thread) for phases in passes
+        ]
+
+    def _count(self, phases: Sequence[Phase], samples: int | None, together: bool) -> Counts:
+        """Counts the last of some phases, several calls together if they can be."""
+        *before, last = phases
+        effort = self._effort(Loop(before, last, self._synchronize, 1))
+        loops = effort.loops if together and samples is None else 1
+        wanted = samples or (effort.samples if loops > 1 else effort.singles)
+        loop = Loop(before, last, self._synchronize, loops)
+        empty = self._empty[loops, bool(before)]
+        overhead = f" overhead={empty[INSTRUCTIONS] * loops:.0f}"
+        self._requests.describe(f"opperf calls={loops}{overhead}")
+        for _ in range(effort.unused if loops > 1 else 0):
+            self._sample(loop).unlink()
+        found = [self._sample(loop) for _ in range(wanted)]
+        counted = [totals(dump) for dump in found]
+        order = sorted(range(wanted), key=lambda number: counted[number][INSTRUCTIONS])
+        # The first has more in the sums of its functions: see `totals`.
+        later = [number for number in order if number] or order
+        middle = found.pop(later[len(later) // 2])
+        for dump in found:
+            dump.unlink()
+        return Counts(
+            {
+                event: [max(0.0, counts[event] / loops - empty[event]) for counts in counted]
+                for event in empty
+            },
+            empty[INSTRUCTIONS],
+            loops,
+            middle,
+        )
+
+    def keep(self, counts: Counts, path: Path | None) -> None:
+        """Moves the dump of some counts to a path; removes it if there is none."""
+        if path is None:
+            counts.dump.unlink()
+        else:
+            self._dumps.keep(counts.dump, path)
+
+    def _settle(self, phases: Sequence[Phase], calls: int) -> None:
+        """Calls the phases until they always take the same path."""
+        begun = time.perf_counter()
+        for _ in range(calls):
+            for phase in phases:
+                phase()
+            self._synchronize()
+            if time.perf_counter() - begun > SETTLING_S:
+                break
+
+    def _effort(self, single: Loop) -> Effort:
+        """Makes two instrumented calls, the first of which Valgrind translates, and returns how
+        many more are to be counted."""
+        single.run_last(_nothing, _nothing)
+        begun = time.process_time()
+        dump = self._sample(single)
+        call_s = time.process_time() - begun
+        instructions = totals(dump)[INSTRUCTIONS]
+        dump.unlink()
+        return choose_effort(instructions, call_s)
+
+    def _sample(self, loop: Loop) -> Path:
+        """Counts a loop's calls, and returns the dump."""
+        requests = self._requests
+        if not loop.before:
+            loop.run(requests.zero, requests.dump)
+        elif loop.calls == 1:
+            loop.run_last(requests.zero, requests.dump)
+        else:
+            loop.run_parts(requests.zero, requests.toggle, requests.dump)
+        return self._dumps.next()
+
+    def _empty_counts(self, calls: int, has_before: bool) -> dict[str, float]:
+        """Returns the counts of each call of an empty phase."""
+        loop = Loop([_nothing] if has_before else [], _nothing, self._synchronize, calls)
+        loop.adapt()
+        found = []
+        for _ in range(SAMPLES):
+            dump = self._sample(loop)
+            found.append(totals(dump))
+            dump.unlink()
+        return {event: median(counts[event] for counts in found) / calls for event in found[0]}
+
+
+class Loop(NamedTuple):
+    """Calls of a phase, each with others before it. Each way to run them takes the same
+    instructions for every phase but the phase's own."""
+
+    before: Sequence[Phase]
+    last: Phase
+    synchronize: Phase
+    calls: int
+
+    def run(self, zero: Phase, dump: Phase) -> None:
+        """Counts all calls together."""
+        phase, synchronize, numbers = self.last, self.synchronize, range(self.calls)
+        zero()
+        for _ in numbers:
+            # The previous result is freed meanwhile, like in a user's loop.
+            result = phase()
+        synchronize()
+        dump()
+        del result
+
+    def run_last(self, zero: Phase, dump: Phase) -> None:
+        """Counts one call, without those before it, on all threads."""
+        phase, synchronize = self.last, self.synchronize
+        for step in self.before:
+            step()
+        synchronize()
+        zero()
+        result = phase()
+        synchronize()
+        dump()
+        del result
+
+    def run_parts(self, zero: Phase, toggle: Phase, dump: Phase) -> None:
+        """Counts all calls together, without those before them, on this thread."""
+        phase, before = self.last, self.before
+        zero()
+        toggle()
+        for _ in range(self.calls):
+            for step in before:
+                step()
+            toggle()
+            result = phase()
+            toggle()
+            del result
+        toggle()
+        dump()
+
+    def adapt(self) -> None:
+        """Has Python adapt the code of this class, which it does in the first calls."""
+        for _ in range(SETTLING_CALLS):
+            self.run(_nothing, _nothing)
+            self.run_last(_nothing, _nothing)
+            self.run_parts(_nothing, _nothing, _nothing)
+
+
+def _nothing() -> None:
+    """An empty phase."""

@@ -1,0 +1,121 @@
+"""Valgrind, which workers that count instructions run under."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.frameworks import package_of
+from opperf.instruments.callgrind import heap
+from opperf.instruments.callgrind.dumps import DUMPS
+from opperf.model import Settings
+
+INSTALL = "apt-get install valgrind"
+
+OLDEST = (3, 16)
+"""Debian 11's version, the oldest maintained one; PyTorch, JAX and MXNet were run with 3.19."""
+
+STEADY = {"PYTHONHASHSEED": "0", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=127"}
+"""Environment variables of the processes: the order of sets and dictionaries of strings, and as
+many cached blocks as glibc allows where its allocator is used."""
+
+TIMEOUT_S = 10.0
+"""Limit on a program's answer to --version."""
+
+
+class Valgrind:
+    """The installed Valgrind. Raises `UsageError` if there is none, or an old one."""
+
+    def __init__(self) -> None:
+        found = shutil.which("valgrind")
+        if found is None:
+            raise UsageError(f"--profiler instructions needs Valgrind; install it: {INSTALL}")
+        self.path = found
+        asked = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+        self.version = asked.stdout.strip()
+        match = re.match(r"valgrind-(\d+)\.(\d+)", self.version)
+        if match is None:
+            raise UsageError(f"{found} is not Valgrind: --version printed {self.version!r}")
+        if tuple(map(int, match.groups())) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise UsageError(
+                f"--profiler instructions needs Valgrind {oldest} or later, and {found} is "
+                f"{self.version}; install a newer one"
+            )
+
+    def command(self, dumps: Path, settings: Settings) -> list[str]:
+        """Returns the words before a command that run it under callgrind, which adds the process's
+        id and a number to the path of its dumps."""
+        cache = "yes" if settings.callgrind_cache else "no"
+        return [
+            *_without_random_addresses(),
+            self.path,
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--cache-sim={cache}",
+            f"--branch-sim={cache}",
+            f"--callgrind-out-file={dumps}.%p",
+        ]
+
+
+@functools.cache
+def installed() -> Valgrind:
+    """Returns the installed Valgrind. Raises `UsageError` as `Valgrind` does."""
+    return Valgrind()
+
+
+def _heap_variables(current: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment variables by which a process that counts has opperf's own allocator,
+    from those that it has: Python's objects come from it too, as what one takes in Python's own
+    allocator depends on the objects beside it. None where it cannot be built, as the record of the
+    environment then says."""
+    try:
+        library = str(heap.library())
+    except heap.HeapError:
+        return {}
+    preloaded = ":".join(filter(None, (library, current.get("LD_PRELOAD"))))
+    return {"LD_PRELOAD": preloaded, "PYTHONMALLOC": current.get("PYTHONMALLOC", "malloc")}
+
+
+@functools.cache
+def _without_random_addresses() -> tuple[str, ...]:
+    """Returns the words that run a command with the same addresses every time, where the system
+    allows that: containers often do not."""
+    words = ("setarch", "-R")
+    if shutil.which(words[0]) is None:
+        return ()
+    tried = subprocess.run([*words, "true"], capture_output=True, check=False)
+    return words if tried.returncode == 0 else ()
+
+
+class CallgrindLauncher:
+    """Runs a worker under callgrind, whose dumps are in a temporary folder."""
+
+    def __init__(self, framework: str, settings: Settings) -> None:
+        self._settings = settings
+        package = package_of(framework)
+        self._defaults = {} if package is None else package.counting_variables
+        self._folder = tempfile.TemporaryDirectory(prefix="opperf-callgrind-")
+        self._dumps = Path(self._folder.name) / "dump"
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        return [*installed().command(self._dumps, self._settings), *words]
+
+    def variables(self, current: Mapping[str, str]) -> dict[str, str]:
+        merged = {**self._defaults, **current, **STEADY, **self._settings.env}
+        return {**merged, **_heap_variables(merged), DUMPS: str(self._dumps)}
+
+    def process_ended(self) -> None:
+        for path in Path(self._folder.name).iterdir():
+            path.unlink()
+
+    def close(self) -> None:
+        self._folder.cleanup()

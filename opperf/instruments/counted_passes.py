@@ -1,0 +1,136 @@
+"""Counts the instructions of a case's forward and backward pass."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+
+from opperf.errors import NoGradientError, UnsupportedError
+from opperf.frameworks import Framework
+from opperf.frameworks.defaults import CPU
+from opperf.instruments.callgrind.counter import Counter, Counts, Phase
+from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
+from opperf.instruments.visit import Visit
+from opperf.model import MetricKind, NoteCode, Pass
+
+EVENTS = {
+    "instructions": ("Ir",),
+    "l1_misses": ("I1mr", "D1mr", "D1mw"),
+    "last_level_misses": ("ILmr", "DLmr", "DLmw"),
+    "branches": ("Bc", "Bi"),
+    "branch_misses": ("Bcm", "Bim"),
+}
+"""Callgrind's events of which each metric is the sum."""
+
+SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
+"""What the name of a pass's metric ends with."""
+
+STEADY = 0.001
+"""Half-width of the samples, as a share of the median, from which on a count is called unsteady: a
+fifth of the tolerance of a comparison."""
+
+
+_COUNTERS: dict[str, Counter] = {}
+"""The counter of this process, by the name of its framework."""
+
+
+def _counter(framework: Framework) -> Counter:
+    """Returns the counter of this process, which its forks have too. Raises `UnsupportedError` as
+    `Counter` does."""
+    if framework.name not in _COUNTERS:
+        _COUNTERS[framework.name] = Counter(partial(framework.synchronize, CPU))
+    return _COUNTERS[framework.name]
+
+
+def prepare(framework: Framework) -> None:
+    """Gets this process ready for a case, whatever it has counted before; its forks are ready then
+    too. Raises `UnsupportedError` as `Counter` does."""
+    _counter(framework).pause()
+
+
+METRICS = {metric.name: metric for metric in CALLGRIND.metrics}
+
+
+class CountedPasses:
+    """Counts the instructions of a visit's passes. Their dumps are kept in the folder of profiles,
+    if there is one."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit, self._prepared = visit, visit.prepared
+        self._case, self._framework = visit.case, visit.framework
+
+    def measure(self) -> None:
+        """Counts every pass of the case."""
+        device = self._case.settings.device
+        if not device.startswith(CPU.partition("(")[0]):
+            raise UnsupportedError(f"instructions are counted on the CPU, not on {device}")
+        prepare(self._framework)
+        self._visit.time_kind = MetricKind.COUNT
+        begun = time.perf_counter()
+        self._visit.call_first()
+        passes: dict[Pass, list[Phase]] = {"forward": [self._prepared.call]}
+        if "backward" in self._case.passes:
+            passes |= self._backward()
+        self._count(passes)
+        self._visit.busy_s = time.perf_counter() - begun
+
+    def _backward(self) -> dict[Pass, list[Phase]]:
+        """Returns the phases of the backward pass, if there is one."""
+        try:
+            gradient = self._prepared.make_gradient()
+        except NoGradientError as error:
+            metric = f"instructions{SUFFIXES['backward']}"
+            self._visit.note(metric, NoteCode.NO_GRADIENT, str(error))
+            return {}
+        return {"backward": [gradient.record, gradient.backward]}
+
+    def _count(self, passes: dict[Pass, list[Phase]]) -> None:
+        """Counts the last phase of each pass, and keeps its metrics and dump."""
+        settings, restore = self._case.settings, self._visit.inputs.restore
+        counter = _counter(self._framework)
+        if restore is not None:
+            passes = {
+                # The backward pass is that of the call before it.
+                name: [restore, *phases]
+                for name, phases in passes.items()
+            }
+        found = counter.count(
+            list(passes.values()),
+            settings.warmup,
+            settings.runs,
+            on_calling_thread=settings.process()["threads"] == 1
+            and not self._framework.has_own_threads,
+        )
+        for name, counts in zip(passes, found, strict=True):
+            folder = self._visit.conditions.profiles
+            place = folder and folder / f"{self._case.id}.{name}.callgrind"
+            counter.keep(counts, place)
+            self._keep(name, counts)
+
+    def _keep(self, name: Pass, counts: Counts) -> None:
+        """Keeps the metrics of a pass."""
+        for metric, events in EVENTS.items():
+            if not set(events) <= set(counts.samples):
+                continue
+            listed = [counts.samples[event] for event in events]
+            samples = [math.fsum(one) for one in zip(*listed, strict=True)]
+            self._set(f"{metric}{SUFFIXES[name]}", samples, counts.loops)
+        if name == "forward":
+            self._set(INSTRUCTIONS_EMPTY.name, [counts.empty], counts.loops)
+
+    def _set(self, name: str, samples: list[float], loops: int) -> None:
+        metric = METRICS[name]
+        summary = self._visit.keep(metric, samples, loops)
+        if not metric.usual:
+            return
+        # A fifth of both tolerances.
+        share = STEADY / metric.relative_tolerance
+        allowed = max(STEADY * summary.median, share * metric.absolute_tolerance)
+        if 2 * summary.mad > allowed:
+            self._visit.note(
+                name,
+                NoteCode.UNSTEADY,
+                f"the same call takes {min(samples):.0f} to {max(samples):.0f} {metric.unit}: "
+                "not judged",
+            )

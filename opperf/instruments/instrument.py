@@ -1,0 +1,94 @@
+"""What an instrument is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from opperf.model import Case, Metric, Settings, Struct
+
+if TYPE_CHECKING:
+    from opperf.instruments.visit import Conditions, Visit
+
+GROUP = "opperf.instruments"
+"""Entry points of other packages, each an `Instrument`."""
+
+
+class Needs(Struct, frozen=True):
+    """What an instrument needs of the process that measures, and of the machine beside it."""
+
+    pristine_fork: bool = False
+    """A fork that has run nothing, begun before the process itself runs anything."""
+    fork_for_each_case: bool = False
+    """Each case in a fork of its own: what earlier cases left in caches would be measured."""
+    quiet_machine: bool = True
+    """No other case at the same time. Without it, cases are measured side by side."""
+
+
+class Launcher(Protocol):
+    """What runs a worker's program in another one, such as Valgrind."""
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """Returns the words that run a command. Raises `UsageError` if a program is missing."""
+        ...
+
+    def variables(self, current: Mapping[str, str]) -> dict[str, str]:
+        """Returns a process's environment variables, made of those that it would have."""
+        ...
+
+    def process_ended(self) -> None:
+        """Removes what an ended process has left."""
+        ...
+
+    def close(self) -> None:
+        """Removes what is left of all processes."""
+        ...
+
+
+class Instrument:
+    """Measures one aspect of a prepared case. A subclass says its `metrics`, and measures; the
+    other methods have defaults."""
+
+    name = ""
+    metrics: tuple[Metric, ...] = ()
+    """Those that it writes, in the order of tables."""
+    needs = Needs()
+
+    def measures(self, settings: Settings) -> bool:
+        """Returns whether it measures cases of these settings."""
+        return True
+
+    def expected(self, case: Case) -> tuple[str, ...]:
+        """Returns the names of the metrics that a record of the case has, or a note that says why
+        not."""
+        return ()
+
+    def effort(self, settings: Settings) -> list[str]:
+        """Returns how much each case is measured, in words; an empty word counts for nothing."""
+        return []
+
+    def check(self, settings: Sequence[Settings]) -> None:
+        """Raises `UsageError` if this machine lacks what it needs for a run's cases, or if none of
+        them uses a setting that is for it alone. `settings` are those of the cases."""
+
+    def launcher(self, framework: str, settings: Settings) -> Launcher | None:
+        """Returns what runs the worker of these settings in another program; None for nothing."""
+        return None
+
+    def prepare(self, framework: Any) -> None:
+        """Gets a process ready, once, so that its forks are ready too. Raises `UnsupportedError`
+        where it cannot measure; each case then says so."""
+
+    def begin(self, case: Case, framework: Any, conditions: Conditions, needed_bytes: int) -> None:
+        """Begins what another process does while the case's tensors are made and first used in
+        this one. `needed_bytes` is an estimate of the case's memory."""
+
+    def fork_ended(self, process: int) -> None:
+        """Removes what the end of a fork has left, by its id."""
+
+    def measure(self, visit: Visit) -> None:
+        """Measures the case, and keeps its samples and notes with `visit`.
+
+        Raises `UnsupportedError` if this build or machine cannot measure it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.measure")

@@ -1,0 +1,154 @@
+"""Measures the peaks of a case's memory in this process."""
+
+from __future__ import annotations
+
+import gc
+import time
+from contextlib import suppress
+from typing import Protocol
+
+from opperf.errors import NoGradientError
+from opperf.frameworks import Framework, MemoryReading
+from opperf.frameworks.base import ReservedMemory
+from opperf.frameworks.user_inputs import load_inputs
+from opperf.instruments.bound import NOTHING_BOUND
+from opperf.instruments.prepared import PreparedCase, compiles
+from opperf.model import Case, Note, Struct
+
+SETTLE_S = 0.003
+"""Seconds for a framework's threads to free memory: a thousand times what a thread on a core needs.
+Too short a time costs a fork for the next case."""
+
+
+class Peaks(Struct, frozen=True):
+    """Peaks of the allocated bytes, above the level before the call."""
+
+    forward: int
+    both: int | None
+    """Of the forward and the backward pass, gradients included; None without a gradient."""
+    reserved: int | None = None
+    """Of what the allocator reserved for the largest of these; None if it reports none."""
+    notes: tuple[Note, ...] = ()
+    busy_s: float = 0.0
+    """Seconds of the operator's own calls."""
+    forward_s: float = 0.0
+    gradient_s: float = 0.0
+    """Seconds of the forward call among them, and of the forward and backward pass."""
+    clean: bool = True
+    """Whether the framework freed everything, so that the process can measure another case."""
+
+
+def _settle(framework: Framework, device: str) -> None:
+    """Waits until the framework has freed what is no longer used."""
+    time.sleep(SETTLE_S)
+    framework.synchronize(device)
+
+
+def _compute_gradient(prepared: PreparedCase) -> bool:
+    """Runs the backward pass, and returns whether there is one."""
+    try:
+        prepared.make_gradient()
+    except NoGradientError:
+        return False
+    return True
+
+
+def _compile(prepared: PreparedCase) -> None:
+    """Compiles the backward pass, so that the compiler's own tensors are not part of the peaks. The
+    forward pass was compiled by the case's first call."""
+    if "backward" in prepared.case.passes:
+        with suppress(NoGradientError):
+            prepared.gradient = prepared.make_gradient()
+    _settle(prepared.framework, prepared.case.settings.device)
+
+
+class _Readings:
+    """The memory of one forward call and of one with its backward pass, which are made in the
+    constructor."""
+
+    def __init__(self, prepared: PreparedCase) -> None:
+        framework, device = prepared.framework, prepared.case.settings.device
+        begun = time.perf_counter()
+        if compiles(prepared.case, framework):
+            _compile(prepared)
+        with framework.memory(device) as self._forward:
+            called = time.perf_counter()
+            outputs = prepared.call()
+            framework.synchronize(device)
+            self._forward_s = time.perf_counter() - called
+        del outputs
+        # Memory that is freed later would be part of the next reading's initial level.
+        _settle(framework, device)
+        self._both: MemoryReading | None = None
+        self._gradient_s = 0.0
+        if "backward" in prepared.case.passes:
+            with framework.memory(device) as reading:
+                called = time.perf_counter()
+                # Timing the backward pass adds a note to the record if there is no gradient.
+                if _compute_gradient(prepared):
+                    self._both = reading
+                self._gradient_s = time.perf_counter() - called
+        self._busy_s = time.perf_counter() - begun
+
+    def peaks(self, clean: bool) -> Peaks:
+        both = None if self._both is None else self._both.peak_bytes
+        largest = self._both or self._forward
+        return Peaks(
+            self._forward.peak_bytes,
+            both,
+            reserved=largest.reserved_bytes if isinstance(largest, ReservedMemory) else None,
+            busy_s=self._busy_s,
+            forward_s=self._forward_s,
+            gradient_s=self._gradient_s,
+            clean=clean,
+        )
+
+
+def peaks(prepared: PreparedCase) -> Peaks:
+    """Returns the peaks of one forward call and, if the case has a backward pass, of one with it.
+
+    Exact where the framework keeps no workspace. Otherwise what it keeps from earlier calls is
+    missing.
+    """
+    return _Readings(prepared).peaks(clean=False)
+
+
+def measure_case_peaks(case: Case, framework: Framework) -> Peaks:
+    """Returns the peaks of a case whose tensors are made for this, and whether the framework has
+    freed everything afterwards."""
+    device = case.settings.device
+    load_inputs(framework, case)
+    with framework.memory(device) as whole, framework.scope(case):
+        prepared = PreparedCase(case, framework, NOTHING_BOUND)
+        readings = _Readings(prepared)
+        del prepared
+        # A caught exception may hold arrays, in a cycle with its traceback.
+        gc.collect()
+        _settle(framework, device)
+    return readings.peaks(clean=whole.kept_bytes == 0)
+
+
+class MemoryMeter(Protocol):
+    """Measures the peaks of a case."""
+
+    def begin(self, case: Case, framework: Framework) -> None:
+        """Begins to measure the case, if another process does it; this one makes the tensors
+        meanwhile."""
+        ...
+
+    def peaks(self, prepared: PreparedCase) -> Peaks:
+        """Returns the peaks of the case."""
+        ...
+
+
+class LocalMeter:
+    """Measures in this process, which may have run other cases before."""
+
+    def begin(self, case: Case, framework: Framework) -> None:
+        """Does nothing: there is no second process."""
+
+    def peaks(self, prepared: PreparedCase) -> Peaks:
+        return peaks(prepared)
+
+
+LOCAL_METER = LocalMeter()

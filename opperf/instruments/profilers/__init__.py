@@ -1,0 +1,113 @@
+"""Profilers by name: a framework's own, the wall clock, and those of other packages."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+
+from opperf.errors import UnsupportedError, UsageError, one_line, unknown
+from opperf.frameworks import Framework
+from opperf.frameworks.timing import Profiler, ProfilerFactory
+from opperf.instruments.profilers.events import EventProfiler
+from opperf.instruments.profilers.python import PythonTimer, QueueTimer, idle_wait
+from opperf.model import INSTRUCTIONS
+
+GROUP = "opperf.profilers"
+"""Entry points of other packages, each a callable that returns a `Profiler` for a framework and a
+device, and raises `UnsupportedError` if it has none."""
+
+
+@functools.cache
+def _installed() -> tuple[EntryPoint, ...]:
+    return tuple(sorted(entry_points(group=GROUP)))
+
+
+@dataclass(frozen=True)
+class AddedProfiler:
+    """Makes the profiler of another package for a device."""
+
+    entry: EntryPoint
+    framework: Framework
+
+    def load(self) -> Callable[[Framework, str], Profiler]:
+        """Returns the callable of the entry point. Raises `UsageError` if its package is broken."""
+        try:
+            make: Callable[[Framework, str], Profiler] = self.entry.load()
+        except Exception as error:
+            # Not `ImportError` alone: a module may raise anything when it is imported.
+            reason = one_line(f"{type(error).__name__}: {error}")
+            raise self._refusal(f"cannot be loaded ({reason}); reinstall its package") from error
+        if not callable(make):
+            raise self._refusal("is not callable; fix its package")
+        return make
+
+    def __call__(self, device: str) -> Profiler:
+        made = self.load()(self.framework, device)
+        if not callable(getattr(made, "trace", None)):
+            raise self._refusal(f"returned {type(made).__name__}, not a Profiler; fix its package")
+        return made
+
+    def _refusal(self, fault: str) -> UsageError:
+        place = f"the profiler {self.entry.value}, an entry point of the group {GROUP},"
+        return UsageError(f"{place} {fault}, or remove it")
+
+
+def _wall_clock(framework: Framework, device: str) -> Profiler:
+    """Returns the timer of wall-clock time, which on an asynchronous device subtracts the cost of
+    synchronising."""
+    synchronize = partial(framework.synchronize, device)
+    if framework.is_asynchronous(device):
+        return QueueTimer(synchronize, idle_wait(framework, device))
+    return PythonTimer(synchronize) if framework.has_queue(device) else PythonTimer()
+
+
+def _not_a_timer(device: str) -> Profiler:
+    raise UnsupportedError(
+        f"{INSTRUCTIONS} counts and times nothing; use it where a case is measured alone"
+    )
+
+
+EVENTS = "events"
+"""The profiler by events of the device, of every framework that has some."""
+
+
+def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
+    """Returns the factory of every profiler that a framework can be measured with, by name, the
+    preferred one first."""
+    python = partial(_wall_clock, framework)
+    common: dict[str, ProfilerFactory] = {**framework.profilers(), "python": python}
+    # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
+    if any(framework.has_events(device) for device in framework.devices()):
+        common.setdefault(EVENTS, partial(EventProfiler, framework))
+    common[INSTRUCTIONS] = _not_a_timer
+    added = {entry.name: AddedProfiler(entry, framework) for entry in _installed()}
+    return {**common, **{name: make for name, make in added.items() if name not in common}}
+
+
+def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
+    """Returns the factory of the profiler of that name. Raises `UsageError` for an unknown name,
+    for events where no device has some, and for a profiler whose package is broken."""
+    known = find_profilers(framework)
+    if name == EVENTS and name not in known:
+        raise UsageError(
+            f"profiler {EVENTS} needs a device that records events, as GPUs do; {framework.name} "
+            f"finds {', '.join(framework.devices())} here; use one of {', '.join(known)}"
+        )
+    if name not in known:
+        raise unknown("profiler", name, known, framework.name)
+    factory = known[name]
+    if isinstance(factory, AddedProfiler):
+        factory.load()
+    return factory
+
+
+def profiler(name: str, framework: Framework, device: str) -> Profiler:
+    """Makes the profiler of that name for a device.
+
+    Raises `UsageError` for an unknown name, and `UnsupportedError` if the device has no such
+    profiler.
+    """
+    return find_profiler(name, framework)(device)

@@ -1,0 +1,137 @@
+"""Samples phases of a call: warm-up, calibration of loops, and sampling until a criterion is
+met."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
+from opperf.instruments.profilers.stopping import Criterion, SamplesSoFar
+
+Phases = Sequence[Callable[[], object]]
+
+NS_PER_S = 1e9
+
+RESOLUTIONS = 1000
+"""Shortest sample in steps of the clock, so that rounding is at most a thousandth of it."""
+
+LONGEST_SAMPLE_S = 0.02
+"""Longest wall time of a sample: where kernels are a small part of a call, rounding averages out
+over the samples instead."""
+
+CALIBRATING = 5
+"""Calls whose median determines the loops of a sample."""
+
+WARM_CALLS = 5
+"""Calls of a stretch of the warm-up, which are compared by the fastest: interruptions only add
+time."""
+
+WARM_GAIN = 0.02
+"""Smallest gain of a stretch over the one before for the warm-up to go on, as a share; a smaller
+one is within the noise of a quiet machine."""
+
+
+class Samples(NamedTuple):
+    """The result of sampling."""
+
+    phases: list[PhaseTimes]
+    """The samples of each phase."""
+    loops: int
+    """Calls of each sample, which is their mean."""
+
+
+class WarmUp(NamedTuple):
+    """The calls before those that are timed."""
+
+    fastest_s: float
+    """Seconds of all phases in the fastest call of the last stretch."""
+    times: list[float]
+    """Wall-clock time of the last phase and its synchronisation in each call, in nanoseconds."""
+
+
+def warm_up(
+    phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
+) -> WarmUp:
+    """Runs the phases until they get no faster, or `calls` times, for at most `most_s` seconds.
+    `first_s` are the seconds of the very first call."""
+    *before, last = phases
+    times: list[float] = []
+    begun, level, stretch = time.perf_counter(), math.inf, [first_s]
+    # A first call that took `most_s` is warm-up enough.
+    while (calls is None or len(times) < calls) and (
+        max(first_s, time.perf_counter() - begun) < most_s
+    ):
+        if calls is None and len(stretch) == WARM_CALLS:
+            quickest = min(stretch)
+            if quickest > (1 - WARM_GAIN) * level:
+                break
+            level, stretch = quickest, []
+        begin = middle = time.perf_counter()
+        if before:
+            for phase in before:
+                phase()
+            wait()
+            middle = time.perf_counter()
+        last()
+        wait()
+        end = time.perf_counter()
+        stretch.append(end - begin)
+        times.append((end - middle) * NS_PER_S)
+    return WarmUp(min(stretch), times)
+
+
+def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:
+    """Returns the number of calls in a sample, so that the time of the measured phase is long
+    compared with the clock's steps. One call of all phases takes about `call_s` seconds."""
+    if 2 * call_s > LONGEST_SAMPLE_S:
+        return 1
+    timed = profiler.trace(phases, CALIBRATING)
+    if not timed[measured].times:
+        return 1
+    # A phase as short as the overhead of timing is measured as zero.
+    step_ns = profiler.resolution_ns
+    call_ns = max(step_ns, _median(timed[measured].times))
+    wall_ns = max(step_ns, sum(_median(phase.walls) for phase in timed))
+    wanted = math.ceil(RESOLUTIONS * step_ns / call_ns)
+    return max(1, min(wanted, int(LONGEST_SAMPLE_S * 1e9 / wall_ns)))
+
+
+def _median(times: Sequence[float]) -> float:
+    return sorted(times)[len(times) // 2]
+
+
+def _extend(before: PhaseTimes, more: PhaseTimes) -> PhaseTimes:
+    """Extends the samples of a phase."""
+    before.times.extend(more.times)
+    before.walls.extend(more.walls)
+    before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
+    return before._replace(batch=more.batch, recording=more.recording)
+
+
+def sample(
+    profiler: Profiler,
+    phases: Phases,
+    measured: int,
+    criteria: Sequence[Criterion],
+    call_s: float,
+    loops: int,
+) -> Samples:
+    """Samples the phases until the measured phase meets one of the criteria. `measured` is its
+    index; one call of all phases takes about `call_s` seconds."""
+    found = [PhaseTimes([], [], []) for _ in phases]
+    begun, count = time.perf_counter(), 0
+    sample_s = loops * call_s
+    while True:
+        spent = time.perf_counter() - begun
+        taken = SamplesSoFar(found[measured].times, count, spent)
+        if any(criterion.met(taken) for criterion in criteria):
+            return Samples(found, loops)
+        sample_s = spent / count if count else sample_s
+        batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
+        more = profiler.trace(phases, batch, loops)
+        found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
+        # One that returns nothing at all has to end too.
+        count += len(more[measured].walls) or batch

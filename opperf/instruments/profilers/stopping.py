@@ -1,0 +1,112 @@
+"""Stopping criteria of sampling, by name.
+
+Sampling stops as soon as one of a case's criteria is met. A new criterion is a class and a line in
+`CRITERIA`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from opperf.defaults import LEAST_RUNS, MAX_TIME_S
+from opperf.instruments.profilers.summary import half_width
+from opperf.model import Settings
+
+
+class SamplesSoFar(NamedTuple):
+    """The samples so far of the measured phase, and their cost."""
+
+    samples: Sequence[float]
+    """In nanoseconds; empty for a phase without kernels."""
+    n: int
+    """Number of times the phases were sampled, with or without kernels."""
+    spent_s: float
+
+
+class Criterion(Protocol):
+    """A condition on which sampling stops."""
+
+    def met(self, taken: SamplesSoFar) -> bool: ...
+
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        """Number of samples before the next check, if each takes `sample_s` seconds. Called only if
+        it is not met."""
+        ...
+
+
+LEAST_SAMPLES = 10
+"""Fewest samples for the precision to count. From nine on the interval excludes the extremes; with
+fewer, a few that agree by chance would stop it."""
+
+
+class Precision(NamedTuple):
+    """Met when the half-width of the median's 95 % interval is at most this share of the median. An
+    interval that stops its own sampling covers the median a little less often (Chow and Robbins,
+    1965, on intervals of fixed width, show that the loss vanishes with the width);
+    `LEAST_SAMPLES` keeps the loss small."""
+
+    share: float
+
+    def met(self, taken: SamplesSoFar) -> bool:
+        enough = taken.n >= LEAST_SAMPLES
+        # A phase without kernels never has an interval.
+        return enough and (not taken.samples or half_width(taken.samples) <= self.share)
+
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        # Half as many again: the half-width falls with the root of their number.
+        return max(LEAST_SAMPLES - taken.n, LEAST_SAMPLES // 2, taken.n // 2)
+
+
+class Time(NamedTuple):
+    """Met when the time is spent."""
+
+    seconds: float
+
+    def met(self, taken: SamplesSoFar) -> bool:
+        return taken.n >= LEAST_RUNS and taken.spent_s >= self.seconds
+
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        left = int((self.seconds - taken.spent_s) / sample_s)
+        return max(LEAST_RUNS - taken.n, left)
+
+
+class Count(NamedTuple):
+    """Met after a number of samples."""
+
+    samples: int
+
+    def met(self, taken: SamplesSoFar) -> bool:
+        return taken.n >= self.samples
+
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        return self.samples - taken.n
+
+
+def limit_s(settings: Settings) -> float | None:
+    """Time limit of a case in seconds; None if it has a number of calls and no limit."""
+    if settings.max_time_s is None and settings.runs is None:
+        return MAX_TIME_S
+    return settings.max_time_s
+
+
+def _time(settings: Settings, share: float) -> Time | None:
+    limit = limit_s(settings)
+    return None if limit is None else Time(share * limit)
+
+
+CRITERIA: dict[str, Callable[[Settings, float], Criterion | None]] = {
+    "precision": lambda settings, share: (
+        None if settings.runs is not None else Precision(settings.precision)
+    ),
+    "time": _time,
+    "count": lambda settings, share: None if settings.runs is None else Count(settings.runs),
+}
+"""Criteria by name, each made from the settings of a case and a pass's share of its time; None
+where the settings do not have it."""
+
+
+def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:
+    """The criteria of a pass with this share of the case's time."""
+    made = (make(settings, share) for make in CRITERIA.values())
+    return tuple(criterion for criterion in made if criterion is not None)

@@ -1,0 +1,115 @@
+"""Fresh inputs for each call: what a call writes to is found at the first one, and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opperf.errors import OpperfError, one_line
+from opperf.frameworks.base import Watched
+from opperf.instruments.prepared import PreparedCase
+from opperf.model import Note, NoteCode
+
+Place = tuple[Any, ...]
+"""Name of an argument, and then the index or key in each of the containers around a value."""
+
+Restore = Callable[[], object]
+
+
+class FreshInputs:
+    """What restores the arguments of a prepared case that its calls write to.
+
+    To be made before the first call. What an operator's declaration says is known then; what a
+    user's function does, `look` finds after the call. It is not looked for where a call has no
+    arguments of its own, as a snippet's statement has none.
+    """
+
+    def __init__(self, prepared: PreparedCase) -> None:
+        self._prepared = prepared
+        self.restore: Restore | None = prepared.framework.restore(
+            prepared.case, prepared.arguments, prepared.call
+        )
+        """Restores the arguments, to be called between two calls; None if there is nothing to
+        restore."""
+        self._tensors: list[tuple[Place, Watched]] = []
+        self._containers: list[tuple[Any, Any]] = []
+        """Lists and dicts, each with a copy."""
+        if self.restore is None:
+            self._watch((), prepared.arguments)
+
+    def _watch(self, place: Place, value: Any) -> None:
+        prepared = self._prepared
+        for key, one in _elements(value):
+            at = (*place, key)
+            watched = prepared.framework.watch(prepared.case.target, one, prepared.call)
+            if watched is not None:
+                self._tensors.append((at, watched))
+            elif isinstance(one, (list, dict)):
+                self._containers.append((one, one.copy()))
+            if isinstance(one, (list, tuple, dict)):
+                self._watch(at, one)
+
+    def look(self) -> Note | None:
+        """Finds what the first call wrote to. Returns a note if that cannot be restored."""
+        written = [(place, one) for place, one in self._tensors if one.is_changed()]
+        grown = [pair for pair in self._containers if not _same(*pair)]
+        self._tensors, self._containers = [], []
+        if not written and not grown:
+            return None
+        steps = [_refilling(*pair) for pair in grown]
+        try:
+            made = self._prepared.copy().arguments if written else {}
+            steps += [_restoring(one, _at(made, place)) for place, one in written]
+            for step in steps:
+                step()
+        except Exception as error:
+            reason = self._prepared.framework.refusal(error)
+            if reason is None and not isinstance(error, OpperfError):
+                reason = f"{type(error).__name__}: {error}"
+            names = ", ".join(dict.fromkeys(str(place[0]) for place, _ in written))
+            return Note(
+                "",
+                NoteCode.WRITTEN,
+                f"a call writes to {names}, which cannot be restored: every further call has what "
+                f"the one before it left ({one_line(reason or str(error))})",
+            )
+        self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
+        return None
+
+
+def _elements(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Returns the keys and values of a list or dict."""
+    return iter(value.items() if isinstance(value, dict) else enumerate(value))
+
+
+def _same(container: Any, before: Any) -> bool:
+    """Whether a list or dict has the elements that it had."""
+    now, then = list(_elements(container)), list(_elements(before))
+    return len(now) == len(then) and all(
+        key == other and one is element
+        for (key, one), (other, element) in zip(now, then, strict=True)
+    )
+
+
+def _refilling(container: Any, before: Any) -> Restore:
+    """Returns what gives a list or dict the elements that it had."""
+
+    def refill() -> None:
+        container.clear()
+        if isinstance(container, dict):
+            container.update(before)
+        else:
+            container.extend(before)
+
+    return refill
+
+
+def _restoring(watched: Watched, contents: Any) -> Restore:
+    return lambda: watched.restore(contents)
+
+
+def _at(arguments: Any, place: Place) -> Any:
+    """Returns the value at a place among arguments."""
+    for key in place:
+        arguments = arguments[key]
+    return arguments

@@ -1,0 +1,284 @@
+"""Samples a case's forward and backward pass under its profiler."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+
+from opperf.defaults import WARMUP_SHARE
+from opperf.errors import NoGradientError
+from opperf.frameworks.base import Gradient
+from opperf.frameworks.timing import PhaseTimes, Profiler
+from opperf.instruments.cold import Flush, Ring, count_copies
+from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.profilers import profiler, waits
+from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
+from opperf.instruments.profilers.noise import noise_notes
+from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
+from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
+from opperf.instruments.profilers.stopping import criteria, limit_s
+from opperf.instruments.profilers.wall_clock import LATEST, is_too_long, without_recording
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
+from opperf.instruments.visit import NS_PER_S, Visit
+from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
+from opperf.results.text import pluralize
+from opperf.results.units import time_text
+
+NO_KERNEL = "runs no kernel of its own, as for a view of its input"
+
+BATCHED = (
+    "{} calls are queued between two waits for the device: a time is the interval between two "
+    "successive calls, not the latency of one"
+)
+
+KERNEL_SHARE = 0.5
+"""Share of a call's wall time below which its kernels are short: more than half of the time is then
+the framework's dispatch."""
+
+RECORDING_SHARE = 0.2
+"""Share of a call's time that recording its events may take without a note: its cost is known to a
+fifth or so, and the time then to 5 %."""
+
+NS_PER_US = 1000
+MIB = 2**20
+
+
+class SampledPasses:
+    """Samples the passes of a visit."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit, self._prepared, self._fresh = visit, visit.prepared, visit.inputs
+        self._case, self._framework = visit.case, visit.framework
+        self._flush: Callable[[], object] | None = None
+        self._ring: Ring | None = None
+
+    def measure(self) -> None:
+        """Samples every pass of the case."""
+        visit, settings = self._visit, self._case.settings
+        visit.inspect()
+        timer = profiler(settings.profiler, self._framework, settings.device)
+        visit.time_kind = timer.kind
+        first_s = visit.first_s
+        if visit.compiles:
+            first_s = visit.compiled_s.get("forward") or self._call_again([self._prepared.call])
+        if settings.cache == "cold":
+            self._cool()
+        self._forward(timer, first_s)
+        if BACKWARD.name in self._case.passes:
+            self._backward(timer)
+
+    def _cool(self) -> None:
+        """Prepares calls with cold caches."""
+        device = self._case.settings.device
+        self._flush = self._framework.cache_flush(device)
+        if self._flush is not None:
+            self._visit.note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
+                "each call",
+            )
+            return
+        if device.startswith("cpu"):
+            self._flush = flush = Flush()
+            size = f"{flush.bytes / MIB:.0f} MiB"
+            self._visit.note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {size} are written before each pass of each call",
+            )
+            return
+        count = count_copies(self._case)
+        others = [self._prepared.copy() for _ in range(count - 1)]
+        self._ring = Ring([self._prepared, *others])
+        self._visit.note(
+            "", NoteCode.COLD_CACHE, f"cold: calls use {count} copies of the inputs in turn"
+        )
+
+    def _gradient(self) -> Gradient:
+        if self._ring is not None:
+            return self._ring.gradient(PreparedCase.make_gradient)
+        return self._prepared.gradient or self._prepared.make_gradient()
+
+    def _forward(self, timer: Profiler, first_s: float) -> None:
+        if self._ring is None:
+            call = self._framework.repeated(self._prepared.call)
+        else:
+            call = self._ring.call
+        done = self._time("forward", timer, [call], first_s)
+        (forward,) = done.phases
+        self._keep(FORWARD, forward.times, done.loops)
+        self._keep(TOTAL, forward.times, done.loops)
+        self._note_waits(FORWARD, timer)
+        self._note_profile(FORWARD, forward)
+        if forward.batch > 1:
+            self._visit.note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
+        self._note_launch(FORWARD, timer, forward)
+
+    def _backward(self, timer: Profiler) -> None:
+        self._visit.restore()
+        try:
+            with self._visit.busy():
+                gradient = self._gradient()
+        except NoGradientError as error:
+            self._visit.note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
+            return
+        phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
+        first_s = self._visit.latest_s
+        if self._visit.compiles:
+            first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
+        done = self._time("backward", timer, phases, first_s)
+        forward, backward = done.phases
+        self._keep(BACKWARD, backward.times, done.loops)
+        self._note_waits(BACKWARD, timer)
+        self._note_profile(BACKWARD, backward)
+        self._note_launch(BACKWARD, timer, backward)
+        if forward.times and backward.times:
+            both = zip(forward.times, backward.times, strict=True)
+            self._keep(TOTAL, [a + b for a, b in both], done.loops)
+
+    def _call_again(self, phases: Sequence[Callable[[], object]]) -> float:
+        """Runs phases whose first run compiled them. Returns their seconds."""
+        self._visit.restore()
+        with self._visit.busy():
+            for phase in phases:
+                phase()
+            self._visit.synchronize()
+        return self._visit.latest_s
+
+    def _time(
+        self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+    ) -> Samples:
+        """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
+        seconds of their first execution."""
+        settings = self._case.settings
+        work = ReferenceWork() if self._visit.conditions.reference_work else None
+        before = [one for one in (work, self._flush) if one is not None]
+        # The backward pass is that of the call before it, and its inputs are those of the call.
+        fresh = [one for one in (self._fresh.restore,) if one is not None]
+        timed = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
+        phases = [*fresh, *(one for phase in phases for one in (*before, phase))]
+        share = 1 / len(self._case.passes)
+        limit = limit_s(settings)
+        longest_s = math.inf if limit is None else share * limit
+        with self._visit.busy():
+            warm = warm_up(
+                phases,
+                lambda: self._framework.synchronize(settings.device),
+                first_s,
+                WARMUP_SHARE * longest_s,
+                settings.warmup,
+            )
+            last = len(phases) - 1
+            # A fixed number of runs is one of calls, each of which is a sample.
+            call_s = warm.fastest_s
+            loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
+            if work is not None:
+                work.forget()
+            begin = waits.read()
+            done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
+            end = waits.read()
+        if settings.warmup is not None:
+            self._visit.warmup[metric] = warm.times
+        walls = [phase.walls for phase in done.phases]
+        self._visit.waits[metric] = waits.waits_between(begin, end, walls, loops)
+        done = done._replace(phases=[done.phases[place] for place in timed])
+        if timer.kind is MetricKind.KERNEL:
+            plain_ns = warm.times[-LATEST:] or [first_s * NS_PER_S]
+            if is_too_long(done.phases[-1], plain_ns, timer.resolution_ns):
+                done = self._compared(metric, timer, done, phases, timed, call_s)
+        calls = done.phases[-1].calls
+        own = middle_mean(calls) if work is not None and calls else 0.0
+        # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
+        if work is not None and own > 0:
+            self._visit.reference[metric] = {OWN: own, **work.means()}
+        return done
+
+    def _compared(
+        self,
+        metric: Pass,
+        timer: Profiler,
+        done: Samples,
+        phases: Sequence[Callable[[], object]],
+        timed: Sequence[int],
+        call_s: float,
+    ) -> Samples:
+        """Returns the samples, or if they are longer than the same calls without recording, those
+        of the wall clock; a note says so. `timed` are the places of the sampled phases."""
+        device = self._case.settings.device
+        with self._visit.busy():
+            walls = without_recording(profiler("python", self._framework, device), phases, call_s)
+        own = [walls[place] for place in timed]
+        if not is_too_long(done.phases[-1], own[-1].walls, timer.resolution_ns):
+            return done
+        before, after = (
+            time_text(statistics.median(one.times)) for one in (done.phases[-1], own[-1])
+        )
+        self._visit.note(
+            metric,
+            NoteCode.WALL,
+            f"the profiler's time, {before}, is more than calls without it take, {after} by the "
+            "wall clock, which is shown",
+        )
+        return Samples(own, loops=1)
+
+    def _keep(self, metric: Metric, samples: list[float], loops: int) -> None:
+        name = metric.name
+        if not samples:
+            self._visit.note(name, NoteCode.NO_KERNEL, NO_KERNEL)
+            return
+        self._visit.keep(metric, samples, loops)
+        if name in PASSES:
+            self._visit.notes += noise_notes(name, samples, self._case.settings.precision)
+
+    def _note_waits(self, metric: Metric, timer: Profiler) -> None:
+        """Adds a note to a pass whose threads waited for cores in a typical sample. Kernels of
+        another device do not wait for them."""
+        on_host = self._case.settings.device.startswith("cpu") or timer.kind is MetricKind.WALL
+        note = waits.busy_note(metric.name, self._visit.waits[metric.name]) if on_host else None
+        if note is not None and metric.name in self._visit.summaries:
+            self._visit.notes.append(note)
+
+    def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that
+        was much slower under the profiler."""
+        if not timed.times:
+            return
+        kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
+        if kernel < KERNEL_SHARE * wall:
+            self._visit.note(
+                metric.name,
+                NoteCode.DISPATCH,
+                f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
+                "call takes: at this size the time is mostly dispatch",
+            )
+        events, share = timed.recording
+        if share > RECORDING_SHARE:
+            self._visit.note(
+                metric.name,
+                NoteCode.RECORDING,
+                f"recording {pluralize(round(events), 'event')} inside a call took {share:.0%} of "
+                "the time, which was subtracted",
+            )
+
+    def _note_launch(self, metric: Metric, timer: Profiler, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that takes hardly longer than an empty kernel."""
+        settings = self._case.settings
+        least = launch_ns(
+            self._framework,
+            settings.device,
+            settings.profiler,
+            timer,
+            queued=timed.batch > 1,
+        )
+        if not timed.times or not least:
+            return
+        ratio = statistics.median(timed.times) / least
+        if ratio < LAUNCH_BOUND:
+            self._visit.note(
+                metric.name,
+                NoteCode.LAUNCH_BOUND,
+                f"takes {ratio:.1f} times as long as an empty kernel on {settings.device} "
+                f"({least / NS_PER_US:.1f} us): the time is that of a launch, and is not ranked",
+            )

@@ -1,0 +1,75 @@
+"""The instrument of times: what the forward and the backward pass take, by any profiler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opperf.instruments.instrument import Instrument
+from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, Settings
+
+if TYPE_CHECKING:
+    from opperf.instruments.visit import Visit
+
+FORWARD = Metric(
+    "forward",
+    "ns",
+    MetricKind.WALL,
+    title="Forward",
+    description="time of the forward pass, as the profiler of the record measures it",
+)
+
+BACKWARD = Metric(
+    "backward",
+    "ns",
+    MetricKind.WALL,
+    title="Backward",
+    description="time of the backward pass, as the profiler of the record measures it",
+)
+
+TOTAL = Metric(
+    "total",
+    "ns",
+    MetricKind.WALL,
+    title="Total",
+    description="time of both passes together",
+    usual=False,
+)
+
+KERNEL = Metric(
+    "kernel",
+    "ns",
+    MetricKind.KERNEL,
+    title="Kernel",
+    description="time of the forward pass, if the profiler measures kernels",
+    usual=False,
+)
+
+
+class Times(Instrument):
+    """Times the passes under the profiler of the case's settings."""
+
+    name = "times"
+    metrics = (FORWARD, BACKWARD, TOTAL, KERNEL)
+
+    def measures(self, settings: Settings) -> bool:
+        return settings.profiler != INSTRUCTIONS
+
+    def expected(self, case: Case) -> tuple[str, ...]:
+        return case.passes
+
+    def effort(self, settings: Settings) -> list[str]:
+        runs = settings.runs
+        return [
+            f"medians to {settings.precision:.1%}"
+            if runs is None
+            else f"{runs} timed {'call' if runs == 1 else 'calls'}",
+            "" if settings.max_time_s is None else f"at most {settings.max_time_s:g} s a case",
+        ]
+
+    def measure(self, visit: Visit) -> None:
+        from opperf.instruments.sampled_passes import SampledPasses
+
+        SampledPasses(visit).measure()
+
+
+TIMES = Times()

@@ -1,0 +1,66 @@
+"""An instrument of another package: from a run to a comparison."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.model import Status
+from opperf.results.runfile import read_run
+
+TOY = Path(__file__).parent / "toy_instrument"
+ROOT = Path(__file__).parents[1]
+
+BRIEFLY = ("--framework", "numpy", "--size", "small", "-w", "0", "-r", "8", "--max-configs", "1")
+
+
+@pytest.fixture
+def opperf(tmp_path):
+    """opperf in a folder of its own, as if the toy's package were installed."""
+    path = os.pathsep.join([str(TOY), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    variables = os.environ | {"PYTHONPATH": path.strip(os.pathsep), "HOME": str(tmp_path)}
+
+    def called(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "opperf", *arguments],
+            cwd=tmp_path,
+            env=variables,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    called.folder = tmp_path
+    return called
+
+
+def test_its_values_are_in_tables_files_and_comparisons(opperf):
+    table = opperf("run", "add", *BRIEFLY, "-o", "a.jsonl")
+    assert "Bandwidth" in table
+    opperf("run", "add", *BRIEFLY, "-o", "b.jsonl")
+    run, _ = read_run(opperf.folder / "a.jsonl")
+    (record,) = run.records
+    assert record.samples["bandwidth"] == [
+        record.moved_bytes / ns for ns in record.samples["forward"]
+    ]
+    compared = opperf("compare", "a.jsonl", "b.jsonl", "--metric", "bandwidth")
+    assert "bandwidth: 1 case in common" in compared and "Base GB/s" in compared
+    exported = opperf("export", "a.jsonl", "--to", "bencher", "-o", "-")
+    (measures,) = json.loads(exported).values()
+    assert measures["bandwidth"]["value"] > 0
+    opperf("plot", "a.jsonl", "--metric", "bandwidth", "-o", "plot.svg")
+    assert "Bandwidth" in (opperf.folder / "plot.svg").read_text()
+
+
+def test_one_that_fails_costs_its_own_value_only(opperf):
+    said = opperf("run", "add", *BRIEFLY, "--seed", "13", "-o", "a.csv")
+    assert "add: no bandwidth: ZeroDivisionError: no luck" in said
+    (row,) = csv.DictReader((opperf.folder / "a.csv").read_text().splitlines())
+    assert row["status"] == Status.OK.value and float(row["forward_median_ms"]) > 0
+    assert row["bandwidth_median_GB/s"] == ""
+    assert "not_produced" in row["notes"] and "ZeroDivisionError: no luck" in row["notes"]
