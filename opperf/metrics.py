@@ -64,15 +64,15 @@ def needs_of(settings: Settings) -> Needs:
     """Returns what the instruments of cases of these settings need together."""
     needs = [instrument.needs for instrument in instruments_of(settings)]
     return Needs(
-        pristine_fork=any(one.pristine_fork for one in needs),
-        fork_for_each_case=any(one.fork_for_each_case for one in needs),
-        quiet_machine=any(one.quiet_machine for one in needs),
+        pristine_fork=any(need.pristine_fork for need in needs),
+        fork_for_each_case=any(need.fork_for_each_case for need in needs),
+        quiet_machine=any(need.quiet_machine for need in needs),
     )
 
 
 def launcher_of(framework: str, settings: Settings) -> Launcher | None:
     """Returns what runs the worker of these settings in another program; None for nothing."""
-    launchers = (one.launcher(framework, settings) for one in instruments_of(settings))
+    launchers = (chosen.launcher(framework, settings) for chosen in instruments_of(settings))
     return next(filter(None, launchers), None)
 
 

@@ -24,7 +24,7 @@ from opperf.machine.topology import last_level_bytes
 from opperf.model import Case
 
 TIMES = 3
-"""Bytes that are written, or of copies, as a multiple of the cache's size: caches replace the least
+"""Bytes that are written, or of copies, as a multiple of the cache's size: a cache replaces the least
 recently used lines only approximately, so that once the size leaves some of them."""
 
 FALLBACK_BYTES = 64 * 2**20

@@ -24,7 +24,7 @@ EVENTS = {
 """Callgrind's events of which each metric is the sum."""
 
 SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
-"""What the name of a pass's metric ends with."""
+"""Ends of the names of a pass's metrics."""
 
 STEADY = 0.001
 """Half-width of the samples, as a share of the median, from which on a count is called unsteady: a
@@ -114,7 +114,7 @@ class CountedPasses:
             if not set(events) <= set(counts.samples):
                 continue
             listed = [counts.samples[event] for event in events]
-            samples = [math.fsum(one) for one in zip(*listed, strict=True)]
+            samples = [math.fsum(counts) for counts in zip(*listed, strict=True)]
             self._set(f"{metric}{SUFFIXES[name]}", samples, counts.loops)
         if name == "forward":
             self._set(INSTRUCTIONS_EMPTY.name, [counts.empty], counts.loops)

@@ -99,7 +99,7 @@ class Instructions(Instrument):
             from opperf.instruments.callgrind.valgrind import installed
 
             installed()
-        elif any(one.callgrind_cache for one in settings):
+        elif any(process.callgrind_cache for process in settings):
             raise UsageError(f"--callgrind-cache is for --profiler {PROFILER}")
 
     def launcher(self, framework: str, settings: Settings) -> Launcher:

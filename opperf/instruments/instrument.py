@@ -1,4 +1,4 @@
-"""What an instrument is."""
+"""Base class of instruments, each of which measures one aspect of a prepared case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = "opperf.instruments"
 
 
 class Needs(Struct, frozen=True):
-    """What an instrument needs of the process that measures, and of the machine beside it."""
+    """Requirements of an instrument: of the process that measures, and of the machine beside it."""
 
     pristine_fork: bool = False
     """A fork that has run nothing, begun before the process itself runs anything."""
@@ -26,7 +26,7 @@ class Needs(Struct, frozen=True):
 
 
 class Launcher(Protocol):
-    """What runs a worker's program in another one, such as Valgrind."""
+    """Runs a worker's program in another one, such as Valgrind."""
 
     def command(self, words: Sequence[str]) -> list[str]:
         """Returns the words that run a command. Raises `UsageError` if a program is missing."""

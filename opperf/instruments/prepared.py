@@ -28,7 +28,7 @@ from opperf.model import (
 )
 
 BUILD = "build"
-"""Beginning of the places of the arguments that an object is built with."""
+"""Beginning of the names of the arguments that an object is built with."""
 
 
 def compiles(case: Case, framework: Framework) -> bool:

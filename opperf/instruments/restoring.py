@@ -17,7 +17,7 @@ Restore = Callable[[], object]
 
 
 class FreshInputs:
-    """What restores the arguments of a prepared case that its calls write to.
+    """Restores the arguments of a prepared case that its calls write to.
 
     To be made before the first call. What an operator's declaration says is known then; what a
     user's function does, `look` finds after the call. It is not looked for where a call has no

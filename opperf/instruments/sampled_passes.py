@@ -25,7 +25,7 @@ from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
 from opperf.results.text import pluralize
 from opperf.results.units import time_text
 
-NO_KERNEL = "runs no kernel of its own, as for a view of its input"
+NO_KERNEL = "runs no kernel of its own, like a view of its input"
 
 BATCHED = (
     "{} calls are queued between two waits for the device: a time is the interval between two "
@@ -154,11 +154,11 @@ class SampledPasses:
         seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._visit.conditions.reference_work else None
-        before = [one for one in (work, self._flush) if one is not None]
+        before = [step for step in (work, self._flush) if step is not None]
         # The backward pass is that of the call before it, and its inputs are those of the call.
-        fresh = [one for one in (self._fresh.restore,) if one is not None]
+        fresh = [] if self._fresh.restore is None else [self._fresh.restore]
         timed = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
-        phases = [*fresh, *(one for phase in phases for one in (*before, phase))]
+        phases = [*fresh, *(step for phase in phases for step in (*before, phase))]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
@@ -205,7 +205,7 @@ class SampledPasses:
         call_s: float,
     ) -> Samples:
         """Returns the samples, or if they are longer than the same calls without recording, those
-        of the wall clock; a note says so. `timed` are the places of the sampled phases."""
+        of the wall clock; a note says so. `timed` are the indices of the sampled phases."""
         device = self._case.settings.device
         with self._visit.busy():
             walls = without_recording(profiler("python", self._framework, device), phases, call_s)
@@ -213,7 +213,7 @@ class SampledPasses:
         if not is_too_long(done.phases[-1], own[-1].walls, timer.resolution_ns):
             return done
         before, after = (
-            time_text(statistics.median(one.times)) for one in (done.phases[-1], own[-1])
+            time_text(statistics.median(phase.times)) for phase in (done.phases[-1], own[-1])
         )
         self._visit.note(
             metric,
