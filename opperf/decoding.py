@@ -1,12 +1,14 @@
 """Reads text that others wrote, JSON and Python's syntax: too much nesting is an error of the text,
-and Python's warnings about it are not printed."""
+and Python's warnings about it are not printed; and says where in it an error came from."""
 
 from __future__ import annotations
 
 import ast
 import json
+import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -71,3 +73,17 @@ def parse_python(
             return ast.parse(text, name, mode)
     except (RecursionError, MemoryError):
         raise SyntaxError("it is nested too deep") from None
+
+
+def place_in(error: BaseException, file: str) -> str:
+    """Returns `FILE:LINE` of the innermost frame of an error in a file, or the file alone if no
+    frame is in it."""
+    if isinstance(error, SyntaxError) and error.filename and _is_same(error.filename, file):
+        return f"{file}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if _is_same(frame.filename, file)]
+    return f"{file}:{lines[-1]}" if lines else file
+
+
+def _is_same(path: str, other: str) -> bool:
+    return Path(path).resolve() == Path(other).resolve()

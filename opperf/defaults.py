@@ -23,10 +23,10 @@ registry stays within a quarter of an hour."""
 WARMUP_SHARE = 0.2
 """Maximum time of a pass's warmup, as a share of the pass's time, to which it is added."""
 
-LEAST_RUNS = 3
+MIN_RUNS = 3
 """Fewest samples in any time: fewer have no useful median."""
 
-LEAST_ELEMENTS, MOST_ELEMENTS = 2**8, 2**22
+MIN_ELEMENTS, MAX_ELEMENTS = 2**8, 2**22
 """Limits on the elements of a random case's largest tensor: from a kilobyte of float32 to 16 MiB,
 which exceeds the caches of most cores and is quick for most operators."""
 

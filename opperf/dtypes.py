@@ -101,6 +101,6 @@ def is_floating(name: str) -> bool:
     return kind_of(name) == "float"
 
 
-def is_whole(name: str) -> bool:
+def is_integer(name: str) -> bool:
     """Whether a dtype holds integers or booleans."""
     return kind_of(name) in ("integer", "bool")

@@ -10,11 +10,11 @@ from typing import NamedTuple
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 """A part of a name: of `broadcast_add`, `BatchNorm`, `conv2d` or `nd.add`."""
 
-LEAST_BEGINNING, LEAST_INSIDE = 3, 4
+MIN_BEGINNING, MIN_INSIDE = 3, 4
 """Fewest characters of a word that is looked for at the beginning of parts, and anywhere: fewer are
 in too many names."""
 
-MOST_SHARED = 0.1
+MAX_SHARED = 0.1
 """Largest share of the names that may have a part of a word for it to say something: of
 `jnp.trapz`, `jnp` is in most names of JAX."""
 
@@ -53,9 +53,9 @@ MATCHES: tuple[Callable[[Name, Name], bool], ...] = (
     lambda word, name: word.parted in name.parted,
     lambda word, name: name.joined.startswith(word.joined),
     lambda word, name: (
-        len(word.joined) >= LEAST_BEGINNING and word.parted.removesuffix("_") in name.parted
+        len(word.joined) >= MIN_BEGINNING and word.parted.removesuffix("_") in name.parted
     ),
-    lambda word, name: len(word.joined) >= LEAST_INSIDE and word.joined in name.joined,
+    lambda word, name: len(word.joined) >= MIN_INSIDE and word.joined in name.joined,
 )
 """Ways in which a word is in a name, the best first: as all of it, as its end, as a part, as its
 beginning, as the beginning of a part, anywhere."""
@@ -72,8 +72,8 @@ def nearest(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
     of_parts = (
         having
         for part in parts
-        if len(part.joined) >= LEAST_BEGINNING
-        and len(having := _having(part, names)) <= max(FEW, MOST_SHARED * len(names))
+        if len(part.joined) >= MIN_BEGINNING
+        and len(having := _having(part, names)) <= max(FEW, MAX_SHARED * len(names))
     )
     found = (
         _having(asked, names)

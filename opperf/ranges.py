@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-MOST_VALUES = 1000
+MAX_VALUES = 1000
 """Most values of one range: a plot's width in a terminal is a tenth of it."""
 
 FORM = "write 128..2048:x2, 64..512:+64 or 64,100,128"
@@ -51,9 +51,9 @@ def check_variable(name: str) -> str:
 def read_range(text: str) -> tuple[int, ...]:
     """Returns the distinct integers of a range, in order. Raises `ValueError` if it is malformed,
     empty, endless or long."""
-    values = list(itertools.islice(_values(text), MOST_VALUES + 1))
-    if len(values) > MOST_VALUES:
-        raise ValueError(f"the range has more than {MOST_VALUES} values; take larger steps")
+    values = list(itertools.islice(_values(text), MAX_VALUES + 1))
+    if len(values) > MAX_VALUES:
+        raise ValueError(f"the range has more than {MAX_VALUES} values; take larger steps")
     # Small multiples may be rounded to the same integer.
     return tuple(dict.fromkeys(values))
 

@@ -10,7 +10,7 @@ from opperf.dtypes import (
     canonical,
     element_bytes,
     is_floating,
-    is_whole,
+    is_integer,
     kind_of,
 )
 
@@ -50,7 +50,7 @@ def test_what_numpy_has_not(name, facts):
 def test_an_unknown_dtype():
     assert element_bytes("float7") == USUAL_BYTES == 4
     assert kind_of("float7") is None
-    assert not is_floating("float7") and not is_whole("float7")
+    assert not is_floating("float7") and not is_integer("float7")
     assert canonical("Float7") == "float7"
 
 
@@ -78,7 +78,7 @@ def test_kinds():
         *("float16", "float32", "float64", "bfloat16"),
         *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
     }
-    assert {name for name in DTYPES if not is_floating(name) and not is_whole(name)} == {
+    assert {name for name in DTYPES if not is_floating(name) and not is_integer(name)} == {
         *("complex32", "complex64", "complex128", "datetime64[D]")
     }
     assert (

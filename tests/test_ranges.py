@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.ranges import MOST_VALUES, check_variable, is_variable, read_range
+from opperf.ranges import MAX_VALUES, check_variable, is_variable, read_range
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_a_range_includes_its_ends(text, values):
         ("", "'' is not a range of integers"),
         ("1.5", "is not a range of integers"),
         ("1..9999999999999999999:x2", "is not a range of integers"),
-        ("1..100000:+1", f"more than {MOST_VALUES} values"),
-        ("1..1000:x1.001", f"more than {MOST_VALUES} values"),
+        ("1..100000:+1", f"more than {MAX_VALUES} values"),
+        ("1..1000:x1.001", f"more than {MAX_VALUES} values"),
     ],
 )
 def test_what_is_no_range_is_refused(text, message):
@@ -52,7 +52,7 @@ def test_what_is_no_range_is_refused(text, message):
 
 
 def test_a_range_may_have_as_many_values_as_the_limit():
-    assert len(read_range(f"1..{MOST_VALUES}:+1")) == MOST_VALUES
+    assert len(read_range(f"1..{MAX_VALUES}:+1")) == MAX_VALUES
 
 
 @pytest.mark.parametrize("name", ["n", "seq_len", "N2", "_k"])

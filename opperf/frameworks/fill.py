@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import structs
 
-from opperf.dtypes import is_whole, kind_of
+from opperf.dtypes import is_integer, kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks.drawings import (
     ASKED,
@@ -112,7 +112,7 @@ def seed_at(seed: int, place: str) -> int:
 def entropy(spec: TensorSpec, seed: int) -> list[int]:
     """Returns the seed of a tensor's generator: the seed, and a hash of the spec. Real numbers are
     drawn in single precision for every dtype, and are the same in each up to rounding."""
-    kind = spec.dtype if is_whole(spec.dtype) else "float32"
+    kind = spec.dtype if is_integer(spec.dtype) else "float32"
     key = f"{spec.shape}{kind}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
     return [seed, zlib.crc32(key.encode())]
 
@@ -150,7 +150,7 @@ def _drawing(spec: TensorSpec) -> Drawing:
     distribution = spec.fill.distribution
     if distribution not in DRAWINGS:
         return WHOLE[distribution]
-    whole = distribution in CONTINUOUS and is_whole(spec.dtype)
+    whole = distribution in CONTINUOUS and is_integer(spec.dtype)
     if spec.size <= DRAWN:
         return IN_WHOLE_NUMBERS if whole else DRAWINGS[distribution]
     return IN_WHOLE_SUMS if whole else SUMS[distribution]
@@ -168,7 +168,7 @@ def _with_others(spec: TensorSpec, seed: int) -> Code:
     neither."""
     complete = structs.replace(spec.fill, missing=0.0, infinite=0.0)
     made = code(structs.replace(spec, fill=complete), seed)
-    if is_whole(spec.dtype):
+    if is_integer(spec.dtype):
         return made
     if spec.fill.infinite:
         made = made.within(INFINITE, whole=spec.shape, infinite=spec.fill.infinite)

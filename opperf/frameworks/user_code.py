@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from opperf.decoding import parse_python
+from opperf.decoding import parse_python, place_in
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
 from opperf.frameworks.literals import literal
 from opperf.model import (
@@ -27,7 +27,6 @@ from opperf.model import (
     Target,
     split_positional,
 )
-from opperf.places import place_in
 
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 """`kernels.py:softmax`."""

@@ -105,7 +105,7 @@ def choose_cpus(
     return frozenset(sorted(usable, key=order)[:count])
 
 
-def choose_others(
+def manager_cpus(
     pinned: frozenset[int], usable: frozenset[int], sys: Path = SYSFS
 ) -> frozenset[int]:
     """Returns the usable cores beside a worker's, without hardware threads of its physical cores
@@ -236,14 +236,14 @@ class Pinning(AbstractContextManager["Pinning"]):
             return
         threads = _read_affinities()
         self._before = self._before or threads
-        _set_affinities(dict.fromkeys(threads, self._beside(cpus.pinned) or self.usable))
+        _set_affinities(dict.fromkeys(threads, self._manager_cpus(cpus.pinned) or self.usable))
 
-    def _beside(self, cpus: frozenset[int]) -> frozenset[int]:
+    def _manager_cpus(self, cpus: frozenset[int]) -> frozenset[int]:
         """Returns the cores of this process beside a worker's: none of other runs if it has the
         choice, and none at all if no core is left."""
         used = frozenset[int]().union(*(held.cpus for held in self._others))
-        unused = choose_others(cpus | used, self.usable, self._sys)
-        return unused or choose_others(cpus, self.usable, self._sys)
+        unused = manager_cpus(cpus | used, self.usable, self._sys)
+        return unused or manager_cpus(cpus, self.usable, self._sys)
 
     def describe(self, counts: Iterable[int]) -> str:
         """Claims the cores of workers that need these numbers of cores. Returns them, those of this
@@ -260,7 +260,7 @@ class Pinning(AbstractContextManager["Pinning"]):
                 self._claims.add(self.usable)
         ordered = sorted(found, key=len)
         workers = " or ".join(self._name(cpus) for cpus in ordered)
-        others = {self._beside(cpus) for cpus in ordered}
+        others = {self._manager_cpus(cpus) for cpus in ordered}
         if len(others) > 1:
             place = f"workers on {workers}, this process on others where any are left"
         elif any(others):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.dtypes import is_floating, is_whole
+from opperf.dtypes import is_floating, is_integer
 from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bounds import Bounds, places
@@ -52,7 +52,7 @@ def _fill_of(
     known: Sequence[TensorSpec],
 ) -> Fill:
     """Returns the fill of a tensor; `known` are those that the rule has for its argument."""
-    if is_whole(spec.dtype):
+    if is_integer(spec.dtype):
         limit = bounds.limit(place, arguments)
         own = [one.fill for one in known if one.fill.distribution in BELOW]
         if limit is not None:

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 
-from opperf.defaults import LEAST_ELEMENTS, MOST_ELEMENTS
+from opperf.defaults import MAX_ELEMENTS, MIN_ELEMENTS
 from opperf.model import Struct
 from opperf.rules.extents import Group, elements, stretch
 from opperf.rules.values import Arguments
@@ -24,9 +24,9 @@ class Fuzz(Struct, frozen=True):
     """Number of random shapes per operator, and the limits of their elements."""
 
     count: int
-    least: int = LEAST_ELEMENTS
+    least: int = MIN_ELEMENTS
     """Elements of the largest tensor, at least."""
-    most: int = MOST_ELEMENTS
+    most: int = MAX_ELEMENTS
     """Elements of the largest tensor, or output, at most."""
 
 

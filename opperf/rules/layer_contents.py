@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from opperf.dtypes import is_whole
+from opperf.dtypes import is_integer
 from opperf.model import Argument, Fill, ObjectTarget, TensorSpec
 from opperf.rules.values import Arguments, below
 
@@ -62,7 +62,7 @@ def layer_contents(target: ObjectTarget, arguments: Arguments) -> Arguments:
     size = max(1, limit(target.arguments, arguments))
 
     def change(name: str, value: Argument) -> Argument:
-        if not isinstance(value, TensorSpec) or value.fill != Fill() or not is_whole(value.dtype):
+        if not isinstance(value, TensorSpec) or value.fill != Fill() or not is_integer(value.dtype):
             return value
         is_offsets = target.path.endswith("EmbeddingBag") and name in OFFSETS
         # Bags of one index each.

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import CodeType
 from typing import TypeVar
 
+from opperf.decoding import place_in
 from opperf.errors import OpperfError, RuleError, one_line, suggest
 from opperf.model import Operator
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.places import place_in
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.defaults import LEAST_RUNS, WARMUP_SHARE
+from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.model import Case, Record, Status
 from opperf.results.text import duration, pluralize
 from opperf.runner.pace import Pace
@@ -51,7 +51,7 @@ def case_s(case: Case) -> float:
     if settings.runs is not None:
         limits.append((settings.runs + (settings.warmup or 0)) * call_s)
     timed_s = min(limits, default=0.0)
-    return CASE_S + FIRST_CALLS * call_s + max(timed_s, LEAST_RUNS * call_s)
+    return CASE_S + FIRST_CALLS * call_s + max(timed_s, MIN_RUNS * call_s)
 
 
 def total_s(

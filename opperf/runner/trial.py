@@ -10,9 +10,8 @@ from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.instruments.guard import guard, tensor_bytes
 from opperf.model import UNKNOWN, Argument, Case, Struct
-from opperf.sources.array_types import with_array_type
 from opperf.sources.shapes import bounded
-from opperf.sources.varying import with_settings
+from opperf.sources.varying import with_array_type, with_settings
 
 
 class Trial(Struct, frozen=True):

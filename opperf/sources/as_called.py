@@ -27,7 +27,7 @@ from opperf.rules.contents import as_by_rule
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents
 from opperf.rules.values import Arguments
-from opperf.sources.array_types import with_array_type
+from opperf.sources.varying import with_array_type
 
 
 class Called(NamedTuple):

@@ -38,10 +38,10 @@ from opperf.rules.engine import (
 )
 from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
 from opperf.rules.values import Arguments
-from opperf.sources.array_types import with_array_type
 from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.known import known_specs
 from opperf.sources.shapes import within_range
+from opperf.sources.varying import with_array_type
 
 ORIGIN = "call:run_performance_test"
 

@@ -25,7 +25,7 @@ ORIGIN = "shape:layer"
 KERNEL_SIZE = 3
 """Size of a convolution's kernel in most networks for images."""
 
-MOST_GROUPS, MOST_HEADS = 32, 8
+MAX_GROUPS, MAX_HEADS = 32, 8
 """Most groups of channels, those of GroupNorm's paper, and most heads of attention: the largest
 divisor of the width that is not larger is taken."""
 
@@ -47,7 +47,7 @@ ROLES: Mapping[str, Callable[[Shape], Argument]] = {
     "num_channels": _channels,
     "in_channels": _channels,
     "out_channels": _channels,
-    "num_groups": lambda shape: math.gcd(MOST_GROUPS, shape[min(1, len(shape) - 1)]),
+    "num_groups": lambda shape: math.gcd(MAX_GROUPS, shape[min(1, len(shape) - 1)]),
     "kernel_size": lambda shape: KERNEL_SIZE,
     "in_features": _last,
     "out_features": _last,
@@ -57,8 +57,8 @@ ROLES: Mapping[str, Callable[[Shape], Argument]] = {
     "hidden_size": _last,
     "embed_dim": _last,
     "d_model": _last,
-    "num_heads": lambda shape: math.gcd(MOST_HEADS, shape[-1]),
-    "nhead": lambda shape: math.gcd(MOST_HEADS, shape[-1]),
+    "num_heads": lambda shape: math.gcd(MAX_HEADS, shape[-1]),
+    "nhead": lambda shape: math.gcd(MAX_HEADS, shape[-1]),
     "num_embeddings": lambda shape: VOCABULARY,
     "embedding_dim": lambda shape: EMBEDDING,
     "input_dim": lambda shape: VOCABULARY,

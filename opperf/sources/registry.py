@@ -26,7 +26,6 @@ from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
-from opperf.sources.array_types import with_array_type
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.differentiating import (
     OPTION,
@@ -69,6 +68,7 @@ from opperf.sources.varying import (
     Axes,
     deduplicate,
     shuffle,
+    with_array_type,
     with_dtype_options,
     with_memory_format,
 )

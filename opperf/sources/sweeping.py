@@ -19,11 +19,11 @@ from opperf.sources.varying import deduplicate, shuffle
 Point = dict[str, int]
 """A value of each swept variable."""
 
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """Most combinations of values: each is planned on its own, which takes some milliseconds for an
 operator."""
 
-MOST_CASES = 5000
+MAX_CASES = 5000
 """Most cases of a sweep: at a tenth of a second each, the minimum that a case is timed for, they
 take some ten minutes, and no table or image shows more."""
 
@@ -56,18 +56,18 @@ def check_sweeps(selection: Selection) -> None:
                 "begin at 1 or more"
             )
     points = math.prod(map(len, sweeps.values()))
-    if points > MOST_POINTS:
+    if points > MAX_POINTS:
         raise UsageError(
             f"--sweep: {' and '.join(sweeps)} have {points} values together, and at most "
-            f"{MOST_POINTS} are measured; take larger steps"
+            f"{MAX_POINTS} are measured; take larger steps"
         )
 
 
 def check_size(plan: Plan, selection: Selection) -> None:
     """Raises `UsageError` for a sweep of too many cases."""
-    if selection.sweeps and len(plan.cases) > MOST_CASES:
+    if selection.sweeps and len(plan.cases) > MAX_CASES:
         raise UsageError(
-            f"--sweep: {len(plan.cases)} cases, and a sweep has at most {MOST_CASES}; select fewer "
+            f"--sweep: {len(plan.cases)} cases, and a sweep has at most {MAX_CASES}; select fewer "
             "operators, or take larger steps"
         )
 

@@ -31,6 +31,13 @@ Axes = dict[str, tuple[Any, ...]]
 """Values by field of `Settings`; a field without values stays as it is in a case."""
 
 
+def with_array_type(argument: Argument, array_type: str) -> Argument:
+    """Returns the argument with its tensors of this array type."""
+    if not array_type:
+        return argument
+    return map_tensors(argument, lambda spec: msgspec.structs.replace(spec, array_type=array_type))
+
+
 def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     """Returns the cases without those that have the id of an earlier one."""
     found: dict[str, Case] = {}

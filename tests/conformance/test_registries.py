@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.linalg import lu_factor
 
-from opperf.dtypes import is_whole, kind_of
+from opperf.dtypes import is_integer, kind_of
 from opperf.frameworks import is_available, load
 from opperf.model import Case, TensorSpec
 from opperf.rules.engine import rules_module
@@ -172,7 +172,7 @@ def test_whole_numbers_are_of_more_than_one_width(name):
     specs = defaultdict(list)
     for case in planned(name, "small"):
         for place, spec in case.tensors():
-            if is_whole(spec.dtype) and not holds_positions(place):
+            if is_integer(spec.dtype) and not holds_positions(place):
                 specs[case.label].append(spec)
     drawn = {label for label, each in specs.items() if any(map(is_drawn, each))}
     assert len(drawn) > 30

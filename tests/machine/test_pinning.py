@@ -18,8 +18,8 @@ from opperf.machine.pinning import (
     Pinning,
     Use,
     choose_cpus,
-    choose_others,
     cpus_arguments,
+    manager_cpus,
     parse_list,
     thread_count,
 )
@@ -155,7 +155,7 @@ def test_cores_that_nothing_else_uses_come_first(sysfs, files, usable, count, us
     ],
 )
 def test_cores_beside_a_worker(sysfs, files, usable, pinned, others):
-    assert choose_others(frozenset(pinned), frozenset(usable), sysfs(files)) == others
+    assert manager_cpus(frozenset(pinned), frozenset(usable), sysfs(files)) == others
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_all_threads_of_this_process_are_moved_and_moved_back():
         with pytest.raises(ValueError), Pinning() as pinning:
             cpus = pinning.choose(1)
             pinning.keep_off(cpus)
-            left = choose_others(cpus.pinned, USABLE) or USABLE
+            left = manager_cpus(cpus.pinned, USABLE) or USABLE
             assert [os.sched_getaffinity(thread) for thread in threads] == [left, left]
             raise ValueError
         assert [os.sched_getaffinity(thread) for thread in threads] == before

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from opperf.dtypes import is_whole
+from opperf.dtypes import is_integer
 from opperf.frameworks import fill
 from opperf.model import DType, Fill, Kind, Number, Operator, Parameter, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
@@ -69,7 +69,7 @@ class TestTable:
                 # The mark of a label that is ignored may be below zero.
                 least = min(0, made["other"]) if isinstance(made.get("other"), int) else 0
                 for spec in (one for value in made.values() for one in iter_tensors(value)):
-                    if is_whole(spec.dtype):
+                    if is_integer(spec.dtype):
                         fill = spec.fill
                         counts[fill.distribution] += 1
                         if fill.distribution in BELOW:

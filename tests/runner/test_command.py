@@ -20,7 +20,7 @@ from opperf.errors import (
     UsageError,
 )
 from opperf.machine.kernel import usable_cpus
-from opperf.machine.pinning import NOT_PINNED, Pinning, choose_others
+from opperf.machine.pinning import NOT_PINNED, Pinning, manager_cpus
 from opperf.results import output
 from opperf.results.first_lines import id_of
 from opperf.results.kept import kept_runs
@@ -182,7 +182,7 @@ def test_an_interrupted_run_gives_this_process_its_cores_back(opperf, monkeypatc
     assert code == INTERRUPTED and going_on(err)[-2:] == ["--cpus", cpus]
     assert usable_cpus() == before
     with Pinning(cpus) as pinning:
-        moved = pinning.choose(1) != NOT_PINNED and choose_others({max(before)}, before)
+        moved = pinning.choose(1) != NOT_PINNED and manager_cpus({max(before)}, before)
     assert during == [moved or before]
 
 

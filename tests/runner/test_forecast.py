@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.defaults import LEAST_RUNS, WARMUP_SHARE
+from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.model import Record, Status
 from opperf.runner.forecast import (
     CALL_S,
@@ -48,7 +48,7 @@ def case(make_case):
         ({"runs": 50, "max_time_s": 0.1}, 0.1 * (1 + WARMUP_SHARE)),
         ({"runs": 5, "max_time_s": 10.0}, 5 * CALL_S),
         # A median has a few samples in any time.
-        ({"max_time_s": 1e-6}, LEAST_RUNS * CALL_S),
+        ({"max_time_s": 1e-6}, MIN_RUNS * CALL_S),
     ],
 )
 def test_a_case_is_timed_for_its_calls_or_its_time(case, settings, timed_s):

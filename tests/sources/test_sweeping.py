@@ -8,8 +8,8 @@ from opperf.model import Case, ObjectTarget, OperatorTarget, TensorSpec
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import (
-    MOST_CASES,
-    MOST_POINTS,
+    MAX_CASES,
+    MAX_POINTS,
     at_point,
     check_size,
     check_sweeps,
@@ -59,7 +59,7 @@ def test_a_selection_at_a_point_has_numbers_in_place_of_variables():
         ),
         (
             {"sweeps": {"n": tuple(range(1, 502)), "m": (1, 2)}},
-            f"n and m have 1002 values together, and at most {MOST_POINTS}",
+            f"n and m have 1002 values together, and at most {MAX_POINTS}",
         ),
     ],
 )
@@ -75,11 +75,11 @@ def test_a_selection_without_a_sweep_has_nothing_to_check():
 
 
 def test_too_many_cases_are_refused_of_a_sweep_only():
-    cases = tuple(a_case("relu", data=(n,)) for n in range(1, MOST_CASES + 2))
+    cases = tuple(a_case("relu", data=(n,)) for n in range(1, MAX_CASES + 2))
     plan = Plan(cases=cases, excluded={})
     check_size(plan, Selection())
     check_size(msgspec.structs.replace(plan, cases=cases[1:]), SWEPT)
-    with pytest.raises(UsageError, match=f"{MOST_CASES + 1} cases, and a sweep has at most"):
+    with pytest.raises(UsageError, match=f"{MAX_CASES + 1} cases, and a sweep has at most"):
         check_size(plan, SWEPT)
 
 

@@ -22,7 +22,7 @@ LIKELY_Z = 2.5
 """Mann and Kendall's statistic, in standard deviations, below which a drift is out of the question:
 the level of the test is at 3.29."""
 
-MOST_COMPARED = 1000
+MAX_COMPARED = 1000
 """Most samples whose pairs are all compared here, in some milliseconds."""
 
 PARTS = 4
@@ -32,7 +32,7 @@ SEPARATION = 5.0
 """Smallest Ashman's D of two levels (Ashman, Bird and Zepf, 1994: two normal distributions are
 separate from 2 on; splitting one in the middle gives 2.7, splitting a uniform one 3.5)."""
 
-LEAST_SHARE = 0.1
+MIN_LEVEL_SHARE = 0.1
 """Smallest share of the samples in a level: fewer are outliers."""
 
 
@@ -86,7 +86,7 @@ def _drift(samples: Sequence[float], precision: float) -> str:
 def _may_drift(array: Any) -> bool:
     """Returns whether the test may find a drift, by its normal approximation."""
     n = len(array)
-    if n > MOST_COMPARED:
+    if n > MAX_COMPARED:
         return True
     rising = np.sign(array[np.newaxis, :] - array[:, np.newaxis])
     trend = abs(float(np.triu(rising, 1).sum()))
@@ -117,7 +117,7 @@ def _levels(samples: Sequence[float], precision: float) -> str:
     if len(samples) < MIN_SAMPLES:
         return ""
     ordered = np.sort(np.asarray(samples, dtype=float))
-    low, high = _split(ordered, int(LEAST_SHARE * len(ordered)))
+    low, high = _split(ordered, int(MIN_LEVEL_SHARE * len(ordered)))
     spread = math.sqrt((low.var() + high.var()) / 2)
     gap = float(high.mean() - low.mean())
     apart = gap > SEPARATION * spread and gap > precision * float(np.median(ordered))

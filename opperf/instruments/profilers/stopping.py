@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from opperf.defaults import LEAST_RUNS, MAX_TIME_S
+from opperf.defaults import MAX_TIME_S, MIN_RUNS
 from opperf.instruments.profilers.summary import half_width
 from opperf.model import Settings
 
@@ -35,7 +35,7 @@ class Criterion(Protocol):
         ...
 
 
-LEAST_SAMPLES = 10
+MIN_ADAPTIVE_SAMPLES = 10
 """Fewest samples for the precision to count. From nine on the interval excludes the extremes; with
 fewer, a few that agree by chance would stop it."""
 
@@ -44,18 +44,18 @@ class Precision(NamedTuple):
     """Met when the half-width of the median's 95 % interval is at most this share of the median. An
     interval that stops its own sampling covers the median a little less often (Chow and Robbins,
     1965, on intervals of fixed width, show that the loss vanishes with the width);
-    `LEAST_SAMPLES` keeps the loss small."""
+    `MIN_ADAPTIVE_SAMPLES` keeps the loss small."""
 
     share: float
 
     def met(self, taken: SamplesSoFar) -> bool:
-        enough = taken.n >= LEAST_SAMPLES
+        enough = taken.n >= MIN_ADAPTIVE_SAMPLES
         # A phase without kernels never has an interval.
         return enough and (not taken.samples or half_width(taken.samples) <= self.share)
 
     def room(self, taken: SamplesSoFar, sample_s: float) -> int:
         # Half as many again: the half-width falls with the root of their number.
-        return max(LEAST_SAMPLES - taken.n, LEAST_SAMPLES // 2, taken.n // 2)
+        return max(MIN_ADAPTIVE_SAMPLES - taken.n, MIN_ADAPTIVE_SAMPLES // 2, taken.n // 2)
 
 
 class Time(NamedTuple):
@@ -64,11 +64,11 @@ class Time(NamedTuple):
     seconds: float
 
     def met(self, taken: SamplesSoFar) -> bool:
-        return taken.n >= LEAST_RUNS and taken.spent_s >= self.seconds
+        return taken.n >= MIN_RUNS and taken.spent_s >= self.seconds
 
     def room(self, taken: SamplesSoFar, sample_s: float) -> int:
         left = int((self.seconds - taken.spent_s) / sample_s)
-        return max(LEAST_RUNS - taken.n, left)
+        return max(MIN_RUNS - taken.n, left)
 
 
 class Count(NamedTuple):

@@ -20,7 +20,7 @@ LATEST = 5
 """Calls of the warm-up, the last ones, that a profiler's times are compared with first."""
 
 COMPARED = 25
-LEAST_COMPARED = 5
+MIN_COMPARED = 5
 COMPARED_S = 0.1
 """Calls without recording that decide, at most and at least, and the seconds that they may take."""
 
@@ -40,4 +40,4 @@ def without_recording(
     """Returns wall-clock times of the phases, of which a call of all takes about `call_s`
     seconds."""
     fitting = int(COMPARED_S / call_s) if call_s > 0 else COMPARED
-    return clock.trace(phases, max(LEAST_COMPARED, min(COMPARED, fitting)))
+    return clock.trace(phases, max(MIN_COMPARED, min(COMPARED, fitting)))

@@ -67,7 +67,7 @@ def memory_pressure(machine: Machine) -> Reading:
     return Reading(state) if share <= NEGLIGIBLE * PERCENT else Reading(state, "warn", LARGEST)
 
 
-LEAST_AVAILABLE = 0.1
+MIN_AVAILABLE = 0.1
 """Minimum share of the memory that is available: below it, the kernel begins to reclaim pages while
 threads wait."""
 
@@ -85,7 +85,7 @@ def memory(machine: Machine) -> Reading:
     state = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
     if swapped:
         state += f", {swapped / GIB:.1f} GiB swapped out"
-    if available < LEAST_AVAILABLE * total:
+    if available < MIN_AVAILABLE * total:
         return Reading(state, "warn", LARGEST)
     if swapped > SWAPPED_BYTES:
         return Reading(state, "warn", "sudo swapoff -a && sudo swapon -a")

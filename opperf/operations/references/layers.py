@@ -20,7 +20,7 @@ from opperf.operations.references.reference import (
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 """Constants of SELU, with which activations keep mean zero and variance one from layer to layer."""
 
-LEAST_DIFFERENCE = 1e-5
+MIN_DIFFERENCE = 1e-5
 """By which a dropped element may differ from alpha dropout's value of it, in single precision."""
 
 GELU_CUBE = 0.044715
@@ -91,7 +91,7 @@ def alpha_dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = 
     made, least = outputs[0], -SELU_SCALE * SELU_ALPHA
     scale = ((1 - rate) * (1 + rate * least**2)) ** -0.5
     shift = -scale * rate * least
-    dropped = np.isclose(made, scale * least + shift, atol=LEAST_DIFFERENCE)
+    dropped = np.isclose(made, scale * least + shift, atol=MIN_DIFFERENCE)
     choices = dropped.all(axis=axes) if axes else dropped
     error = np.sqrt(rate * (1 - rate) / choices.size)
     return (

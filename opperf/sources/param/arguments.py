@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_whole
+from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_integer
 from opperf.errors import UsageError, unknown
 from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
 from opperf.results.text import pluralize
@@ -93,7 +93,7 @@ def _fill(one: TensorArgument, dtype: str, place: str) -> Fill:
     """Returns how a tensor is filled; the usual fill if the argument does not say."""
     if one.distribution is None and one.domain is None:
         return Fill("boolean") if dtype == "bool" else Fill()
-    usual: Distribution = "integers" if is_whole(dtype) else "uniform"
+    usual: Distribution = "integers" if is_integer(dtype) else "uniform"
     low, high = one.domain or (0.0, 1.0)
     distribution: Distribution = one.distribution or usual
     if distribution in ("uniform", "integers") and high <= low:

@@ -20,7 +20,7 @@ from opperf.sources.param.schema import LISTS, NUMBERS, Raw, Spec, type_of
 
 COPY = "__copy__"
 
-MOST_CASES = 1_000_000
+MAX_CASES = 1_000_000
 """Largest number of cases that macros may make: more than a week's measurement, and likely a step
 that was forgotten."""
 
@@ -63,8 +63,8 @@ NAMES = {"__range__": "[least, most, step]", "__geometric__": "[least, most, fac
 
 
 def _check_count(count: int, place: str) -> None:
-    if count > MOST_CASES:
-        raise UsageError(f"{place}: {count:,} values or cases, of at most {MOST_CASES:,}")
+    if count > MAX_CASES:
+        raise UsageError(f"{place}: {count:,} values or cases, of at most {MAX_CASES:,}")
 
 
 def _numbers(macro: str, value: object, place: str) -> Sequence[Any]:

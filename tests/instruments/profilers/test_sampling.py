@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from opperf.defaults import LEAST_RUNS
+from opperf.defaults import MIN_RUNS
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers import sampling
 from opperf.instruments.profilers.sampling import loops_for, warm_up
-from opperf.instruments.profilers.stopping import LEAST_SAMPLES, Count, Precision, Time
+from opperf.instruments.profilers.stopping import MIN_ADAPTIVE_SAMPLES, Count, Precision, Time
 from opperf.instruments.profilers.summary import half_width
 
 
@@ -67,7 +67,7 @@ def test_precision_is_reached_and_not_by_much(spread, share):
     (timed,) = sample(traces, Precision(share)).phases
     assert half_width(timed.times) <= share
     before = timed.times[: -traces.batches[-1][0]]
-    assert len(before) < LEAST_SAMPLES or half_width(before) > share
+    assert len(before) < MIN_ADAPTIVE_SAMPLES or half_width(before) > share
 
 
 def test_the_interval_that_ended_it_still_covers_the_median():
@@ -103,7 +103,7 @@ def test_a_profiler_may_return_fewer_samples_than_asked_for(clock):
 
 def test_time_ends_it_after_a_few_runs_at_least(clock):
     (timed,) = sample(Clocked(clock, 10.0), Time(1.0), Precision(1e-9), call_s=10.0).phases
-    assert len(timed.times) == LEAST_RUNS
+    assert len(timed.times) == MIN_RUNS
 
 
 def test_a_batch_is_what_the_time_has_room_for_at_the_pace_so_far(clock):
@@ -130,7 +130,7 @@ def test_no_more_calls_are_kept_than_are_needed(clock, monkeypatch):
 
 def test_the_first_to_be_met_ends_it():
     (timed,) = sample(Trace(0.001), Precision(0.05), Count(500)).phases
-    assert len(timed.times) == LEAST_SAMPLES
+    assert len(timed.times) == MIN_ADAPTIVE_SAMPLES
     (timed,) = sample(Trace(0.5), Precision(0.0001), Count(25)).phases
     assert len(timed.times) == 25
 
@@ -138,13 +138,13 @@ def test_the_first_to_be_met_ends_it():
 def test_all_phases_have_as_many_samples():
     done = sample(Trace(phases=2), Precision(0.02), phases=2)
     first, second = (len(timed.times) for timed in done.phases)
-    assert first == second >= LEAST_SAMPLES
+    assert first == second >= MIN_ADAPTIVE_SAMPLES
 
 
 def test_the_phase_that_is_asked_about_decides():
     wide, narrow = [500.0, 1500.0], [1000.0]
     done = sample(Recorded((wide, wide), (narrow, narrow)), Precision(0.02), phases=2)
-    assert [len(timed.times) for timed in done.phases] == [LEAST_SAMPLES] * 2
+    assert [len(timed.times) for timed in done.phases] == [MIN_ADAPTIVE_SAMPLES] * 2
 
 
 def test_a_profiler_that_loses_a_phase_is_not_believed():
@@ -155,7 +155,7 @@ def test_a_profiler_that_loses_a_phase_is_not_believed():
 def test_a_phase_without_kernels_ends_at_once():
     traces = Recorded(([], [1.0]))
     (timed,) = sample(traces, Precision(0.02)).phases
-    assert timed.times == [] and sum(count for count, _ in traces.batches) == LEAST_SAMPLES
+    assert timed.times == [] and sum(count for count, _ in traces.batches) == MIN_ADAPTIVE_SAMPLES
 
 
 @pytest.mark.parametrize(("call_ns", "loops"), [(1000.0, 10), (999.0, 11), (1e7, 1), (0.0, 1000)])

@@ -19,13 +19,13 @@ def is_tensor(value):
     return isinstance(value, TensorSpec)
 
 
-def is_whole(value):
+def is_integer(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def are_whole(value):
     return isinstance(value, tuple) and all(
-        is_whole(element) or are_whole(element) for element in value
+        is_integer(element) or are_whole(element) for element in value
     )
 
 
@@ -33,12 +33,12 @@ TAKES = {
     # Of some operators one tensor, of others a number.
     "tensor": lambda value: is_tensor(value) or is_number(value),
     "tensors": lambda value: isinstance(value, tuple) and all(map(is_tensor, value)),
-    "int": is_whole,
+    "int": is_integer,
     "float": lambda value: is_number(value) or is_tensor(value),
     "bool": lambda value: isinstance(value, bool),
     "shape": are_whole,
-    "axis": is_whole,
-    "axes": lambda value: is_whole(value) or are_whole(value),
+    "axis": is_integer,
+    "axes": lambda value: is_integer(value) or are_whole(value),
     "enum": lambda value: isinstance(value, str),
     "dtype": lambda value: isinstance(value, (str, tuple)),
 }

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.sources.param.macros import MOST_CASES, expand, expand_spec, has_macro
+from opperf.sources.param.macros import MAX_CASES, expand, expand_spec, has_macro
 from opperf.sources.param.schema import Spec
 
 
@@ -117,7 +117,7 @@ def test_a_spec_of_no_arguments_stands_for_itself():
             {"type": "int", "value": [1], "__range__": ["value"], "__list__": ["value"]},
             "both __range__ and __list__ name 'value'",
         ),
-        (number([1, MOST_CASES + 1, 1]), "x.value: 1,000,001 values or cases, of at most"),
+        (number([1, MAX_CASES + 1, 1]), "x.value: 1,000,001 values or cases, of at most"),
         (number([0, 1, 1e-9], kind="float"), "x.value: 1,000,000,001 values or cases"),
         ({"value": 3}, "x: the argument has no `type`"),
         ({"type": "tensr"}, "x.type: unknown type 'tensr'; did you mean tensor"),
