@@ -60,7 +60,7 @@ PLANNED = "tests/integration/test_planned_cases.py"
 TARGETS = {
     "compare/statistics": Target("opperf/compare/statistics", ("tests/compare/statistics",)),
     "compare/files": Target("opperf/compare/files", ("tests/compare/files",)),
-    "profilers": Target("opperf/profilers", ("tests/instruments/profilers",)),
+    "instruments": Target("opperf/instruments", ("tests/instruments",)),
     "results": Target("opperf/results", ("tests/results",)),
     "rules": Target(
         "opperf/rules",

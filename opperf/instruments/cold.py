@@ -24,8 +24,8 @@ from opperf.machine.topology import last_level_bytes
 from opperf.model import Case
 
 TIMES = 3
-"""Bytes that are written, or of copies, as a multiple of the cache's size: a cache replaces the least
-recently used lines only approximately, so that once the size leaves some of them."""
+"""Bytes that are written, or of copies, as a multiple of the cache's size: a cache replaces
+its lines by age only approximately (LRU), so that once the size leaves some of them."""
 
 FALLBACK_BYTES = 64 * 2**20
 """Size of the last-level cache if the system does not report it: that of large servers."""
