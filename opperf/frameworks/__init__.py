@@ -6,7 +6,7 @@ import functools
 import gc
 import importlib
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -30,6 +30,7 @@ __all__ = [
     "identity",
     "is_available",
     "load",
+    "objects_of",
     "package_of",
     "default_framework",
     "variables_of",
@@ -84,6 +85,16 @@ def package_of(name: str) -> Package | None:
         return getattr(_attribute(name)[0], "PACKAGE", None)
     except ImportError as error:
         raise FrameworkError(f"{name} cannot be imported: {error}") from error
+
+
+def objects_of(name: str) -> Mapping[str, str]:
+    """Returns the classes that a framework has for operators of other packages, by the operator's
+    name: the place of each, as `module:name`.
+
+    Raises the errors of `package_of`.
+    """
+    package = package_of(name)
+    return package.objects if package is not None else {}
 
 
 def is_available(name: str) -> bool:

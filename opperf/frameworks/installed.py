@@ -50,6 +50,9 @@ class Package(NamedTuple):
     """Options of the framework that a dtype needs, for the process that has it."""
     successors: Mapping[str, str] = MappingProxyType({})
     """Names that operators have had in earlier versions, each with the operator in its place."""
+    objects: Mapping[str, str] = MappingProxyType({})
+    """Classes that stand for operators of other packages, by the operator's name: the place of
+    each, as `module:name`, of which an object is built and then called."""
     obstacle: Callable[[], str] = no_obstacle
     """Returns, if it is installed, what prevents its import and how to fix that; empty if
     nothing."""

@@ -9,6 +9,8 @@ from opperf.frameworks.installed import Package
 from opperf.frameworks.protocol import Framework
 from opperf.frameworks.torch.former import SUCCESSORS
 
+TABLES = "SplitTableBatchedEmbeddingBagsCodegen"
+
 PACKAGE = Package(
     name="torch",
     offers="forward, backward, memory; native and python profilers; cpu, gpu",
@@ -29,6 +31,8 @@ PACKAGE = Package(
         "TORCH_CUDNN_V8_API_DISABLED",
     ),
     successors=SUCCESSORS,
+    # FBGEMM's tables of embeddings.
+    objects={TABLES: f"{__name__}.embedding_tables:{TABLES}"},
 )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from opperf.errors import UsageError, suggest
-from opperf.frameworks import available
+from opperf.frameworks import available, objects_of
 from opperf.model import Argument, CallableTarget, ObjectTarget, OperatorTarget, Target
 from opperf.sources.param import embedding_tables
 from opperf.sources.param.registering import own_operators
@@ -29,9 +29,6 @@ MODEL = re.compile(r"pytorch(?:\.model\.|:)(?P<name>\w+)")
 MODELS = {"resnet": "resnet50", "alex_net": "alexnet"}
 """torchvision's names of PARAM's models, where they are others."""
 
-FBGEMM = "opperf.frameworks.torch.embedding_tables:SplitTableBatchedEmbeddingBagsCodegen"
-"""The object for FBGEMM's tables of embeddings."""
-
 EMBEDDINGS = (embedding_tables.OPERATOR, f"{embedding_tables.OPERATOR}Op")
 """PARAM's names of FBGEMM's tables of embeddings."""
 
@@ -50,7 +47,8 @@ def target_of(name: str, build: Build | None, place: str) -> Target:
         framework, path = own[name]
         return _built_or_called(framework, path, build)
     if name in EMBEDDINGS:
-        return ObjectTarget(TORCH, FBGEMM, dict(build or {}))
+        place_of_class = objects_of(TORCH)[embedding_tables.OPERATOR]
+        return ObjectTarget(TORCH, place_of_class, dict(build or {}))
     if DISPATCHED.fullmatch(name):
         return _dispatched(name, build, place)
     if model := MODEL.fullmatch(name):
