@@ -477,6 +477,11 @@ class Processes(Protocol):
         """Returns the commit that the framework was built from; empty if unknown."""
         ...
 
+    def absent_names(self) -> tuple[str, ...]:
+        """Returns the names without a public interface that this version lacks, each with what
+        needs it."""
+        ...
+
     def unavailable(self, refusal: str) -> bool:
         """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
         ...

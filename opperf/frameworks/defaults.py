@@ -280,6 +280,9 @@ class Defaults(Core):
     def commit(self) -> str:
         return ""
 
+    def absent_names(self) -> tuple[str, ...]:
+        return ()
+
     def set_threads(self, count: int) -> None:
         """Does nothing: environment variables of OpenMP and BLAS have set the number."""
 

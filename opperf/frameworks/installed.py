@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
@@ -36,6 +37,8 @@ class Package(NamedTuple):
     """Other packages that types of its objects are from."""
     build_files: tuple[str, ...] = ("__init__.py",)
     """Glob patterns, in its folder, of files that differ between builds."""
+    tested: tuple[str, str] | None = None
+    """The oldest and the newest version that opperf has been tested with."""
     below_python: tuple[int, int] | None = None
     """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
@@ -57,6 +60,23 @@ class Package(NamedTuple):
     """Returns, if it is installed, what prevents its import and how to fix that; empty if
     nothing."""
 
+    def untested(self, version: str) -> str:
+        """Returns that a version is outside those that are tested, and what that means; empty for
+        one of them."""
+        if self.tested is None or version == UNKNOWN:
+            return ""
+        oldest, newest = self.tested
+        if not _numbers(oldest) <= _numbers(version)[: len(_numbers(oldest))]:
+            side = "older"
+        elif not _numbers(version)[: len(_numbers(newest))] <= _numbers(newest):
+            side = "newer"
+        else:
+            return ""
+        return (
+            f"{version} is {side} than the tested versions, {oldest} to {newest}: what it lacks is "
+            f"in opperf frameworks {self.name}"
+        )
+
     def install_advice(self) -> str:
         """Returns the command that installs it, with the Python that it needs if this one is too
         new."""
@@ -65,6 +85,11 @@ class Package(NamedTuple):
             return command
         newest = ".".join(map(str, self.below_python))
         return f"{command}, with Python below {newest}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Returns the numbers that a version begins with: (2, 13, 0) of `2.13.0+cpu`."""
+    return tuple(map(int, re.findall(r"\d+", re.match(r"[\d.]*", version)[0])))  # type: ignore[index]
 
 
 def is_installed(package: str) -> bool:

@@ -29,11 +29,15 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     """What of it can be measured, in short."""
     advice: str
     """What to do before it can be measured; empty if nothing."""
+    tested: tuple[str, str] | None = None
+    """The oldest and the newest version that opperf has been tested with, if it says so."""
+    warning: str = ""
+    """What to know of this version, which is not one of them; empty if it is."""
     choices: dict[str, tuple[str, ...]] = {}
     """What it has for settings and groups of operators, where it is asked."""
 
 
-HEADERS = ("Framework", "Version", "Offers", "To do")
+HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
 
 WRAPPED = ("Offers", "To do")
 """Columns of sentences."""
@@ -84,15 +88,25 @@ def describe_framework(name: str) -> FrameworkRow:
     if package is None:
         return FrameworkRow(name, installed=True, version="", offers="", advice="")
     if not is_installed(package.name):
-        return FrameworkRow(name, False, "", package.offers, package.install_advice())
+        advice = package.install_advice()
+        return FrameworkRow(name, False, "", package.offers, advice, package.tested)
     version = package_version(package.name)
-    return FrameworkRow(name, True, version, package.offers, package.obstacle())
+    return FrameworkRow(
+        name,
+        True,
+        version,
+        package.offers,
+        package.obstacle(),
+        package.tested,
+        package.untested(version),
+    )
 
 
-def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
+def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
     """Returns a framework's cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
-    return one.name, version, one.offers, one.advice
+    tested = " to ".join(one.tested or ())
+    return one.name, version, tested, one.offers, one.advice or one.warning
 
 
 def with_choices(one: FrameworkRow) -> FrameworkRow:
@@ -110,7 +124,7 @@ def with_choices(one: FrameworkRow) -> FrameworkRow:
 def details(one: FrameworkRow, width: int | None) -> str:
     """A framework and what it has, a paragraph for each setting and group of operators, in lines of
     at most `width` characters, if that is limited."""
-    _, version, _, advice = table_row(one)
+    _, version, _, _, advice = table_row(one)
     column = max(map(len, one.choices), default=0) + 2
     paragraphs = [
         textwrap.fill(

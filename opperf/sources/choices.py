@@ -23,9 +23,10 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "category": lambda framework: categories(framework.operators()),
     "tag": lambda framework: tags(framework.operators()),
     "variant": lambda framework: variants(framework.operators()),
+    "missing": lambda framework: framework.absent_names(),
 }
-"""A framework's values of a setting or a group of operators. The first one of a setting is its
-default, except for the dtype."""
+"""A framework's values of a setting or a group of operators, and what this version of it lacks. The
+first one of a setting is its default, except for the dtype."""
 
 LISTED = ("dtype", "profiler", "mode", "autocast", "memory_format")
 """Settings whose values are all in the list. Devices are parsed by the framework, as they have

@@ -18,7 +18,7 @@ from opperf.frameworks.recording import (  # noqa: E402
     union,
     unions_in,
 )
-from opperf.frameworks.torch import kineto  # noqa: E402
+from opperf.frameworks.torch import kineto, private  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns  # noqa: E402
 from opperf.frameworks.torch.trace import MARKER, read_trace  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
@@ -304,12 +304,12 @@ def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
 
 def test_a_trace_without_the_markers_is_an_error():
     event_ns()
-    kineto._enable_record_function(False)
+    private.ENABLE_RECORDING.get()(False)
     try:
         with pytest.raises(ProfilerError, match="did not record the calls.*--profiler python"):
             trace(lambda: torch.ones(2) + 1)
     finally:
-        kineto._enable_record_function(True)
+        private.ENABLE_RECORDING.get()(True)
 
 
 def test_an_error_of_a_phase_ends_the_recording():

@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.errors import ProfilerError, UnsupportedError  # noqa: E402  (torch may be missing)
-from opperf.frameworks.torch import memory  # noqa: E402
-from opperf.frameworks.torch.kineto import _enable_record_function  # noqa: E402
+from opperf.frameworks.torch import memory, private  # noqa: E402
 from opperf.frameworks.torch.memory import (  # noqa: E402
     Change,
     Level,
@@ -281,12 +280,12 @@ def test_an_empty_trace_is_an_error(monkeypatch):
 
 
 def test_contexts_that_are_not_in_the_trace_are_an_error():
-    _enable_record_function(False)
+    private.ENABLE_RECORDING.get()(False)
     try:
         with pytest.raises(ProfilerError, match="recorded no allocation"), measure("cpu(0)"):
             torch.empty(3)
     finally:
-        _enable_record_function(True)
+        private.ENABLE_RECORDING.get()(True)
 
 
 def test_an_error_inside_ends_the_recording():

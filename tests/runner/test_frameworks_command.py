@@ -22,12 +22,13 @@ def listed(monkeypatch, capsys):
     packages = {
         "mine": Package("mine", "forward; python profiler", "mine[all]"),
         "old": Package("old", "memory", "old", obstacle=lambda: "needs mine below 2"),
+        "ahead": Package("ahead", "forward", "ahead", tested=("1.9", "2.0")),
         "silent": None,
     }
     monkeypatch.setattr(module, "available", lambda: packages)
     monkeypatch.setattr(module, "package_of", packages.__getitem__)
-    monkeypatch.setattr(module, "is_installed", {"old"}.__contains__)
-    monkeypatch.setattr(module, "package_version", {"old": "2.1"}.__getitem__)
+    monkeypatch.setattr(module, "is_installed", {"old", "ahead"}.__contains__)
+    monkeypatch.setattr(module, "package_version", {"old": "2.1", "ahead": "2.1"}.__getitem__)
     monkeypatch.setattr(module, "default_framework", lambda: "old")
 
     def printed(*arguments):
@@ -42,6 +43,9 @@ def listed(monkeypatch, capsys):
 def test_a_table_of_what_is_there_and_what_to_install(listed):
     head, _, *rows, empty, closing, hint = listed().splitlines()
     assert head.split("  ")[0] == "Framework"
+    untested, *rows = rows
+    assert untested.startswith("ahead      2.1") and "1.9 to 2.0  forward" in untested
+    assert "2.1 is newer than the tested versions" in untested
     assert [row.split() for row in rows] == [
         ["mine", "not", "installed", "forward;", "python", "profiler"]
         + ["pip", "install", "'mine[all]'"],
@@ -53,15 +57,18 @@ def test_a_table_of_what_is_there_and_what_to_install(listed):
 
 
 def test_the_same_for_a_machine(listed):
-    mine, old, silent = json.loads(listed("--json"))
+    ahead, mine, old, silent = json.loads(listed("--json"))
     assert mine == {
         "name": "mine",
         "installed": False,
         "version": "",
         "offers": "forward; python profiler",
         "advice": "pip install 'mine[all]'",
+        "tested": None,
+        "warning": "",
         "choices": {},
     }
+    assert ahead["tested"] == ["1.9", "2.0"] and "newer" in ahead["warning"]
     assert (old["installed"], old["version"], old["advice"]) == (True, "2.1", "needs mine below 2")
     assert (silent["name"], silent["installed"], silent["version"]) == ("silent", True, "")
 
@@ -71,6 +78,7 @@ def test_one_whose_module_cannot_be_imported(monkeypatch):
     assert module.table_row(module.describe_framework("gone")) == (
         "gone",
         "not installed",
+        "",
         "",
         "gone cannot be imported: No module named 'not_there_at_all'",
     )

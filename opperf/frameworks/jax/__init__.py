@@ -17,6 +17,7 @@ PACKAGE = Package(
     name="jax",
     offers="forward, backward, memory; native and python profilers; jit and eager; cpu, gpu, tpu",
     requirement="opperf[jax]",
+    tested=("0.6", "0.12"),
     parts=("jaxlib",),
     build_files=("__init__.py", "version.py"),
     variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
-from jax.experimental.compilation_cache import compilation_cache
 from platformdirs import user_cache_path
 
 from opperf.errors import UsageError, did_you_mean
+from opperf.frameworks.jax import private
 from opperf.near_names import nearest
 
 CACHE_VARIABLE = "JAX_COMPILATION_CACHE_DIR"
@@ -48,13 +48,13 @@ def _set(values: dict[str, Any]) -> None:
     for name, value in values.items():
         jax.config.update(name, value)
     # JAX looks at the options once, when it first compiles.
-    compilation_cache.reset_cache()
+    private.RESET_CACHE.get()()
 
 
 def option(name: str, text: str) -> Callable[[], object]:
     """Returns a callable that sets one of JAX's options. Raises `UsageError` for an unknown option,
     with near names, and for a value that it does not take."""
-    known = sorted(jax.config.values)
+    known = sorted(private.options())
     key = name if name in known else f"jax_{name.removeprefix('jax.config.').removeprefix('jax_')}"
     if key not in known:
         raise UsageError(f"JAX has no option {name!r}{did_you_mean(nearest(name, known))}")
@@ -74,7 +74,7 @@ FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off":
 
 def _parse(name: str, text: str) -> Any:
     """Returns the value of an option: of the type of the one that it has. Raises `UsageError`."""
-    now = jax.config.values[name]
+    now = private.options()[name]
     if text.lower() == "none":
         return None
     if isinstance(now, bool):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from contextlib import AbstractContextManager
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.jax import WIDE
+from opperf.frameworks.jax import WIDE, private
 
 DTYPES = (
     "float32",
@@ -38,14 +36,12 @@ NARROWED = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex
 
 def has_wide() -> bool:
     """Whether JAX's option for 64 bits is set."""
-    return bool(jax.config.values["jax_enable_x64"])
+    return bool(private.options()["jax_enable_x64"])
 
 
 def wide(enabled: bool) -> AbstractContextManager[None]:
     """Returns a context with JAX's option for 64 bits set or not."""
-    # Versions differ in where it is.
-    module: Any = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
-    context: AbstractContextManager[None] = module.enable_x64(enabled)
+    context: AbstractContextManager[None] = private.ENABLE_X64.get()(enabled)
     return context
 
 

@@ -27,6 +27,7 @@ from opperf.frameworks.jax import (
     memory,
     messages,
     primitives,
+    private,
     programs,
     recompiling,
     registry,
@@ -36,6 +37,7 @@ from opperf.frameworks.jax import (
 )
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
 from opperf.frameworks.jax.thunks import NativeProfiler
+from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     Argument,
@@ -86,6 +88,10 @@ class JAX(Defaults):
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
 
+    def absent_names(self) -> tuple[str, ...]:
+        modules = (f"{place} (for its functions)" for place in registry.absent_places())
+        return (*absent_names(private), *modules)
+
     def registered(self) -> int:
         return len(registry.public_functions()) + len(primitives.operators())
 
@@ -115,7 +121,8 @@ class JAX(Defaults):
         return functions.target_at(path)
 
     def function_paths(self) -> tuple[str, ...]:
-        return paths.public_paths({f"jax.{one.path}": one.module for one in registry.PLACES})
+        modules = {f"jax.{place.path}": module for place, module in registry.places()}
+        return paths.public_paths(modules)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
@@ -204,7 +211,7 @@ class JAX(Defaults):
             yield
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
-        return {"native": NativeProfiler}
+        return {"native": NativeProfiler} if private.PROFILE_DATA.find() else {}
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return memory.measure(device)

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jax._src.interpreters import mlir
 from jax.extend import core
 
-from opperf.frameworks.jax import categories, registry
+from opperf.frameworks.jax import categories, private, registry
 from opperf.frameworks.jax.devices import platform_of
 from opperf.frameworks.jax.structures import decode
 from opperf.model import Operator, OperatorTarget
@@ -32,8 +31,8 @@ def _lowerings(platform: str | None = None) -> Iterable[core.Primitive]:
     """Returns the primitives with a lowering for one platform, or for all; none if this version of
     JAX keeps them elsewhere."""
     if platform is None:
-        return tuple(getattr(mlir, "_lowerings", ()))
-    return tuple(getattr(mlir, "_platform_specific_lowerings", {}).get(platform, ()))
+        return tuple(private.LOWERINGS.find() or ())
+    return tuple((private.PLATFORM_LOWERINGS.find() or {}).get(platform, ()))
 
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

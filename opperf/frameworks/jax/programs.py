@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from opperf.frameworks.jax import memory, recompiling
+from opperf.frameworks.jax import memory, private, recompiling
 
 NS_PER_S = 1e9
 
@@ -99,9 +99,7 @@ class Program:
         with recompiling.expected():
             self._compile(arrays)
             results = self._several(*arrays)
-        # What the compiled program calls from its first call on, with a frame of Python more than
-        # `jax.jit` has, which takes 0.4 us.
-        self.call = getattr(self._compiled, "_call", None) or self._compiled
+        self.call = private.call_of(self._compiled)
         # Settled once: to look at each call's results takes a microsecond.
         self.is_single = isinstance(results, jax.Array)
         self.run = self._single if self.is_single else self._several

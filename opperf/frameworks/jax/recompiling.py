@@ -12,11 +12,7 @@ from typing import Any
 
 import jax.monitoring
 
-COMPILED = "/jax/core/compile/backend_compile_duration"
-"""JAX's event of a program that its backend has compiled, or that was taken from the cache."""
-
-FROM_CACHE = "/jax/compilation_cache/cache_hits"
-"""JAX's event of a program that was taken from the cache."""
+from opperf.frameworks.jax.private import COMPILED, FROM_CACHE
 
 
 class _Counter:

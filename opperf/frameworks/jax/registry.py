@@ -32,9 +32,12 @@ class Place(NamedTuple):
     """What the names of its functions begin with, as users write them."""
 
     @property
-    def module(self) -> ModuleType:
-        """The module, imported."""
-        return importlib.import_module(f"jax.{self.path}")
+    def module(self) -> ModuleType | None:
+        """The module, imported; None if this version has none."""
+        try:
+            return importlib.import_module(f"jax.{self.path}")
+        except ModuleNotFoundError:
+            return None
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -72,6 +75,18 @@ PLACES = (
 )
 """The public namespaces. A name without a prefix is that of the first one that has it, and so is a
 function that several have."""
+
+
+@functools.cache
+def places() -> tuple[tuple[Place, ModuleType], ...]:
+    """Returns the public namespaces that this version has, each with its module, imported."""
+    return tuple((place, module) for place in PLACES if (module := place.module) is not None)
+
+
+def absent_places() -> tuple[str, ...]:
+    """Returns the modules of those that it lacks."""
+    return tuple(f"jax.{place.path}" for place in PLACES if place.module is None)
+
 
 ABBREVIATED = {f"jax.{place.path}": place.prefix for place in PLACES}
 """Prefixes by module. The longest module that a path begins with counts."""
@@ -118,9 +133,9 @@ def public_names(module: ModuleType) -> list[str]:
 def public_functions() -> dict[str, Found]:
     """Returns every public function by its name, operator or not."""
     found: dict[str, Found] = {}
-    for place in PLACES:
-        for short in public_names(place.module):
-            value: Any = getattr(place.module, short, None)
+    for place, module in places():
+        for short in public_names(module):
+            value: Any = getattr(module, short, None)
             # What a module imports of the standard library is not its own.
             if is_function(value) and not _is_foreign(value):
                 name = f"{place.prefix}.{short}"

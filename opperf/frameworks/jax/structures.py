@@ -12,6 +12,7 @@ import numpy as np
 from jax.extend import core
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.jax import private
 from opperf.frameworks.jax.dtypes import DTYPES
 from opperf.model import Argument, DType, Mapping, Number
 
@@ -121,8 +122,7 @@ def _computation(name: str, dtypes: tuple[Any, ...]) -> Any:
 
 def _random(name: str) -> Any:
     """Returns an implementation of random numbers by its name."""
-    dtype: Any = jax.random.key(0, impl=name).dtype
-    return dtype._impl
+    return private.implementation_of(jax.random.key(0, impl=name))
 
 
 DECODERS: dict[str, Callable[..., Any]] = {

@@ -7,13 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
-from jax._src import profiler
-from jax.profiler import ProfileData, ProfileOptions
 
 from opperf.errors import ProfilerError
+from opperf.frameworks.jax import private
 from opperf.frameworks.recording import Interval
 
 MARKER = "opperf::call"
@@ -43,15 +42,17 @@ class Trace(NamedTuple):
 
 
 @contextmanager
-def record() -> Iterator[list[ProfileData]]:
-    """Records the events inside the context. The list has the profile after its end."""
-    options = ProfileOptions()
+def record() -> Iterator[list[Any]]:
+    """Records the events inside the context. The list has the profile after its end. Raises
+    `UnsupportedError` if this version of JAX shows no profiles."""
+    private.PROFILE_DATA.get()
+    options = private.PROFILE_OPTIONS.get()()
     options.host_tracer_level = HOST_LEVEL
     options.python_tracer_level = 0
     # No copies of the programs, which nothing here reads: after compilations, they took half of the
     # time of a sweep.
     options.enable_hlo_proto = False
-    found: list[ProfileData] = []
+    found: list[Any] = []
     with tempfile.TemporaryDirectory(prefix="opperf-profile-") as folder:
         with _without_messages():
             jax.profiler.start_trace(folder, profiler_options=options)
@@ -94,23 +95,23 @@ def _without_messages() -> Iterator[None]:
                     os.write(STDERR, line)
 
 
-def _stop(folder: Path) -> list[ProfileData]:
+def _stop(folder: Path) -> list[Any]:
     """Ends the recording, and returns its profile."""
-    state = getattr(profiler, "_profile_state", None)
-    session = getattr(state, "profile_session", None)
-    if state is None or session is None:
+    data, state = private.PROFILE_DATA.get(), private.PROFILE_STATE.find()
+    session = private.session_of(state)
+    if session is None:
         # This version of JAX keeps it elsewhere.
         jax.profiler.stop_trace()
-        return [ProfileData.from_file(str(path)) for path in folder.rglob("*.xplane.pb")]
+        return [data.from_file(str(path)) for path in folder.rglob("*.xplane.pb")]
     # Not `stop_trace`: to write all events as JSON too takes as long again.
     with state.lock:
         try:
-            return [ProfileData.from_serialized_xspace(session.stop())]
+            return [data.from_serialized_xspace(session.stop())]
         finally:
             state.reset()
 
 
-def read_trace(profile: ProfileData) -> Trace:
+def read_trace(profile: Any) -> Trace:
     """Sorts a profile's events by what they are."""
     trace = Trace([], [], 0)
     count = 0

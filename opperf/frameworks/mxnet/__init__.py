@@ -14,6 +14,7 @@ PACKAGE = Package(
     name="mxnet",
     offers="forward, backward, memory; native and python profilers; cpu, gpu",
     requirement="opperf[mxnet]",
+    tested=("1.9", "2.0"),
     build_files=("__init__.py", "libinfo.py", "libmxnet*"),
     below_python=PYTHON_BELOW,
     variables=("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE"),

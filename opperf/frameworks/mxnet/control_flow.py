@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import mxnet as mx
 
+from opperf.frameworks.mxnet import private
 from opperf.frameworks.mxnet.bodies import Graph, definitions
 from opperf.frameworks.mxnet.calls import Call, render_keywords
 from opperf.model import Operator
@@ -100,7 +101,8 @@ def _by_graph(
 ) -> Call:
     """A call of the graph of the operator alone."""
     symbols = (graph.symbol for graph in graphs.values())
-    node = getattr(mx.sym._internal, f"_{name}")(*symbols, *map(mx.sym.Variable, names), **values)
+    function = getattr(private.SYMBOLS.get(), f"_{name}")
+    node = function(*symbols, *map(mx.sym.Variable, names), **values)
     return Call(
         mx.nd.CachedOp(mx.sym.Group(list(node))),
         (
@@ -119,7 +121,7 @@ def _by_handle(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
     """A call through the internal function behind `mx.npx`'s."""
-    function = getattr(mx.nd.numpy_extension._api_internal, name)
+    function = getattr(private.CONTROL_FLOW.get(), name)
     several = values["num_outputs"] > 1
 
     def run(*tensors: Any) -> Any:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mxnet.ndarray._internal import _imperative_invoke
-
-from opperf.frameworks.mxnet import control_flow, graphs, registry
+from opperf.frameworks.mxnet import control_flow, graphs, private, registry
 from opperf.frameworks.mxnet.calls import Call, Function, Maker
 from opperf.model import Operator
 
@@ -23,10 +21,11 @@ NUMPY = "_np"
 def make_by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
     """A call as MXNet's own functions make it."""
     handle, numpy = registry.handle(operator.name), operator.name.startswith(NUMPY)
+    invoke = private.INVOKE.get()
     names, values = list(plain), list(map(str, plain.values()))
 
     def run(*tensors: Any) -> Any:
-        return _imperative_invoke(handle, tensors, names, values, None, numpy, False)
+        return invoke(handle, tensors, names, values, None, numpy, False)
 
     return Call(
         run,

@@ -24,6 +24,7 @@ from opperf.frameworks.mxnet import (
     gluon,
     inference,
     messages,
+    private,
     registry,
     restoring,
     source,
@@ -34,6 +35,7 @@ from opperf.frameworks.mxnet import (
 )
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
+from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     CallableTarget,
@@ -106,6 +108,9 @@ class MXNet(Defaults):
 
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
+
+    def absent_names(self) -> tuple[str, ...]:
+        return absent_names(private)
 
     def registered(self) -> int:
         return len(registry.registered())

@@ -14,7 +14,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.mxnet import direct, registry, user_operators
+from opperf.frameworks.mxnet import direct, private, registry, user_operators
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import (
     CallableTarget,
@@ -32,15 +32,15 @@ ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
 
 MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("", mx.nd.op),
-    ("", mx.nd._internal),
+    ("", private.INTERNAL.get()),
     ("_contrib_", mx.nd.contrib),
     ("_linalg_", mx.nd.linalg),
     ("_image_", mx.nd.image),
     ("_random_", mx.nd.random),
     ("_sparse_", mx.nd.sparse),
-    ("_npi_", mx.nd.numpy._internal),
-    ("_np_", mx.nd.numpy._op),
-    ("_npx_", mx.nd.numpy_extension._op),
+    ("_npi_", private.NUMPY_INTERNAL.get()),
+    ("_np_", private.NUMPY_OPERATORS.get()),
+    ("_npx_", private.EXTENSION_OPERATORS.get()),
     ("_npx_", mx.nd.numpy_extension),
     ("_npx_", mx.npx),
     ("_npx__image_", mx.npx.image),

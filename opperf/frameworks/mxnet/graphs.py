@@ -10,6 +10,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import mxnet as mx
+
+# Under these names, as scripts have the text of `thread_safe`.
 from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 import msgspec
-from mxnet.base import _LIB, c_str, check_call, py_str
 
 from opperf.frameworks.mxnet import categories, user_operators
+from opperf.frameworks.mxnet.private import c_str, check_call, library, py_str
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "mxnet"
@@ -53,14 +53,14 @@ def registered() -> tuple[str, ...]:
     """Every registered name, those of backward operators included."""
     size = ctypes.c_uint()
     names = ctypes.POINTER(ctypes.c_char_p)()
-    check_call(_LIB.MXListAllOpNames(ctypes.byref(size), ctypes.byref(names)))
+    check_call(library.MXListAllOpNames(ctypes.byref(size), ctypes.byref(names)))
     return tuple(py_str(names[i]) for i in range(size.value))
 
 
 def handle(name: str) -> int:
     """An operator's handle in MXNet's C API."""
     found = ctypes.c_void_p()
-    check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(found)))
+    check_call(library.NNGetOpHandle(c_str(name), ctypes.byref(found)))
     return int(found.value or 0)
 
 
@@ -90,14 +90,18 @@ def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
     names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
     outputs: list[Any] = [name, text, count, names, types, texts, counter, returns]
     check_call(
-        _LIB.MXSymbolGetAtomicSymbolInfo(
+        library.MXSymbolGetAtomicSymbolInfo(
             ctypes.c_void_p(handle), *(ctypes.byref(output) for output in outputs)
         )
     )
     parameters = tuple(
         parse_parameter(py_str(names[i]), py_str(types[i])) for i in range(count.value)
     )
-    return py_str(name.value), parameters, (py_str(counter.value) if counter.value else None)
+    return (
+        py_str(name.value),
+        parameters,
+        (py_str(counter.value) if counter.value else None),
+    )
 
 
 def namespace_of(name: str) -> str:

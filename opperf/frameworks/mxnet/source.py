@@ -13,7 +13,7 @@ import numpy as np
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
-from opperf.frameworks.mxnet import functions, gradient, tensors
+from opperf.frameworks.mxnet import functions, gradient, private, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
@@ -29,11 +29,11 @@ PLACES: tuple[tuple[str, ModuleType], ...] = (
     ("mx.nd.sparse", mx.nd.sparse),
     ("mx.np", mx.np),
     ("mx.npx", mx.npx),
-    ("mx.nd._internal", mx.nd._internal),
+    ("mx.nd._internal", private.INTERNAL.get()),
     ("mx.nd.op", mx.nd.op),
-    ("mx.nd.numpy._internal", mx.nd.numpy._internal),
-    ("mx.nd.numpy._op", mx.nd.numpy._op),
-    ("mx.nd.numpy_extension._op", mx.nd.numpy_extension._op),
+    ("mx.nd.numpy._internal", private.NUMPY_INTERNAL.get()),
+    ("mx.nd.numpy._op", private.NUMPY_OPERATORS.get()),
+    ("mx.nd.numpy_extension._op", private.EXTENSION_OPERATORS.get()),
     ("mx.nd.numpy_extension", mx.nd.numpy_extension),
     ("mx.nd.numpy_extension.image", mx.nd.numpy_extension.image),
     ("mx.npx.image", mx.npx.image),

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import mxnet as mx
 import numpy as np
-from mxnet.base import _LIB, check_call
 
 from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError, UsageError
@@ -21,6 +20,7 @@ from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
+from opperf.frameworks.mxnet import private
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, TensorSpec
@@ -105,7 +105,7 @@ def _extent(array: Any) -> Extent:
         return Extent(sum(_bytes_of(part) for part in parts), handle, handle + 1)
     size = _bytes_of(array)
     begin = ctypes.c_void_p()
-    check_call(_LIB.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
+    private.check_call(private.library.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
     address = begin.value or 0
     return Extent(size, address, address + size) if address else Extent(size)
 

@@ -10,6 +10,7 @@ PACKAGE = Package(
     name="numpy",
     offers="forward, memory; python profiler; cpu",
     requirement="numpy",
+    tested=("1.23", "2.5"),
     # NumPy 2 calls its `core` `_core`.
     build_files=("__init__.py", "version.py", "*core/_multiarray_umath*"),
     variables=("NPY_DISABLE_CPU_FEATURES",),

@@ -18,12 +18,14 @@ from opperf.frameworks.numpy import (
     inference,
     memory,
     messages,
+    private,
     registry,
     restoring,
     signatures,
     source,
     tensors,
 )
+from opperf.frameworks.private import absent_names
 from opperf.model import (
     CallableTarget,
     Case,
@@ -58,12 +60,13 @@ class NumPy(Defaults):
     def features(self) -> dict[str, bool]:
         """The processor's instruction sets that NumPy has kernels for, and whether it uses
         them here."""
-        # NumPy 2 calls its `core` `_core`.
-        core: Any = getattr(np, "_core", None) or np.core
-        return dict(core._multiarray_umath.__cpu_features__)
+        return dict(private.CPU_FEATURES.find() or {})
 
     def commit(self) -> str:
         return str(np.version.git_revision)
+
+    def absent_names(self) -> tuple[str, ...]:
+        return absent_names(private)
 
     def registered(self) -> int:
         return len(registry.public_functions())

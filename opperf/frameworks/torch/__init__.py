@@ -15,6 +15,7 @@ PACKAGE = Package(
     name="torch",
     offers="forward, backward, memory; native and python profilers; cpu, gpu",
     requirement="opperf[torch]",
+    tested=("2.5", "2.13"),
     # Without it pip takes the build for CUDA on Linux, some gigabytes.
     install_remark="; for CPUs only, add: --extra-index-url https://download.pytorch.org/whl/cpu",
     build_files=("version.py", "lib/libtorch_cpu.so", "lib/libtorch_cuda.so"),

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.torch import private
 from opperf.frameworks.torch.messages import refusal
 
 THREADS_VARIABLE = "TORCHINDUCTOR_COMPILE_THREADS"
@@ -34,11 +35,9 @@ NOT_CACHED = ("fxgraph_cache_miss", "fxgraph_cache_bypass")
 def _start() -> str:
     """Compiles a first function, so that what the compiler does once in a process, as finding the
     processor's instructions, is in no case's time. Returns why it cannot; empty if it can."""
-    from torch._inductor import config
-
     if THREADS_VARIABLE not in os.environ:
         # In this process: others would take memory, and cores from the calls that are timed.
-        config.compile_threads = 1
+        private.COMPILER_CONFIG.get().compile_threads = 1
     try:
         torch.compile(lambda x: x + 1)(torch.zeros(8))
     except Exception as error:
@@ -63,28 +62,24 @@ def scope(is_cold: bool) -> Iterator[None]:
 
     Raises `UnsupportedError` in place of what the compiler raises, and if it does not work here.
     """
-    from torch._dynamo.exc import TorchDynamoException
-    from torch._dynamo.utils import clear_compilation_metrics, counters
-    from torch._inductor.utils import fresh_cache
-
     obstacle = _start()
     if obstacle:
         raise UnsupportedError(obstacle)
-    failure: TorchDynamoException | None = None
+    failure: Exception | None = None
     # Programs of earlier cases count towards the limit of recompilations.
-    torch._dynamo.reset()
-    clear_compilation_metrics()
-    counters.pop(CACHE_COUNTERS, None)
+    torch.compiler.reset()
+    private.CLEAR_METRICS.get()()
+    private.COUNTERS.get().pop(CACHE_COUNTERS, None)
     try:
-        with fresh_cache() if is_cold else nullcontext():
+        with private.FRESH_CACHE.get()() if is_cold else nullcontext():
             try:
                 yield
-            except TorchDynamoException as error:
+            except private.COMPILER_ERROR.get() as error:
                 # The folder of the cache would be kept for an error that passes here.
                 failure = error
     finally:
         _WITH_BREAKS.clear()
-        torch._dynamo.reset()
+        torch.compiler.reset()
     if failure is not None:
         raise UnsupportedError(_reason(failure)) from failure
 
@@ -114,20 +109,17 @@ def _python_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count() -> dict[str, int]:
-    """Returns the graph breaks of the case that was compiled last, how often it was compiled again
-    for another reason than to record gradients, and how many of its graphs were not in the cache of
-    code."""
-    from torch._dynamo import explain
-    from torch._dynamo.utils import counters, get_compilation_metrics
-
+    """Returns the graph breaks of the case that was compiled last, how many of its graphs were not
+    in the cache of code, and, if the compiler tells, how often it was compiled again for another
+    reason than to record gradients."""
+    counters, explain = private.COUNTERS.get(), private.EXPLAIN.get()
     misses = sum(counters[CACHE_COUNTERS][name] for name in NOT_CACHED)
-    reasons = [one.recompile_reason for one in get_compilation_metrics()]
-    again = [reason for reason in reasons if reason and not any(one in reason for one in EXPECTED)]
+    reasons = private.recompilation_reasons()
     breaks = [
         explain(call.func)(*call.args, **call.keywords).graph_break_count for call in _WITH_BREAKS
     ]
-    return {
-        "graph_breaks": sum(breaks),
-        "recompilations": len(again),
-        "compile_cache_misses": misses,
-    }
+    counts = {"graph_breaks": sum(breaks), "compile_cache_misses": misses}
+    if reasons is not None:
+        again = [reason for reason in reasons if not any(words in reason for words in EXPECTED)]
+        counts["recompilations"] = len(again)
+    return counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +15,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
 from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
@@ -32,6 +32,7 @@ from opperf.frameworks.torch import (
     memory,
     messages,
     options,
+    private,
     public,
     registry,
     restoring,
@@ -61,10 +62,6 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-
-IMPORTED_LATER = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
-"""Modules that PyTorch imports when shapes are first inferred and the first sparse tensor is made:
-a second together."""
 
 
 class PyTorch(Defaults):
@@ -136,6 +133,9 @@ class PyTorch(Defaults):
 
     def empty_kernel(self, device: str) -> Callable[[], object] | None:
         return cuda.empty_kernel(device)
+
+    def absent_names(self) -> tuple[str, ...]:
+        return absent_names(private)
 
     def registered(self) -> int:
         return len(registry.registered_names())
@@ -319,8 +319,7 @@ class PyTorch(Defaults):
         return device.startswith("cpu")
 
     def prepare_forks(self) -> None:
-        for name in IMPORTED_LATER:
-            importlib.import_module(name)
+        private.import_later_modules()
         # Its first inference of a shape takes longer than the others, too.
         torch.add(*[torch.empty(1, device=tensors.META)] * 2)
 

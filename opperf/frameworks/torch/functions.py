@@ -12,7 +12,7 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.torch import bodies, devices, public, registry, schemas
+from opperf.frameworks.torch import bodies, devices, private, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.frameworks.torch.former import MERGED, REMOVED, SUCCESSORS
 from opperf.frameworks.torch.schemas import OUT
@@ -54,14 +54,14 @@ def path_of(function: Callable[..., Any]) -> str:
 
 def target_of(function: Callable[..., Any]) -> Target:
     """Returns the target of a callable that a user passed: of an overload, its operator."""
-    if isinstance(function, torch._ops.OpOverload):
+    if private.is_overload(function):
         found = registry.find(function.name())
         if found is not None and found.function is function:
             return found.operator.target
-    if isinstance(function, torch._ops.OpOverloadPacket):
+    if isinstance(function, private.PACKET.get()):
         return CallableTarget(
             framework=registry.FRAMEWORK,
-            path=f"torch.ops.{function._qualified_op_name.replace('::', '.')}",
+            path=f"torch.ops.{private.dispatched_name(function).replace('::', '.')}",
         )
     return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
 
@@ -200,10 +200,10 @@ def bind(
     omitted, and by name from there on. An operator that makes tensors makes them on the device.
     """
     unnamed, named = by_position(arguments)
-    if not isinstance(function, torch._ops.OpOverload):
+    if not private.is_overload(function):
         bodies.build(named, devices.torch_device(device))
         return functools.partial(function, *unnamed, **named)
-    schema = function._schema
+    schema = private.schema_of(function)
     _to_own(schema, named, device)
     omitted = False
     for one in schema.arguments[len(unnamed) :]:

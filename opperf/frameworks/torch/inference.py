@@ -97,7 +97,7 @@ def written_only(operator: Operator) -> list[str]:
         return []
     found = registry.at(operator.target)
     assert found is not None
-    return [one.name for one in found.function._schema.arguments if one.is_out]
+    return [one.name for one in found.schema.arguments if one.is_out]
 
 
 def _functional_outputs(
@@ -107,7 +107,7 @@ def _functional_outputs(
     there is none or it cannot be inferred."""
     for name in operator.names:
         found = registry.find(name)
-        if found is not None and not schemas.written_to(found.function._schema):
+        if found is not None and not schemas.written_to(found.schema):
             made = outputs(found.operator.target, arguments)
             if made is not None:
                 return made
@@ -151,7 +151,7 @@ def fits_in_place(operator: Operator, arguments: Mapping[str, Argument]) -> bool
     shape, has a place in memory for each element, and a dtype that takes the result's."""
     found = registry.at(operator.target)
     assert found is not None
-    written = arguments.get(schemas.written_to(found.function._schema)[0])
+    written = arguments.get(schemas.written_to(found.schema)[0])
     if isinstance(written, TensorSpec) and not keeps_elements(
         operator, written, arguments.values()
     ):

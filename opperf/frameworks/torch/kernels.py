@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from opperf.frameworks.torch import registry
+from opperf.frameworks.torch import private, registry
 from opperf.frameworks.torch.devices import type_of
 from opperf.model import Operator
 
@@ -34,8 +34,9 @@ def missing(operator: Operator, device: str) -> str:
     kind = type_of(device)
     own = (pattern.format(KEYS[kind]) for pattern in OF_DEVICE)
     keys = (*COMPOSITE, *own, *ONLY.get(kind, ()))
-    if found is None or any(
-        torch._C._dispatch_has_kernel_for_dispatch_key(found.entry.registered, key) for key in keys
-    ):
+    has_kernel = private.HAS_KERNEL.find()
+    if found is None or has_kernel is None:
+        return ""
+    if any(has_kernel(found.entry.registered, key) for key in keys):
         return ""
     return f"PyTorch {torch.__version__} has no kernel of it for {device}"

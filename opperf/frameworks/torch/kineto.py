@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 
 import torch
-from torch._C._autograd import _enable_record_function, _supported_activities
-from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
+from torch.profiler import ProfilerActivity, supported_activities
 
 from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.event_cost import EventCost
 from opperf.frameworks.recording import Taken, Union, unions_in
 from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.torch import private
 from opperf.frameworks.torch.devices import synchronize, torch_device
 from opperf.frameworks.torch.trace import MARKER, read_trace, record
 from opperf.model import MetricKind
@@ -69,11 +69,12 @@ def event_ns() -> float:
 @contextmanager
 def not_recorded() -> Iterator[None]:
     """Within it, the calls of this thread have no events."""
-    _enable_record_function(False)
+    enable = private.ENABLE_RECORDING.get()
+    enable(False)
     try:
         yield
     finally:
-        _enable_record_function(True)
+        enable(True)
 
 
 def _elapsed_ns(call: Callable[[], object]) -> int:
@@ -112,7 +113,7 @@ class NativeProfiler:
         self._device = torch_device(device)
         self._synchronize = functools.partial(synchronize, device)
         activity = DEVICE_ACTIVITIES.get(self._device.type)
-        if activity not in _supported_activities():
+        if activity is None or activity not in supported_activities():
             raise UnsupportedError(
                 f"PyTorch's profiler records no work on {device} with this build; use --profiler "
                 "python"
@@ -194,7 +195,8 @@ class NativeProfiler:
 
     def _run_phases(self, walls: list[int]) -> None:
         """Runs each phase inside a marker, and adds their wall-clock times."""
-        marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
+        clock, wait = perf_counter_ns, self._synchronize
+        marker = private.RECORD_FUNCTION.get()(MARKER)
         for phase in self._phases:
             begin = clock()
             with marker:

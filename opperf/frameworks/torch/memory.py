@@ -15,18 +15,14 @@ import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from torch._C._profiler import (
-    ProfilerActivity,
-    _ExtraFields_Allocation,
-    _ProfilerEvent,
-    _RecordFunctionFast,
-)
+from torch.profiler import ProfilerActivity
 
 from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.base import MemoryReading
+from opperf.frameworks.torch import private
 from opperf.frameworks.torch.devices import torch_device
 from opperf.frameworks.torch.trace import record
 
@@ -84,12 +80,13 @@ class _HostRecording:
         """Measures the allocations inside the context."""
         name = f"{MARKER} {len(self._readings)}"
         reading = self._readings[name] = HostReading()
-        with _RecordFunctionFast(name):
+        with private.RECORD_FUNCTION.get()(name):
             yield reading
 
-    def evaluate(self, roots: Iterable[_ProfilerEvent], known_address: int) -> None:
+    def evaluate(self, roots: Iterable[Any], known_address: int) -> None:
         """Sets all readings. Raises `ProfilerError` if the allocation at the known address was not
         recorded."""
+        allocation = private.ALLOCATION.get()
         spans: dict[str, Span] = {}
         changes: list[Change] = []
         waiting = list(roots)
@@ -97,7 +94,7 @@ class _HostRecording:
             event = waiting.pop()
             waiting += event.children
             fields = event.extra_fields
-            if isinstance(fields, _ExtraFields_Allocation):
+            if isinstance(fields, allocation):
                 if fields.device.type == "cpu":
                     changes.append(Change(event.start_time_ns, fields.ptr, fields.alloc_size))
             elif event.name in self._readings:

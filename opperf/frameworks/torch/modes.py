@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.torch import compiler, devices
+from opperf.frameworks.torch import compiler, devices, private
 from opperf.frameworks.torch.messages import refusal
 from opperf.model import Case, OperatorTarget, SnippetTarget
 
@@ -57,7 +56,8 @@ class _OfTensors(torch.nn.Module):
 
     def __init__(self, call: partial[Any]) -> None:
         super().__init__()
-        leaves, self._structure = pytree.tree_flatten((call.args, call.keywords))
+        leaves, self._structure = private.FLATTEN.get()((call.args, call.keywords))
+        self._unflatten = private.UNFLATTEN.get()
         self._function = call.func
         self._places = [i for i, one in enumerate(leaves) if isinstance(one, torch.Tensor)]
         self.tensors = [leaves[place] for place in self._places]
@@ -67,7 +67,7 @@ class _OfTensors(torch.nn.Module):
         leaves = list(self._leaves)
         for place, one in zip(self._places, tensors, strict=True):
             leaves[place] = one
-        unnamed, named = pytree.tree_unflatten(leaves, self._structure)
+        unnamed, named = self._unflatten(leaves, self._structure)
         return self._function(*unnamed, **named)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import torch
 
-from opperf.frameworks.torch import categories, public, schemas
+from opperf.frameworks.torch import categories, private, public, schemas
 from opperf.frameworks.torch.dtypes import DTYPES
 from opperf.frameworks.torch.former import FORMER
 from opperf.model import Operator, OperatorTarget
@@ -80,10 +80,15 @@ class Registered(NamedTuple):
     function: Any
     """The `OpOverload`."""
 
+    @property
+    def schema(self) -> Any:
+        """The schema of its function."""
+        return private.schema_of(self.function)
+
 
 def registered_names() -> tuple[str, ...]:
     """Returns every name in the dispatcher, those without a schema included."""
-    return tuple(torch._C._dispatch_get_all_op_names())
+    return tuple(private.DISPATCHED_NAMES.get()())
 
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -100,13 +105,14 @@ def _found(names: tuple[str, ...]) -> Iterator[Registered]:
         if function is not None:
             found[entry] = function
     functional = {
-        _key(entry, function._schema): entry.overload
+        _key(entry, private.schema_of(function)): entry.overload
         for entry, function in found.items()
-        if not schemas.written_to(function._schema)
+        if not schemas.written_to(private.schema_of(function))
     }
     for entry, function in found.items():
-        is_written = bool(schemas.written_to(function._schema))
-        overload = functional.get(_key(entry, function._schema), "") if is_written else ""
+        schema = private.schema_of(function)
+        is_written = bool(schemas.written_to(schema))
+        overload = functional.get(_key(entry, schema), "") if is_written else ""
         yield Registered(_operator(entry, function, overload), entry, function)
 
 
@@ -123,7 +129,7 @@ def _key(entry: Entry, schema: Any) -> Key:
 def _operator(entry: Entry, function: Any, overload: str) -> Operator:
     """Returns an operator. `overload` is that of the operator which returns the same result and
     writes to no argument; empty if there is none."""
-    schema = function._schema
+    schema = private.schema_of(function)
     variants = schemas.variants(entry.name, schema)
     operator = Operator(
         framework=FRAMEWORK,
@@ -231,9 +237,9 @@ def at(target: OperatorTarget) -> Registered | None:
 @functools.cache
 def _by_key(names: tuple[str, ...]) -> dict[Key, Operator]:
     return {
-        _key(one.entry, one.function._schema): one.operator
+        _key(one.entry, one.schema): one.operator
         for one in _read(names)
-        if not schemas.written_to(one.function._schema)
+        if not schemas.written_to(one.schema)
     }
 
 
@@ -241,6 +247,6 @@ def returning(operator: Operator) -> Operator | None:
     """Returns the operator that returns what this one writes to arguments of the caller, and is
     called alike otherwise; None if there is none, or if this one writes to none."""
     found = at(operator.target)
-    if found is None or not schemas.written_to(found.function._schema):
+    if found is None or not schemas.written_to(found.schema):
         return None
-    return _by_key(registered_names()).get(_key(found.entry, found.function._schema))
+    return _by_key(registered_names()).get(_key(found.entry, found.schema))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from opperf.frameworks.torch import registry, schemas
+from opperf.frameworks.torch import private, registry, schemas
 from opperf.frameworks.torch.tensors import layout_of, stored_parts, tensors
 from opperf.model import CallableTarget, OperatorTarget, Target
 
@@ -75,7 +75,7 @@ class Watched:
 
     def __init__(self, tensor: torch.Tensor, reads_contents: bool) -> None:
         self._saved = Saved.of(tensor, tensor)
-        self._version = tensor._version
+        self._version = private.version_of(tensor)
         self._reads_contents = reads_contents
         self._checksum = self._sum()
 
@@ -90,7 +90,7 @@ class Watched:
 
     def is_changed(self) -> bool:
         return (
-            self._saved.tensor._version != self._version
+            private.version_of(self._saved.tensor) != self._version
             or self._saved.is_moved()
             or self._sum() != self._checksum
         )
@@ -121,7 +121,7 @@ def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object
     found = _operator(target)
     if found is None:
         return None
-    schema = found.function._schema
+    schema = found.schema
     # Arguments by position are those of a function.
     places = {one.name: str(place) for place, one in enumerate(schema.arguments)}
     only_written = {one.name for one in schema.arguments if one.is_out}

@@ -13,7 +13,7 @@ from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
-from opperf.frameworks.torch import bodies, devices, functions, gradient, tensors
+from opperf.frameworks.torch import bodies, devices, functions, gradient, private, tensors
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
 from opperf.model import DEFAULTS, Case, ObjectTarget
@@ -106,7 +106,7 @@ def _backward(
 
 def dotted_path(function: Callable[..., Any]) -> str:
     """Returns a function's dotted path in a script."""
-    if isinstance(function, torch._ops.OpOverload):
+    if private.is_overload(function):
         return f"torch.ops.{function}"
     return functions.path_of(function)
 

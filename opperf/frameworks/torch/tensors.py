@@ -14,7 +14,7 @@ from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Contents, Extent
-from opperf.frameworks.torch import devices
+from opperf.frameworks.torch import devices, private
 from opperf.frameworks.torch.dtypes import dtype_of, name_of
 from opperf.frameworks.torch.packed import BY_CHANNEL, CENTRED, PACKED, by_row, packed
 from opperf.frameworks.user_inputs import FUNCTION
@@ -246,7 +246,7 @@ LAYOUT_NAMES: Mapping[torch.layout, str] = {
     torch.sparse_csc: "csc",
     torch.sparse_bsr: "bsr",
     torch.sparse_bsc: "bsc",
-    torch._mkldnn: "mkldnn",  # type: ignore[attr-defined]
+    **({found: "mkldnn"} if (found := private.MKLDNN.find()) else {}),
 }
 """opperf's names of PyTorch's layouts."""
 
@@ -257,7 +257,7 @@ def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
     layout = layout_of(plain)
     if layout == "coo":
         # One that is not coalesced has places that are stored twice.
-        parts = [plain._indices(), plain._values()]
+        parts = [private.INDICES.get()(plain), private.VALUES.get()(plain)]
     elif layout in ("csr", "bsr"):
         parts = [plain.crow_indices(), plain.col_indices(), plain.values()]
     elif layout in ("csc", "bsc"):
@@ -334,7 +334,7 @@ def contents(value: torch.Tensor) -> Contents:
 def _flat(value: torch.Tensor, layout: str) -> torch.Tensor:
     """Returns the elements of a tensor, zeros included, as a vector."""
     value = value.resolve_conj().resolve_neg()
-    if value._is_zerotensor():
+    if private.IS_ZERO.get()(value):
         # As a gradient without elements in memory, of which NumPy makes no array.
         value = value.clone()
     if layout in NESTED:

@@ -9,24 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from torch._C._autograd import (
-    _disable_profiler,
-    _enable_profiler,
-    _KinetoEvent,
-    _prepare_profiler,
-    _ProfilerResult,
-)
-from torch._C._profiler import (
-    ProfilerActivity,
-    ProfilerConfig,
-    ProfilerState,
-    _ExperimentalConfig,
-)
-from torch.autograd import profiler as autograd_profiler
+from torch.profiler import ProfilerActivity
 
 from opperf.frameworks.recording import Interval
+from opperf.frameworks.torch import private
 
 # Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
 # have levels up to 5.
@@ -64,38 +52,35 @@ class Trace(NamedTuple):
 
 
 @contextmanager
-def record(
-    activities: set[ProfilerActivity], *, memory: bool = False
-) -> Iterator[list[_ProfilerResult]]:
-    """Records the events inside the context. The list has kineto's result after its end."""
-    config = ProfilerConfig(
-        ProfilerState.KINETO,
+def record(activities: set[ProfilerActivity], *, memory: bool = False) -> Iterator[list[Any]]:
+    """Records the events inside the context. The list has kineto's result after its end. Raises
+    `UnsupportedError` if this version of PyTorch cannot."""
+    config = private.PROFILER_CONFIG.get()(
+        private.PROFILER_STATE.get().KINETO,
         False,  # shapes
         memory,
         False,  # stacks
         False,  # flops
         False,  # modules
-        _ExperimentalConfig(),
+        private.EXPERIMENTAL_CONFIG.get()(),
     )
-    results: list[_ProfilerResult] = []
-    _prepare_profiler(config, activities)
-    # Compiled code makes events of its own only while this is set.
-    autograd_profiler._is_profiler_enabled = True
-    try:
-        _enable_profiler(config, activities)
+    results: list[Any] = []
+    enable, disable = private.ENABLE_PROFILER.get(), private.DISABLE_PROFILER.get()
+    private.PREPARE_PROFILER.get()(config, activities)
+    with private.compiled_events():
+        enable(config, activities)
         try:
             yield results
         finally:
-            results.append(_disable_profiler())
-    finally:
-        autograd_profiler._is_profiler_enabled = False
+            results.append(disable())
 
 
-def read_trace(events: Sequence[_KinetoEvent]) -> Trace:
+def read_trace(events: Sequence[Any]) -> Trace:
     """Sorts kineto's events by what they are."""
     trace = Trace([], [], [])
+    kind_of = private.kind_of_events()
     for event in events:
-        kind = event.activity_type()
+        kind = kind_of(event)
         if kind == ON_HOST:
             name = event.name()
             if name == MARKER:

@@ -1,0 +1,63 @@
+"""What opperf uses of JAX that is no public API, or that versions have in different places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from opperf.frameworks.private import PrivateName
+
+LOWERINGS = PrivateName(
+    "primitives outside jax.extend.core.primitives, and their devices",
+    "jax._src.interpreters.mlir:_lowerings",
+)
+PLATFORM_LOWERINGS = PrivateName(
+    "primitives of one platform only",
+    "jax._src.interpreters.mlir:_platform_specific_lowerings",
+)
+
+PROFILE_DATA = PrivateName("the profiler native", "jax.profiler:ProfileData")
+PROFILE_OPTIONS = PrivateName("the profiler native", "jax.profiler:ProfileOptions")
+PROFILE_STATE = PrivateName(
+    # JAX 0.12 has it without the session: there, profiles are read from files.
+    "profiles that are not written to files, which takes as long again",
+    "jax._src.profiler:_profile_state",
+)
+
+RESET_CACHE = PrivateName(
+    "the cache of compiled programs",
+    "jax.experimental.compilation_cache.compilation_cache:reset_cache",
+)
+ENABLE_X64 = PrivateName("dtypes of 64 bits", "jax:enable_x64", "jax.experimental:enable_x64")
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+"""JAX's event of a program that its backend has compiled, or that was taken from the cache."""
+
+FROM_CACHE = "/jax/compilation_cache/cache_hits"
+"""JAX's event of a program that was taken from the cache."""
+
+
+def options() -> dict[str, Any]:
+    """Returns JAX's options, in a new dict, with the values of the whole process: those in an
+    attribute of `jax.config` are of the context."""
+    found: dict[str, Any] = jax.config.values
+    return found
+
+
+def call_of(compiled: Any) -> Callable[..., Any]:
+    """Returns what a compiled program calls from its first call on, with a frame of Python more
+    than `jax.jit` has, which takes 0.4 us; the program itself in versions that call it so."""
+    found: Callable[..., Any] = getattr(compiled, "_call", None) or compiled
+    return found
+
+
+def session_of(state: Any) -> Any:
+    """Returns the profiler's session; None if there is none, or if it is kept elsewhere."""
+    return getattr(state, "profile_session", None)
+
+
+def implementation_of(key: Any) -> Any:
+    """Returns the implementation of random numbers of a key: JAX shows its name only."""
+    return key.dtype._impl

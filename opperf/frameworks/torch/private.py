@@ -1,0 +1,134 @@
+"""What opperf uses of PyTorch that is no public API.
+
+The dispatcher's table, the profiler's raw events and the compiler's counters have no public
+interface, or one that takes too long to be measured with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import methodcaller
+from typing import Any, TypeGuard
+
+import torch
+
+from opperf.frameworks.private import PrivateName
+
+PROFILER = "the profiler native and the memory of calls on a CPU"
+COMPILER = "the mode compile"
+
+# The registry. Without these nothing can be listed.
+DISPATCHED_NAMES = PrivateName("the list of operators", "torch._C:_dispatch_get_all_op_names")
+OVERLOAD = PrivateName("the list of operators", "torch._ops:OpOverload")
+PACKET = PrivateName("the list of operators", "torch._ops:OpOverloadPacket")
+HAS_KERNEL = PrivateName(
+    "the reason for an operator without a kernel, which is else that of its call",
+    "torch._C:_dispatch_has_kernel_for_dispatch_key",
+)
+
+# The profiler. `torch.profiler` builds a Python object of each event, in some tens of microseconds.
+PREPARE_PROFILER = PrivateName(PROFILER, "torch._C._autograd:_prepare_profiler")
+ENABLE_PROFILER = PrivateName(PROFILER, "torch._C._autograd:_enable_profiler")
+DISABLE_PROFILER = PrivateName(PROFILER, "torch._C._autograd:_disable_profiler")
+PROFILER_CONFIG = PrivateName(PROFILER, "torch._C._profiler:ProfilerConfig")
+PROFILER_STATE = PrivateName(PROFILER, "torch._C._profiler:ProfilerState")
+EXPERIMENTAL_CONFIG = PrivateName(PROFILER, "torch._C._profiler:_ExperimentalConfig")
+RECORD_FUNCTION = PrivateName(PROFILER, "torch._C._profiler:_RecordFunctionFast")
+ENABLE_RECORDING = PrivateName(PROFILER, "torch._C._autograd:_enable_record_function")
+ALLOCATION = PrivateName(PROFILER, "torch._C._profiler:_ExtraFields_Allocation")
+ACTIVITY_TYPE = PrivateName(
+    "the kinds of the profiler's events, told by their devices where it is missing",
+    "torch._C._autograd:_KinetoEvent.activity_type",
+)
+
+# The compiler, which takes a second to import.
+COMPILER_CONFIG = PrivateName(COMPILER, "torch._inductor:config")
+COMPILER_ERROR = PrivateName(COMPILER, "torch._dynamo.exc:TorchDynamoException")
+COUNTERS = PrivateName(COMPILER, "torch._dynamo.utils:counters")
+CLEAR_METRICS = PrivateName(COMPILER, "torch._dynamo.utils:clear_compilation_metrics")
+METRICS = PrivateName(COMPILER, "torch._dynamo.utils:get_compilation_metrics")
+EXPLAIN = PrivateName(COMPILER, "torch._dynamo:explain")
+FRESH_CACHE = PrivateName(
+    "a cold cache of compiled code",
+    "torch._inductor.utils:fresh_cache",
+    # Below 2.8.
+    "torch._inductor.utils:fresh_inductor_cache",
+)
+
+# Trees of arguments, which `torch.utils` has without an underscore in no version.
+FLATTEN = PrivateName("the modes script and graph", "torch.utils._pytree:tree_flatten")
+UNFLATTEN = PrivateName("the modes script and graph", "torch.utils._pytree:tree_unflatten")
+
+# Tensors.
+MKLDNN = PrivateName("tensors in oneDNN's layout", "torch:_mkldnn")
+VERSION = PrivateName("arguments that a call writes to", "torch:Tensor._version")
+IS_ZERO = PrivateName("gradients without elements in memory", "torch:Tensor._is_zerotensor")
+INDICES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._indices")
+VALUES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._values")
+
+IMPORTED_LATER = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
+"""Modules that PyTorch imports when shapes are first inferred and the first sparse tensor is made:
+a second together."""
+
+
+def import_later_modules() -> None:
+    """Imports those that this version has. One that it lacks would only have saved time."""
+    for name in IMPORTED_LATER:
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
+
+
+def is_overload(function: Any) -> TypeGuard[torch._ops.OpOverload[..., Any]]:
+    """Whether a callable is an overload of an operator."""
+    return isinstance(function, OVERLOAD.get())
+
+
+def schema_of(overload: Any) -> Any:
+    """Returns the schema of an overload: PyTorch shows it publicly as text only."""
+    return overload._schema
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Returns how often a tensor and its views have been written to."""
+    return int(VERSION.get().__get__(tensor))
+
+
+def dispatched_name(packet: Any) -> str:
+    """Returns the name of an operator with all its overloads, as `aten::add`."""
+    return str(packet._qualified_op_name)
+
+
+def recompilation_reasons() -> list[str] | None:
+    """Returns why the compiler compiled again, for each time; None where it does not tell, as in
+    2.5."""
+    reasons = [getattr(metrics, "recompile_reason", "") for metrics in METRICS.get()()]
+    return None if "" in reasons else [reason for reason in reasons if reason is not None]
+
+
+@contextmanager
+def compiled_events() -> Iterator[None]:
+    """Within it, compiled code makes profiler events of its own: it looks at a variable that
+    `torch.profiler` sets."""
+    from torch.autograd import profiler
+
+    profiler._is_profiler_enabled = True
+    try:
+        yield
+    finally:
+        profiler._is_profiler_enabled = False
+
+
+def kind_of_events() -> Callable[[Any], str]:
+    """Returns a function that returns the kind of a profiler's event."""
+    return methodcaller("activity_type") if ACTIVITY_TYPE.find() else _kind_by_device
+
+
+def _kind_by_device(event: Any) -> str:
+    """Returns the kind of an event where events do not tell, as in 2.5: on a CPU they are
+    operators, elsewhere kernels, copies and fills, or a user's annotation of these."""
+    if event.device_type() == torch.profiler.DeviceType.CPU:
+        return "cpu_op"
+    return "gpu_user_annotation" if event.is_user_annotation() else "kernel"
