@@ -74,6 +74,10 @@ class Interpreter(Struct, frozen=True):
         return f"{label}{framework}{self.path}"
 
 
+SELECTION, AXES = "selection", "axes"
+"""Keys of a header's options: the selection, and its axes."""
+
+
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""
 

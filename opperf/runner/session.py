@@ -27,6 +27,7 @@ from opperf.model import (
     Run,
     Status,
 )
+from opperf.model.runs import AXES, SELECTION
 from opperf.results.kept import new_id
 from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
@@ -40,9 +41,6 @@ from opperf.runner.stalls import find_suspects, settle
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-
-SELECTION, AXES = "selection", "axes"
-"""Keys of a header's options: the selection, and its axes."""
 
 
 class Measuring(Protocol):

@@ -39,7 +39,7 @@ from opperf.rules.engine import (
 from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
 from opperf.rules.values import Arguments
 from opperf.sources.given import GivenArrays, is_array
-from opperf.sources.known import known_specs
+from opperf.sources.rule_tensors import rule_tensors
 from opperf.sources.shapes import within_range
 from opperf.sources.varying import with_array_type
 
@@ -121,7 +121,7 @@ class UserCall:
         wrapped = framework.wrapped_operator(self.target, self._operator)
         self._names = {*self._operator.names, *(wrapped.names if wrapped else ())}
         self._known_in = functools.cache(
-            lambda dtype: known_specs(framework, self._operator, wrapped, dtype)
+            lambda dtype: rule_tensors(framework, self._operator, wrapped, dtype)
         )
 
     @property

@@ -19,7 +19,7 @@ from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
-from opperf.sources.known import known_specs
+from opperf.sources.rule_tensors import rule_tensors
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import Shapes
 
@@ -240,7 +240,7 @@ def with_tensors(
     if complete:
         return complete
     wrapped = framework.wrapped_operator(target, operator)
-    known = known_specs(framework, operator, wrapped, dtype)
+    known = rule_tensors(framework, operator, wrapped, dtype)
     takes_gradient = framework.gradients and is_floating(dtype)
 
     def added(own: Arguments) -> Arguments:

@@ -34,6 +34,7 @@ from opperf.model import (
     Summary,
     display_arguments,
 )
+from opperf.model.runs import SELECTION
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
@@ -42,7 +43,6 @@ from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text, pluralize
 from opperf.results.varied import point_text
-from opperf.runner.session import SELECTION
 
 
 class Measured(NamedTuple):

@@ -13,7 +13,7 @@ from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 
 
-def known_specs(
+def rule_tensors(
     framework: Framework, operator: Operator, wrapped: Operator | None, dtype: str
 ) -> dict[str, TensorSpec]:
     """Returns the tensors of the rule for the operator that a callable wraps, by the callable's own
