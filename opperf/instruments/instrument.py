@@ -23,6 +23,8 @@ class Needs(Struct, frozen=True):
     """Each case in a fork of its own: what earlier cases left in caches would be measured."""
     quiet_machine: bool = True
     """No other case at the same time. Without it, cases are measured side by side."""
+    steady_clocks: bool = False
+    """A device whose clocks heat and power do not lower: else it measures again after a rest."""
 
 
 class Launcher(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opperf.instruments.instrument import Instrument
+from opperf.instruments.instrument import Instrument, Needs
 from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Times(Instrument):
 
     name = "times"
     metrics = (FORWARD, BACKWARD, TOTAL, KERNEL)
+    needs = Needs(steady_clocks=True)
 
     def measures(self, settings: Settings) -> bool:
         return settings.profiler != INSTRUCTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,6 +142,23 @@ class Visit:
         summary = self.summaries[metric.name] = summarise(values, metric.unit, loops)
         return summary
 
+    def replace(self, metrics: Iterable[Metric], other: Visit) -> None:
+        """Replaces all that was kept of some metrics by what another visit of the case kept."""
+        names = {metric.name for metric in metrics}
+        for kept, others in (
+            (self.summaries, other.summaries),
+            (self.samples, other.samples),
+            (self.warmup, other.warmup),
+            (self.reference, other.reference),
+            (self.waits, other.waits),
+        ):
+            _replace(names, kept, others)
+        self.notes = [
+            *(note for note in self.notes if note.metric not in names),
+            *(note for note in other.notes if note.metric in names),
+        ]
+        self.busy_s += other.busy_s
+
     def record(self) -> Record:
         """Returns the record of all that was kept."""
         return Record(
@@ -158,6 +175,13 @@ class Visit:
             moved_bytes=self.moved_bytes,
             time_kind=self.time_kind,
         )
+
+
+def _replace(names: Iterable[str], kept: dict[Any, Any], others: Mapping[Any, Any]) -> None:
+    for name in names:
+        kept.pop(name, None)
+        if name in others:
+            kept[name] = others[name]
 
 
 def writes_in_place(case: Case) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import msgspec
 
@@ -13,7 +14,7 @@ from opperf.instruments.guard import guard
 from opperf.instruments.instrument import Instrument
 from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.instruments.visit import Conditions, Visit
-from opperf.machine.gpus import find_gpu, state_of, throttling_note, watch
+from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
     Case,
@@ -50,9 +51,13 @@ def measure(
             instrument.begin(case, framework, conditions, needed)
         with case_scope(case, framework):
             visit = Visit(PreparedCase(case, framework, bound), conditions)
-            with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
+            gpu = find_gpu(framework.uuid(case.settings.device))
+            with watch(gpu) as readings:
                 for instrument in chosen:
                     instrument.measure(visit)
+            if gpu is not None and rest_until_cool(gpu, readings):
+                with watch(gpu) as readings:
+                    _measure_again(chosen, visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
         record = _with_state(visit.record(), state_of(readings))
@@ -67,6 +72,15 @@ def measure(
             reason = one_line(f"{type(error).__name__}: {error}")
         record = _refused(case, framework, bound, reason)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+def _measure_again(instruments: Iterable[Instrument], visit: Visit) -> None:
+    """Measures with the instruments that depend on the device's clocks, in place of before."""
+    for instrument in instruments:
+        if instrument.needs.steady_clocks:
+            again = Visit(visit.prepared, visit.conditions)
+            instrument.measure(again)
+            visit.replace(instrument.metrics, again)
 
 
 def _measure_added(instrument: Instrument, visit: Visit) -> None:

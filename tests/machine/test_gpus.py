@@ -222,6 +222,25 @@ def test_a_record_has_the_state_of_its_gpu(library, fake, make_case, monkeypatch
     assert msgspec.json.decode(line, type=RecordLine).record(record.case) == record
 
 
+def test_times_are_measured_again_once_a_gpu_that_was_slowed_is_cool(
+    library, fake, make_case, monkeypatch
+):
+    slow, cool = (1000, 80, POWER), (1900, 70, 0)
+    nvml = fake_nvml([slow, slow, (300, 75, 0), cool])
+    nvml.nvmlDeviceGetMaxClockInfo = lambda handle, kind: 1980
+    library(nvml)
+    case = make_case("relu", passes=("forward", "backward"), runs=3, warmup=0, memory=True)
+    plain = measure(case, fake)
+    calls = fake.calls.count("call")
+    monkeypatch.setattr(fake, "uuid", lambda device: UUID)
+    record = measure(case, fake)
+    assert (record.gpu.lowest_mhz, record.gpu.readings) == (1900, 2)
+    # The note on the first readings is gone, and all else is as without a GPU.
+    assert record.notes == plain.notes and record.summaries == plain.summaries
+    assert record.samples.keys() == plain.samples.keys()
+    assert fake.calls.count("call") - calls > calls > 0
+
+
 def test_a_record_without_a_gpu_has_no_state(fake, make_case):
     record = measure(make_case("relu"), fake)
     assert record.gpu is None and record.notes == ()
