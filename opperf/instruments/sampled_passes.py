@@ -22,7 +22,7 @@ from opperf.instruments.profilers.wall_clock import LATEST, is_too_long, without
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.instruments.visit import NS_PER_S, Visit
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.results.units import time_text
 
 NO_KERNEL = "runs no kernel of its own, like a view of its input"

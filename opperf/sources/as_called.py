@@ -22,7 +22,7 @@ from opperf.model import (
     map_tensors,
     split_positional,
 )
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.rules.contents import as_by_rule
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents

@@ -16,7 +16,7 @@ from typing import Any
 from opperf.decoding import parse_python
 from opperf.dtypes import kind_of
 from opperf.model import Argument, DType, MemoryFormat, Number, TensorSpec
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 DTYPES: Mapping[str, str] = {
     "f64": "float64",

@@ -10,7 +10,7 @@ import numpy as np
 
 from opperf.instruments.profilers.summary import half_width
 from opperf.model import Note, NoteCode
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 MIN_SAMPLES = 20
 """Fewest samples for the detection of a drift or of two levels."""

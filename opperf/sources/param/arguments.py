@@ -13,7 +13,7 @@ import msgspec
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_integer
 from opperf.errors import UsageError, unknown
 from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.sources.param.registering import DATA_GENERATORS, Arguments
 from opperf.sources.param.schema import (
     AnyArgument,

@@ -8,7 +8,7 @@ from typing import Any
 
 from opperf.errors import UsageError
 from opperf.model import Fill, TensorSpec
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.rules.values import below
 from opperf.sources.param.arguments import values_of
 from opperf.sources.param.macros import expand_spec

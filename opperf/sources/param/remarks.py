@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.sources.param.schema import LISTS, TYPES, Config, Entry, Spec, Typed
 
 SHOWN = 3
