@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
-from opperf.results.hotspots.data import Hotspot, find_hotspots
+from opperf.reports.hotspots.data import Hotspot, find_hotspots
 from opperf.results.runfile import read_run
 
 TOP = 10

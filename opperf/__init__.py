@@ -17,7 +17,7 @@ numpy_aliases.install()
 
 MODULES = {
     "compare": "opperf.compare",
-    "export": "opperf.results.exports.program",
+    "export": "opperf.reports.exporting",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
 """Modules of the functions, imported when they are first used."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from opperf.frameworks import PREFERENCE, default_framework
 from opperf.frameworks.mentioned import mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
+    FormatName,
     check_extension,
     check_extensions,
     parse_assignments,
@@ -334,10 +335,10 @@ max_configs = click.option(
 
 
 def output_options(
-    description: str, formats: Sequence[str] = (), default: str | None = None
+    description: str, what: str = "", default: str | None = None
 ) -> Callable[[Command], Command]:
-    """Returns the options for the output file, of one of these formats; without any, the command
-    checks the file's name."""
+    """Returns the options for the output file, of runs or of the reports of a command; without
+    either, the command checks the file's name."""
     return combine(
         click.option(
             "-o",
@@ -345,7 +346,7 @@ def output_options(
             default=default,
             show_default=default is not None,
             type=click.Path(path_type=Path),
-            callback=check_extension(formats) if formats else None,
+            callback=check_extension(what) if what else None,
             # Its extension decides the format.
             is_eager=True,
             metavar="FILE",
@@ -370,52 +371,57 @@ columns = click.option(
 
 
 def output_format(
-    name: str, formats: Sequence[str], description: str, by_extension: bool = False
+    name: str, what: str, description: str, default: str = "text"
 ) -> Callable[[Command], Command]:
-    """Returns the option for the format, the first one by default. `by_extension`: whether the
-    command has an output file."""
-    first = "by the output file's extension, else " if by_extension else ""
+    """Returns the option for the format of runs, or of the reports of a command."""
     return click.option(
         "-f",
         name,
         "output_format",
-        default=formats[0],
-        type=click.Choice(formats, case_sensitive=False),
-        callback=parse_format,
-        help=f"{description}  [default: {first}{formats[0]}]",
+        default=default,
+        type=FormatName(what),
+        callback=parse_format(what),
+        help=f"{description}  [default: by the output file's extension, else {default}]",
     )
 
 
-REPORT_FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
+def report_output(command: str) -> Callable[[Command], Command]:
+    """Returns the options for the output of a command that makes one report or listing."""
+    return combine(
+        output_format("--format", command, "Format of the output."),
+        output_options("Output file; - prints the output.", command, default="-"),
+    )
 
-report_outputs = combine(
-    click.option(
-        "-f",
-        "--format",
-        "output_formats",
-        default=REPORT_FORMATS[0],
-        type=click.Choice(REPORT_FORMATS, case_sensitive=False),
-        callback=parse_formats,
-        help="Format of the report, where the output's extension does not say it; md suits a "
-        f"comment on a pull request.  [default: {REPORT_FORMATS[0]}]",
-    ),
-    click.option(
-        "-o",
-        "--output-file",
-        "output_files",
-        multiple=True,
-        default=("-",),
-        show_default="-",
-        type=click.Path(path_type=Path),
-        callback=check_extensions(REPORT_FORMATS),
-        # The extensions decide the formats.
-        is_eager=True,
-        metavar="FILE",
-        help="Write the report to this file, in the format of its extension; - prints it. Repeat "
-        "it for several: -o report.md -o report.xml.",
-    ),
-)
-"""The outputs of a comparison."""
+
+def report_outputs(command: str) -> Callable[[Command], Command]:
+    """Returns the options for the outputs of a comparison."""
+    return combine(
+        click.option(
+            "-f",
+            "--format",
+            "output_formats",
+            default="text",
+            type=FormatName(command),
+            callback=parse_formats(command),
+            help="Format of the report, where the output's extension does not say it; md suits a "
+            "comment on a pull request.  [default: text]",
+        ),
+        click.option(
+            "-o",
+            "--output-file",
+            "output_files",
+            multiple=True,
+            default=("-",),
+            show_default="-",
+            type=click.Path(path_type=Path),
+            callback=check_extensions(command),
+            # The extensions decide the formats.
+            is_eager=True,
+            metavar="FILE",
+            help="Write the report to this file, in the format of its extension; - prints it. "
+            "Repeat it for several: -o report.md -o report.xml.",
+        ),
+    )
 
 
 def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
@@ -466,11 +472,3 @@ weight = click.option(
     "geometric mean of the ratios weighted by count; in text, md, json and html-fragment.",
 )
 """Weights of cases in comparisons."""
-
-LISTING_FORMATS = ("text", "json", "csv", "md")
-
-listing_output = combine(
-    output_format("--format", LISTING_FORMATS, "Format of the output.", by_extension=True),
-    output_options("Output file; - prints the output.", LISTING_FORMATS, default="-"),
-)
-"""The output of what is known without a measurement: operators, cases, coverage."""

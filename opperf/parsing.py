@@ -6,7 +6,7 @@ import ast
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,15 @@ import click
 from click.core import ParameterSource
 
 from opperf.decoding import parse_python
-from opperf.errors import UsageError
+from opperf.errors import UsageError, suggest
 from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import UNNAMED, check_variable, is_variable, read_range
+from opperf.reports.formats import (
+    built_in_names,
+    format_named,
+    format_of_extension,
+    formats_of,
+)
 from opperf.runner.process import find_program
 from opperf.shares import read_share
 
@@ -315,36 +321,51 @@ def parse_interpreters(
     return tuple(labelled)
 
 
-EXTENSIONS = {
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".md": "md",
-    ".csv": "csv",
-    ".txt": "text",
-    ".html": "html-fragment",
-    ".xml": "junit",
-    ".markdown": "md",
-    ".htm": "html-fragment",
-}
-"""Formats by the extension of an output file. The first extension of a format is its usual one."""
+LONGEST_LIST = 60
+"""Most characters of a list of names beside an option in its command's help."""
 
 
-SHARING = {"param": ".json", "instruction-counts": ".json"}
-"""Formats whose files have the extension of another, and which only an option selects."""
+class FormatName(click.Choice):  # type: ignore[type-arg]
+    """The name of a format of runs, or of the reports of a command. Those of other packages are
+    looked for where a name is none of opperf's."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(built_in_names(what), case_sensitive=False)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        listed = "|".join(self.choices)
+        return f"[{listed}]" if len(listed) <= LONGEST_LIST else "FORMAT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            known = formats_of(self.what)
+            if value in known:
+                return value
+            words = ", ".join(map(repr, known))
+            self.fail(f"{value!r} is not one of {words}{suggest(value, known)}.", param, ctx)
+
+
+def _meant(path: Path, what: str) -> str:
+    """Returns the name of the format that the extension of an output means; empty if it means none
+    of these."""
+    found = format_of_extension(path.suffix.lower(), what)
+    return found.name if found else ""
 
 
 def check_extension(
-    formats: Collection[str],
+    what: str,
 ) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
-    """Returns a callback that refuses an output file whose extension is that of none of these
-    formats. A name without an extension is of any format."""
+    """Returns a callback that refuses an output file whose extension is that of no format of these
+    outputs. A name without an extension is of any format."""
 
     def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
-        usual = {format: extension for extension, format in reversed(EXTENSIONS.items())}
-        known = ", ".join(dict.fromkeys((usual | SHARING)[format] for format in formats))
         if path is None or not path.suffix:
             return path
-        if EXTENSIONS.get(path.suffix.lower()) not in formats:
+        if not _meant(path, what):
+            known = ", ".join(dict.fromkeys(one.extension for one in formats_of(what).values()))
             raise click.BadParameter(
                 f"{str(path)!r}: {path.suffix} is not an extension of what is written here; use "
                 f"{known}, or a name without an extension",
@@ -357,11 +378,11 @@ def check_extension(
 
 
 def check_extensions(
-    formats: Collection[str],
+    what: str,
 ) -> Callable[[click.Context, click.Parameter, tuple[Path, ...]], tuple[Path, ...]]:
     """Returns a callback that checks several output files, as `check_extension` does one, and
     refuses one that is named twice."""
-    check = check_extension(formats)
+    check = check_extension(what)
 
     def check_all(
         ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
@@ -375,35 +396,46 @@ def check_extensions(
     return check_all
 
 
-def parse_formats(ctx: click.Context, param: click.Parameter, value: str) -> Words:
-    """Returns the format of each output file: by its extension, or else the one that the user set,
-    or the default. The option of the files is eager, so that they are known here."""
-    paths: tuple[Path, ...] = ctx.params.get("output_files", ())
-    named = [path for path in paths if path.suffix]
-    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
-    if is_set and named and len(named) == len(paths):
-        # No file needs the option.
-        for path in named:
-            _check_same_format(ctx, param, path, value)
-    return tuple(EXTENSIONS[path.suffix.lower()] if path.suffix else value for path in paths)
+def parse_formats(what: str) -> Callable[[click.Context, click.Parameter, str], Words]:
+    """Returns a callback that returns the format of each output file: by its extension, or else the
+    one that the user set, or the default. The option of the files is eager, so that they are known
+    here."""
+
+    def parse(ctx: click.Context, param: click.Parameter, value: str) -> Words:
+        paths: tuple[Path, ...] = ctx.params.get("output_files", ())
+        named = [path for path in paths if path.suffix]
+        is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+        if is_set and named and len(named) == len(paths):
+            # No file needs the option.
+            for path in named:
+                _check_same_format(ctx, param, path, value, what)
+        return tuple(_meant(path, what) if path.suffix else value for path in paths)
+
+    return parse
 
 
-def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Returns the format that the user set, or else that of the output file's extension, or else
-    the default. The option of the output file is eager, so that it is known here."""
-    path: Path | None = ctx.params.get("output_file")
-    by_extension = EXTENSIONS[path.suffix.lower()] if path is not None and path.suffix else value
-    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
-    if path is not None and SHARING.get(value) == path.suffix.lower():
+def parse_format(what: str) -> Callable[[click.Context, click.Parameter, str], str]:
+    """Returns a callback that returns the format that the user set, or else that of the output
+    file's extension, or else the default. The option of the output file is eager, so that it is
+    known here."""
+
+    def parse(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        path: Path | None = ctx.params.get("output_file")
+        if path is None or not path.suffix:
+            return value
+        if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT:
+            return _meant(path, what)
+        _check_same_format(ctx, param, path, value, what)
         return value
-    if is_set and path is not None and path.suffix:
-        _check_same_format(ctx, param, path, value)
-    return by_extension
+
+    return parse
 
 
-def _check_same_format(ctx: click.Context, param: click.Parameter, path: Path, value: str) -> None:
-    """Raises `click.BadParameter` for a format that is not that of the file's extension."""
-    if EXTENSIONS[path.suffix.lower()] != value:
+def _check_same_format(
+    ctx: click.Context, param: click.Parameter, path: Path, value: str, what: str
+) -> None:
+    """Raises `click.BadParameter` for a format whose files do not have the file's extension."""
+    if path.suffix.lower() not in format_named(value, what).extensions:
         raise click.BadParameter(
             f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
             "them, or omit this option",

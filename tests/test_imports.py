@@ -50,8 +50,8 @@ def test_no_framework_and_no_numpy_without_need():
 def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
     codes = [
         "import opperf.runner.worker, opperf.runner.measure, opperf.frameworks.numpy.framework",
-        "import opperf.results.table, opperf.results.summary, opperf.compare.ab.reports",
-        "from opperf.compare.files.reports import FORMATS",
+        "import opperf.results.table, opperf.reports.summary, opperf.compare.ab.reports",
+        "import opperf.compare.files.reports, opperf.reports.output, opperf.reports.exporting",
         "import opperf.results.plots.command",
         "import opperf.compare.explaining.command",
     ]

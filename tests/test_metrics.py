@@ -14,7 +14,6 @@ from opperf import metrics
 from opperf.commands.compare import compare as command
 from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.reading import read
-from opperf.compare.files.reports import FORMATS
 from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
@@ -42,11 +41,13 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from opperf.reports.formats import formats_of
+from opperf.reports.runs import write
 from opperf.results.csv_file import csv_text
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
-from opperf.results.output import write
 from opperf.results.table import render_table
+from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
 
@@ -216,10 +217,10 @@ def test_it_is_compared_and_the_smaller_figure_is_the_worse_one(
     assert found.metrics == ("forward", "bandwidth")
     (row,) = found.rows_of("bandwidth")
     assert row.is_worse is is_worse and row.verdict.value == "suspect"
-    assert f"1 suspect (1 {word})" in FORMATS["text"](found)
-    for name, report in FORMATS.items():
-        assert "bandwidth" in report(found), name
-    cases = json.loads(FORMATS["json"](found))["cases"]
+    assert f"1 suspect (1 {word})" in written(found, "text")
+    for name in formats_of("compare"):
+        assert "bandwidth" in written(found, name), name
+    cases = json.loads(written(found, "json"))["cases"]
     (case,) = [one for one in cases if one["unit"] == "GB/s"]
     assert case["base_half_width"] == pytest.approx(0.036)
 

@@ -29,6 +29,7 @@ from opperf.parameters import (
     weight,
 )
 from opperf.parsing import check_extension, parse_share, words_among
+from opperf.reports.formats import SESSION
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different")
 
@@ -180,7 +181,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     default="opperf_ab.jsonl",
     show_default=True,
     type=click.Path(path_type=Path),
-    callback=check_extension(["jsonl"]),
+    callback=check_extension(SESSION),
     metavar="FILE",
     help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",
@@ -197,7 +198,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     "--overwrite", is_flag=True, help="Replace the report file and the output files if they exist."
 )
 @weight
-@report_outputs
+@report_outputs("ab")
 @click.option(
     "--fail-on",
     multiple=True,

@@ -90,7 +90,7 @@ class MetricOption(click.Option):
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
 @weight
-@report_outputs
+@report_outputs("compare")
 @click.option("--overwrite", is_flag=True, help="Replace the output files if they exist.")
 @click.option(
     "--fail-on",

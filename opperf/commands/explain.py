@@ -7,10 +7,8 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, output_format, output_options
+from opperf.parameters import debug, report_output
 from opperf.parsing import RunFilePath
-
-FORMATS = ("text", "json")
 
 PASSES = ("forward", "backward")
 
@@ -61,8 +59,7 @@ ORDERS = ("exclusive", "inclusive")
     metavar="FILE",
     help="Write a flame graph of the difference, .svg or .html.",
 )
-@output_format("--format", FORMATS, "Format of the report.", by_extension=True)
-@output_options("Write the report to this file; - prints it.", FORMATS, default="-")
+@report_output("explain")
 @debug
 @click.pass_context
 def explain(ctx: click.Context, /, **options: object) -> None:

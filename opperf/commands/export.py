@@ -6,9 +6,8 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import columns, debug, output_options
-from opperf.parsing import RunFilePath
-
-TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
+from opperf.parsing import FormatName, RunFilePath
+from opperf.reports.formats import RUN
 
 
 @command(short_help="Write a run file for another tool, or as Markdown.")
@@ -17,21 +16,18 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
     "--to",
     "tool",
     required=True,
-    type=click.Choice(TOOLS, case_sensitive=False),
-    help="Tool to write for. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
-    "with --adapter json. md is a page to read.",
+    type=FormatName(RUN),
+    help="pytest-benchmark; bencher, which reads it with --adapter json; github-action-benchmark, "
+    "which reads it as customSmallerIsBetter; md, a page to read; or another format of `opperf "
+    "run`.",
 )
-@output_options(
-    "Write to this file, which is JSON, or Markdown with --to md; - prints.",
-    ["json", "md"],
-    default="-",
-)
+@output_options("Write to this file; - prints.", RUN, default="-")
 @columns
 @debug
 @click.pass_context
 def export(ctx: click.Context, /, **options: object) -> None:
     """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
     benchmark tool, or as Markdown."""
-    from opperf.results.exports.command import export_command
+    from opperf.reports.exporting import export_command
 
     ctx.exit(export_command(options))

@@ -14,9 +14,9 @@ from opperf.parameters import (
     explicit_options,
     filter_options,
     framework,
-    listing_output,
     max_configs,
     random_shape_options,
+    report_output,
     setting_option,
     size,
 )
@@ -44,7 +44,7 @@ from opperf.parsing import RunFilePath, split_commas
 )
 @setting_option("imports")
 @axis_option("python")
-@listing_output
+@report_output("list")
 @debug
 @framework
 @click.pass_context
@@ -72,7 +72,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @random_shape_options
 @case_ids
 @axis_option("python")
-@listing_output
+@report_output("show")
 @debug
 @framework
 @click.pass_context
@@ -94,7 +94,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
 @axis_option("python")
-@listing_output
+@report_output("coverage")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
 @framework

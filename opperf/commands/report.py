@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, listing_output
+from opperf.parameters import debug, report_output
 from opperf.parsing import RunFilePath
 
 RANKINGS = ("time", "calls", "memory")
@@ -37,7 +37,7 @@ GROUPINGS = ("overload", "operator", "case")
     metavar="N",
     help="Number of operators to show.  [default: 20; all in json and csv]",
 )
-@listing_output
+@report_output("report")
 @debug
 @click.pass_context
 def report(ctx: click.Context, /, **options: object) -> None:
@@ -46,6 +46,6 @@ def report(ctx: click.Context, /, **options: object) -> None:
     measured, of its backward pass. Several files are added up.
 
     A file is one of `opperf run -f jsonl`, or @last, @-2 or @ID, as `opperf runs` lists them."""
-    from opperf.results.hotspots.command import report_command
+    from opperf.reports.hotspots.command import report_command
 
     ctx.exit(report_command(options))

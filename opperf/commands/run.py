@@ -26,8 +26,7 @@ from opperf.parameters import (
     sweep,
 )
 from opperf.parsing import RETRYABLE, parse_labels, words_among
-
-FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
+from opperf.reports.formats import RUN
 
 
 @command(
@@ -47,15 +46,16 @@ FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
 @axis_option("dtype")
 @output_format(
     "--output-format",
-    FORMATS,
+    RUN,
     "json; md, a page to read; csv; jsonl, the run file with every sample; param, the lines of "
-    "PARAM's benchmarks; or instruction-counts, the object of PyTorch's suite of that name.",
-    by_extension=True,
+    "PARAM's benchmarks; instruction-counts, the object of PyTorch's suite of that name; a tool's, "
+    "as `opperf export` writes it; or another package's.",
+    default="json",
 )
 @output_options(
     "Output file; - prints the output, and messages go to standard error.  "
     "[default: ./<framework>_operator_benchmarks.<format>]",
-    FORMATS,
+    RUN,
 )
 @columns
 @axis_option("profiler")

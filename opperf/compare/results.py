@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opperf.model import DIFFERENT, Check, Difference, SameResults, Struct
+from opperf.reports.model import Section, Table, names, table_of, texts
 from opperf.results.text import add_distinct, pluralize
 
 TITLE = "Results differ"
@@ -56,12 +57,12 @@ def row_fields(check: Check | None) -> dict[str, Any]:
 
 def count_different(results: Iterable[ResultsRow]) -> int:
     """Returns the number of cases whose results differ."""
-    return sum(one.outcome == DIFFERENT for one in results)
+    return sum(row.outcome == DIFFERENT for row in results)
 
 
 def sentence(results: Sequence[ResultsRow]) -> str:
     """Returns the sentence on the results of A and B."""
-    found = Counter(one.outcome for one in results)
+    found = Counter(row.outcome for row in results)
     parts = [
         f"{words} in {pluralize(found[outcome], 'case')}"
         for outcome, words in WORDS.items()
@@ -70,22 +71,48 @@ def sentence(results: Sequence[ResultsRow]) -> str:
     return f"Results of A and B: {', '.join(parts)}."
 
 
-def different_rows(results: Iterable[ResultsRow]) -> tuple[list[tuple[str, str, str]], int]:
-    """Returns the operator, the inputs and a place of each difference, and the number of cases that
-    are not among them."""
-    found = [one for one in results if one.outcome == DIFFERENT]
-    rows = [
-        (one.operator, one.inputs, str(difference))
-        for one in found[:MOST]
-        for difference in one.differences
+def differing(results: Iterable[ResultsRow]) -> Section:
+    """Returns the section of the cases of which A and B do not compute the same."""
+    found = [row for row in results if row.outcome == DIFFERENT]
+    cells = [
+        (row.operator, row.inputs, str(difference))
+        for row in found[:MOST]
+        for difference in row.differences
     ]
-    return rows, max(0, len(found) - MOST)
+    left = len(found) - MOST
+    table = table_of(("Operator", "Inputs", WHERE), cells)
+    return Section(TITLE, table=table._replace(more=more_text(left)))
+
+
+def uncompared(results: Iterable[ResultsRow]) -> Section:
+    """Returns the section of the cases whose results are not compared, or in part only."""
+    return reasons_section(UNCOMPARED, not_compared(results))
+
+
+def reasons_section(title: str, reasons: Mapping[str, str]) -> Section:
+    """Returns a section of cases that have no comparison, each with the reason."""
+    rows = list(reasons.items())
+    columns = (
+        names("Case", [case for case, _ in rows], wraps=True),
+        texts("Reason", [why for _, why in rows]),
+    )
+    table = Table(columns, _first(rows), more_text(len(rows) - MOST))
+    return Section(title, table=table, is_folded=True)
+
+
+def _first(rows: Sequence[object]) -> tuple[int, ...] | None:
+    return None if len(rows) <= MOST else tuple(range(MOST))
+
+
+def more_text(number: int) -> str:
+    """Returns the line on rows that are not shown; empty if all are."""
+    return f"and {number} more; --format json has all" if number > 0 else ""
 
 
 def not_compared(results: Iterable[ResultsRow]) -> dict[str, str]:
     """Returns the cases whose results are not compared, or in part only, each with the reason."""
     found: dict[str, str] = {}
-    for one in results:
-        if one.note:
-            add_distinct(found, f"{one.operator} ({one.inputs})", one.id, one.note)
+    for row in results:
+        if row.note:
+            add_distinct(found, f"{row.operator} ({row.inputs})", row.id, row.note)
     return found

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from opperf.compare.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
+from opperf.reports.formats import formats_of
+from opperf.reports.model import Section, Table, figures, numbers
+from opperf.reports.model import names as name_column
 from opperf.results.figures import NOT_APPLICABLE, Unit
 from opperf.results.text import count_text, pluralize
 from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
@@ -15,8 +18,7 @@ from opperf.results.units import Figure, FigureText, align, choose_unit, format_
 COUNT = "count"
 """The weight: how often the source of a case saw it."""
 
-FORMATS = ("text", "md", "json", "html-fragment")
-"""Formats with a place for totals; the others have a row for each figure and nothing else."""
+TITLE = "Operators that made the difference"
 
 MOST = 10
 """Most operators in the table: those of the largest changes. JSON has all."""
@@ -29,7 +31,7 @@ EQUAL = 1e-9
 
 
 class Names(NamedTuple):
-    """What the two sides are called."""
+    """Names of the two sides."""
 
     base: str
     new: str
@@ -38,23 +40,21 @@ class Names(NamedTuple):
 FILES, ARMS = Names("base", "new"), Names("A", "B")
 
 
-class WeightedTable(NamedTuple):
-    """A table as texts; all columns after the first hold numbers."""
-
-    title: str
-    titles: tuple[str, ...]
-    rows: list[list[str]]
-    more: str
-    """A line on the rows that are not in it; empty if there are none."""
-
-
-def check_format(weight: str | None, output_format: str) -> None:
+def check_format(weight: str | None, output_format: str, command: str) -> None:
     """Raises `UsageError` for a weight in a format that has no place for totals."""
-    if weight and output_format not in FORMATS:
+    known = formats_of(command)
+    if weight and not known[output_format].has_sections:
+        usable = ", ".join(name for name, format in known.items() if format.has_sections)
         raise UsageError(
-            f"--weight {weight} is for --format {', '.join(FORMATS)}; {output_format} has rows of "
-            "single cases only"
+            f"--weight {weight} is for --format {usable}; {output_format} has rows of single cases "
+            "only"
         )
+
+
+def weighted_section(found: Weighted, names: Names) -> Section:
+    """Returns the section of the totals weighted by count, and of the operators that made the
+    difference."""
+    return Section(TITLE, prose=sentences(found, names), table=table(found, names))
 
 
 def sentences(found: Weighted, names: Names) -> list[str]:
@@ -90,7 +90,7 @@ def _doubts(found: Weighted, names: Names) -> list[str]:
             f"In no total: {count_text(found.unmeasured_calls, 'call')} that neither has a time of."
         )
     for side, name in zip(("base", "new"), names, strict=True):
-        alone = [one for one in found.alone if one.side == side]
+        alone = [case for case in found.alone if case.side == side]
         if alone:
             said.append(_alone(alone, name))
     return said
@@ -98,9 +98,9 @@ def _doubts(found: Weighted, names: Names) -> list[str]:
 
 def _alone(alone: Sequence[Alone], name: str) -> str:
     """Returns the sentence on the cases that only one side has times of."""
-    total = math.fsum(one.time_ns for one in alone)
-    calls = count_text(sum(one.calls for one in alone), "call")
-    names = [f"{one.operator} ({one.inputs})" if one.inputs else one.operator for one in alone]
+    total = math.fsum(case.time_ns for case in alone)
+    calls = count_text(sum(case.calls for case in alone), "call")
+    names = [f"{case.operator} ({case.inputs})" if case.inputs else case.operator for case in alone]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         f"In {name} alone, and in no total: {pluralize(len(alone), 'case')} of {calls}, "
@@ -119,37 +119,30 @@ def _number(ratio: float | None) -> str:
     return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
 
 
-def table(found: Weighted, names: Names, most: int = MOST) -> WeightedTable:
+def table(found: Weighted, names: Names, most: int = MOST) -> Table:
     """Returns the table of the operators that made the difference."""
     shown = found.operators[:most]
     left = found.operators[most:]
-    unit = choose_unit(
-        "ns", [Figure(value) for one in shown for value in (one.base_ns, one.new_ns)]
-    )
+    both = [Figure(value) for part in shown for value in (part.base_ns, part.new_ns)]
+    unit = choose_unit("ns", both)
     changes = [
-        _signed(format_figure(Figure(one.change_ns, one.half_width_ns), unit)) for one in shown
+        _signed(format_figure(Figure(part.change_ns, part.half_width_ns), unit)) for part in shown
     ]
-    columns = {
-        "Operator": [one.operator for one in shown],
-        f"Change {unit.name}": align(changes),
-        "Of the total": [_percent(one.of_total) for one in shown],
-        "Of the change": [_of_change(found, one) for one in shown],
-        f"{names.base.capitalize()} {unit.name}": _times([one.base_ns for one in shown], unit),
-        f"{names.new.capitalize()} {unit.name}": _times([one.new_ns for one in shown], unit),
-        "Ratio": [_number(one.ratio) for one in shown],
-        "Calls": [_calls(one) for one in shown],
-    }
-    rest = math.fsum(one.change_ns for one in left)
-    return WeightedTable(
-        "Operators that made the difference",
-        tuple(columns),
-        [list(row) for row in zip(*columns.values(), strict=True)],
-        f"and {len(left)} more, which change it by {_total(rest)}" if left else "",
+    base, new = (name.capitalize() for name in names)
+    rest = math.fsum(part.change_ns for part in left)
+    return Table(
+        (
+            name_column("Operator", [part.operator for part in shown]),
+            numbers(f"Change {unit.name}", align(changes)),
+            numbers("Of the total", [_percent(part.of_total) for part in shown]),
+            numbers("Of the change", [_of_change(found, part) for part in shown]),
+            figures(base, [Figure(part.base_ns) for part in shown], unit),
+            figures(new, [Figure(part.new_ns) for part in shown], unit),
+            numbers("Ratio", [_number(part.ratio) for part in shown]),
+            numbers("Calls", [_calls(part) for part in shown]),
+        ),
+        more=f"and {len(left)} more, which change it by {_total(rest)}" if left else "",
     )
-
-
-def _times(values: Sequence[float], unit: Unit) -> list[str]:
-    return align([format_figure(Figure(value), unit) for value in values])
 
 
 def _signed(text: FigureText) -> FigureText:

@@ -96,7 +96,7 @@ def _columns_of(metric: Metric) -> list[Column]:
     ]
 
 
-def csv_text(run: Run) -> str:
+def csv_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the file's text, with the names of the columns first."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,7 @@ USUAL = {**DEFAULTS, "profiler": INSTRUCTIONS_PROFILER}
 """Defaults of what such a file is made of."""
 
 
-def instruction_counts_text(run: Run) -> str:
+def instruction_counts_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the object of a run."""
     return json.dumps(instruction_counts(run), indent=2) + "\n"
 

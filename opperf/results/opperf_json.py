@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -58,7 +58,7 @@ def ids_by_operator(records: Iterable[Record]) -> dict[str, list[str]]:
     return ids
 
 
-def json_text(run: Run) -> str:
+def json_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the results as JSON with a line for each result, for readers and diffs."""
     operators = [
         f"    {_encode(name)}: [\n"

@@ -1,27 +1,16 @@
-"""Output files: their formats, checks before a run, and atomic writes."""
+"""Output files: checks before a run, and atomic writes."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from opperf.errors import OutputError, UsageError, suggest
-from opperf.model import Run, Status
-from opperf.results.csv_file import csv_text
-from opperf.results.instruction_counts import instruction_counts_text
-from opperf.results.markdown import markdown_text
+from opperf.errors import OutputError
 from opperf.results.messages import tell
-from opperf.results.opperf_json import ids_by_operator, json_text
-from opperf.results.param_lines import param_text
-from opperf.results.result_keys import meanings
-from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
 STDOUT = Path("-")
@@ -45,67 +34,6 @@ def outputs_from(options: Mapping[str, Any]) -> tuple[Output, ...]:
     return tuple(map(Output, options["output_files"], options["output_formats"]))
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format of the output file."""
-
-    extension: str
-    text: Callable[[Run, Sequence[str]], str]
-    """Returns the content; the names are of the columns of a table."""
-    environment: Callable[[Run, Path], dict[str, Any]] | None = None
-    """Content of the sidecar, if the format has no place for the environment."""
-
-
-def runfile_text(run: Run) -> str:
-    """Returns the run as a run file, for an output that is not the run file itself."""
-    return b"".join(map(encode_line, lines_of(run))).decode()
-
-
-def environment_of(run: Run, path: Path) -> dict[str, Any]:
-    """Returns the header and environments of a run, for the sidecar of `path`."""
-    header = run.header
-    environment, *others = map(msgspec.to_builtins, run.environments.values())
-    return {
-        "output": path.name,
-        "started": header.started,
-        "environment": environment,
-        **({"other_environments": others} if others else {}),
-        **({"labels": header.labels} if header.labels else {}),
-        "options": header.options,
-        "excluded": header.excluded,
-    }
-
-
-def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
-    """Returns the same, the ids of the results, what their keys mean, and the records without
-    results, which the output excludes."""
-    unmeasured = [
-        {
-            "operator": record.case.label,
-            "id": record.id,
-            "status": record.status.value,
-            "reason": record.reason,
-        }
-        for record in run.records
-        if record.status is not Status.OK
-    ]
-    return environment_of(run, path) | {
-        "ids": ids_by_operator(run.records),
-        "figures": meanings(run.records),
-        "not_measured": unmeasured,
-    }
-
-
-FORMATS = {
-    "json": Format("json", lambda run, _: json_text(run), environment_and_unmeasured),
-    "md": Format("md", markdown_text),
-    "csv": Format("csv", lambda run, _: csv_text(run), environment_of),
-    "jsonl": Format("jsonl", lambda run, _: runfile_text(run)),
-    "param": Format("json", lambda run, _: param_text(run)),
-    "instruction-counts": Format("json", lambda run, _: instruction_counts_text(run)),
-}
-
-
 def sidecar(path: Path) -> Path:
     """Returns the path of the file with the environment, beside an output file."""
     return path.with_name(f"{path.stem}.environment.json")
@@ -116,7 +44,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
     inputs."""
     if path == STDOUT:
         return
-    if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
+    if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
         raise OutputError(f"{path} is an input, and would be overwritten; choose another output")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
@@ -149,28 +77,6 @@ def _check_existing(path: Path, overwrite: bool) -> None:
 def _target(path: Path) -> Path:
     """Returns the file itself: of a symbolic link, its target is replaced."""
     return Path(os.path.realpath(path))
-
-
-def write(run: Run, path: Path, format: str, columns: Sequence[str] = ()) -> None:
-    """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
-    Standard output has no sidecar. `columns` are the names of those of a table.
-
-    Raises `UsageError` for an unknown format.
-    """
-    if format not in FORMATS:
-        raise UsageError(
-            f"unknown output format {format!r}{suggest(format, FORMATS)}; "
-            f"known: {', '.join(FORMATS)}"
-        )
-    chosen = FORMATS[format]
-    if path == STDOUT:
-        print(chosen.text(run, columns), end="")
-        return
-    files = {}
-    if chosen.environment is not None:
-        beside = msgspec.json.encode(chosen.environment(run, path))
-        files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
-    replace_all({**files, path: chosen.text(run, columns).encode()})
 
 
 def write_report(path: Path, text: str) -> None:

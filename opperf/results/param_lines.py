@@ -4,7 +4,7 @@ for the end. Times are in ms, memory is in MiB."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.dtypes import PYTORCH_NAMES
@@ -43,7 +43,7 @@ DEVICES = {"gpu": "cuda"}
 """PyTorch's kinds of devices, where they are not opperf's."""
 
 
-def param_text(run: Run) -> str:
+def param_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the lines of a run."""
     return "".join(f"{json.dumps(line)}\n" for line in _lines(run))
 

@@ -17,13 +17,14 @@ from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import check_instruments, metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
+from opperf.reports import runs
+from opperf.reports.summary import summarise
 from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, profile_folder
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
-from opperf.results.summary import summarise
 from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
@@ -312,9 +313,11 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     """Writes the output, prints the results, and returns the exit code."""
     if options.output != run_file:
         try:
-            output.write(result, options.output, options.output_format, options.columns)
+            missing = runs.write(result, options.output, options.output_format, options.columns)
         except OutputError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
+        for line in missing:
+            _print(options, f"warning: {line}", error=True)
     name = display(options.output)
     kept, problem = keep_finished(run_file, options)
     records, width = result.records, terminal_width()

@@ -14,7 +14,7 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Settings, Status
-from opperf.results import output
+from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate_run
@@ -242,7 +242,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
     path = options["output_file"] or (
         Path(resume)
         if is_named and output_format == "jsonl"
-        else stem.with_name(f"{stem.name}.{output.FORMATS[output_format].extension}")
+        else stem.with_name(f"{stem.name}{format_named(output_format, RUN).extension}")
     )
     if resume is not None and options["overwrite"]:
         raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")

@@ -5,7 +5,7 @@ import pytest
 
 from opperf.commands import COMMANDS
 from opperf.commands.command import option_name
-from opperf.parsing import EXTENSIONS, SHARING
+from opperf.reports.formats import BUILT_IN, RUN, extensions_of, formats_of
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
@@ -39,10 +39,12 @@ def options(name, *words):
     return BY_NAME[name].make_context(name, [*ARGUMENTS.get(name, ()), *words]).params
 
 
-def formats_of(command):
-    found = [one.type.choices for one in command.params if one.name in FORMAT]
-    # The tool decides the format of an export.
-    return tuple(found[0]) if found else ("json", "md")
+EXTENSIONS = extensions_of({format.name: format for format in BUILT_IN})
+
+
+def what_of(command):
+    """What the command writes, among what formats are declared to write."""
+    return RUN if command.name in ("run", "export") else command.name
 
 
 WRITING = [
@@ -62,13 +64,13 @@ def test_these_commands_write_files():
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @pytest.mark.parametrize("command", WRITING, ids=lambda command: command.name)
 def test_an_extension_is_that_of_a_format_or_refused(command, extension):
-    name, known = command.name, formats_of(command)
+    name, meant = command.name, EXTENSIONS[extension].name
     words = ("-o", f"out{extension}")
     if name == "export":
-        words = (*words, "--to", "md" if EXTENSIONS[extension] == "md" else "bencher")
-    if EXTENSIONS[extension] in known:
+        words = (*words, "--to", "bencher")
+    if meant in formats_of(what_of(command)):
         made = format_of(options(name, *words))
-        assert made in (None, EXTENSIONS[extension])
+        assert made in (None, meant)
         return
     with pytest.raises(click.BadParameter) as refused:
         options(name, *words)
@@ -110,10 +112,18 @@ def test_the_report_of_a_session_is_a_run_file():
         options("ab", "--report", "s.md")
 
 
-def test_every_format_of_a_file_has_an_extension():
-    written = {one for command in WRITING for one in formats_of(command)}
-    assert written == {*EXTENSIONS.values(), *SHARING}
-    assert set(SHARING.values()) <= set(EXTENSIONS)
+def test_the_option_knows_every_format():
+    for command in WRITING:
+        for param in command.params:
+            if param.name in (*FORMAT, "tool"):
+                assert set(param.type.choices) == set(formats_of(what_of(command)))
+
+
+def test_an_unknown_format_names_near_ones():
+    with pytest.raises(click.BadParameter, match="'htm-fragment' is not .*did you mean html-frag"):
+        options("compare", "-f", "htm-fragment")
+    with pytest.raises(click.BadParameter, match="'junit' is not one of 'text', 'json', 'md'"):
+        options("explain", "-f", "junit")
 
 
 def test_a_format_may_share_an_extension_and_is_then_named():

@@ -3,13 +3,15 @@
 import pytest
 
 from opperf.compare.statistics.weights import Alone, Weighed, weigh
-from opperf.compare.weighted import ARMS, FILES, FORMATS, check_format, sentences, table
+from opperf.compare.weighted import ARMS, FILES, check_format, sentences, table
 from opperf.errors import UsageError
+from opperf.reports.text import terminal_columns
 
 
 def cells(found, title, names=FILES, **most):
-    made = table(found, names, **most)
-    return [row[made.titles.index(title)].strip() for row in made.rows]
+    columns = terminal_columns(table(found, names, **most).columns, None)
+    (column,) = [one for one in columns if one.title == title]
+    return [cell.strip() for cell in column.cells]
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_the_table_has_signs_and_shares(found):
 
 def test_rows_beyond_the_most_are_summed_up(found):
     made = table(found, FILES, most=1)
-    assert len(made.rows) == 1 and made.more == "and 1 more, which change it by 1.000 ms"
+    assert made.height == 1 and made.more == "and 1 more, which change it by 1.000 ms"
     assert table(found, FILES).more == ""
 
 
@@ -67,7 +69,7 @@ def test_what_is_in_no_total_is_told():
 
 def test_no_case_is_told():
     assert sentences(weigh([]), ARMS) == ["Weighted by count: no case has a ratio yet."]
-    assert table(weigh([]), ARMS).rows == []
+    assert table(weigh([]), ARMS).height == 0
 
 
 def test_counts_of_one_are_told():
@@ -77,8 +79,8 @@ def test_counts_of_one_are_told():
 
 def test_formats_without_a_place_for_totals_are_refused():
     for output_format in ("csv", "junit"):
-        check_format(None, output_format)
+        check_format(None, output_format, "compare")
         with pytest.raises(UsageError, match=f"{output_format} has rows of single cases only"):
-            check_format("count", output_format)
-    for output_format in FORMATS:
-        check_format("count", output_format)
+            check_format("count", output_format, "compare")
+    for output_format in ("text", "md", "json", "html-fragment"):
+        check_format("count", output_format, "compare")

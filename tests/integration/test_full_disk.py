@@ -217,17 +217,17 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
 FULL_WHEN_DONE = """
 import resource
 from opperf.opperf import main
-from opperf.results import output
+from opperf.reports import runs
 
-write = output.write
+write = runs.write
 
 
 def limited(*arguments):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-    write(*arguments)
+    return write(*arguments)
 
 
-output.write = limited
+runs.write = limited
 main()
 """
 """opperf on a disk that is full once everything is measured."""

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from opperf.model import Note, NoteCode, Record, Run
-from opperf.results import output
+from opperf.reports.runs import write
 from opperf.results.csv_file import columns, csv_text
 
 MakeRecord = Callable[..., Record]
 
 
 def test_csv_has_a_row_per_record(tmp_path: Path, run: Run) -> None:
-    output.write(run, tmp_path / "out.csv", "csv")
+    write(run, tmp_path / "out.csv", "csv")
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["operator"] for row in rows] == [r.case.label for r in run.records]

@@ -9,8 +9,9 @@ from opperf.compare.files.program import compare_files
 from opperf.errors import OutputError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import CaseLine
-from opperf.results import kept, output
-from opperf.results.exports.program import export
+from opperf.reports import runs
+from opperf.reports.exporting import export
+from opperf.results import kept
 from opperf.results.kept import (
     display,
     keep,
@@ -39,7 +40,7 @@ def write(folders, run):
     def written(id, **header):
         changed = msgspec.structs.replace(run.header, id=id, **header)
         path = folders / f"{id}.jsonl"
-        output.write(msgspec.structs.replace(run, header=changed), path, "jsonl")
+        runs.write(msgspec.structs.replace(run, header=changed), path, "jsonl")
         return path
 
     return written
@@ -129,7 +130,7 @@ def test_an_output_stands_for_the_run_that_wrote_it(write, folders, capsys):
     run, _ = read_run(write("aa11", options={"command": "opperf run relu"}))
     (folders / "my.csv").write_text("mine")
     for name in ("out.json", "out.md", "out.csv"):
-        output.write(run, folders / name, name.rpartition(".")[2])
+        runs.write(run, folders / name, name.rpartition(".")[2])
         remember(folders / name, "aa11", is_default=name == "out.json")
     assert locate_run(str(folders / "out.csv")) == folders / "out.csv", "its run is not kept"
     stored = keep(folders / "aa11.jsonl")

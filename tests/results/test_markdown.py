@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
-from opperf.results import output
+from opperf.reports.runs import write
 from opperf.results.markdown import flatten, grid, markdown_text
 from opperf.results.table import LEGEND
 from opperf.results.units import MARK_LEGEND
@@ -35,7 +35,7 @@ def test_a_page_of_another_framework_than_mxnet_names_the_device(run: Run) -> No
 
 
 def test_markdown(tmp_path: Path, run: Run) -> None:
-    output.write(run, tmp_path / "out.md", "md")
+    write(run, tmp_path / "out.md", "md")
     text = (tmp_path / "out.md").read_text()
     for fact in (
         "- opperf: 0.1.0",
@@ -86,14 +86,14 @@ def test_markdown(tmp_path: Path, run: Run) -> None:
 
 def test_markdown_of_the_python_profiler(run: Run, make_record: MakeRecord) -> None:
     records = (make_record("relu", profiler="python"),)
-    text = output.FORMATS["md"].text(msgspec.structs.replace(run, records=records))
+    text = markdown_text(msgspec.structs.replace(run, records=records))
     titles, _, row = rows_of(text, "Results")
     assert titles[4:] == ["Memory (MB)", "P50 (ms)", "P90 (ms)", "P99 (ms)"]
     assert row[5:] == ["5.000", "7.500", "9.500"]
 
 
 def test_columns_can_be_named(tmp_path: Path, run: Run) -> None:
-    output.write(run, tmp_path / "out.md", "md", ("backward", "ratio"))
+    write(run, tmp_path / "out.md", "md", ("backward", "ratio"))
     titles, _, *rows = rows_of((tmp_path / "out.md").read_text(), "Results")
     assert titles[2:] == ["Backward (ms)", "Backward/forward"]
     assert [row[2:] for row in rows] == [["3.0 ±5.0 %", "1.5 ±7.1 %"]] * 2 + [["---"] * 2]
@@ -125,7 +125,7 @@ def test_uncertain_figures_are_marked_and_the_mark_is_explained(run: Run) -> Non
 
 
 def test_markdown_of_nothing(run: Run) -> None:
-    text = output.FORMATS["md"].text(msgspec.structs.replace(run, records=()))
+    text = markdown_text(msgspec.structs.replace(run, records=()))
     assert "Nothing was measured." in text
 
 

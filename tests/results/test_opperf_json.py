@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import OperatorTarget, Record, Run, Status, Summary
-from opperf.results import output
+from opperf.reports.runs import write
 from opperf.results.csv_file import csv_text
 from opperf.results.figures import statistic_value
 from opperf.results.opperf_json import json_text, result_of, results_by_operator
@@ -45,7 +45,7 @@ def test_what_was_not_measured_has_no_key(run: Run) -> None:
 
 
 def test_json_of_no_result(tmp_path: Path, run: Run) -> None:
-    output.write(msgspec.structs.replace(run, records=()), tmp_path / "out.json", "json")
+    write(msgspec.structs.replace(run, records=()), tmp_path / "out.json", "json")
     assert json.loads((tmp_path / "out.json").read_text()) == {}
 
 

@@ -20,6 +20,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from opperf.reports.summary import summarise
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
     COLUMNS,
@@ -31,7 +32,6 @@ from opperf.results.outliers import (
     is_fuzzed,
     outliers,
 )
-from opperf.results.summary import summarise
 
 
 def shaped(moved, ns, name="relu", tags=(), **metrics):

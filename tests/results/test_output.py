@@ -15,6 +15,8 @@ import pytest
 
 from opperf.errors import OutputError, UsageError
 from opperf.model import Run
+from opperf.reports.formats import RUN, formats_of
+from opperf.reports.runs import write
 from opperf.results import output
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.runfile import read_run
@@ -26,7 +28,7 @@ def names_in(folder: Path) -> list[str]:
 
 def test_json_file_is_json_and_its_environment_lies_beside_it(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "out.json"
-    output.write(run, path, "json")
+    write(run, path, "json")
     assert json.loads(path.read_text()) == results_by_operator(run.records)
     assert list(json.loads(path.read_text())) == ["abs", "relu"]
     beside = json.loads((tmp_path / "out.environment.json").read_text())
@@ -77,7 +79,7 @@ def test_a_link_is_written_through(tmp_path: Path, run: Run) -> None:
     link = tmp_path / "link.md"
     link.symlink_to(tmp_path / "folder" / "real.md")
     output.check_output(link, overwrite=True)
-    output.write(run, link, "md")
+    write(run, link, "md")
     assert link.is_symlink()
     assert (tmp_path / "folder" / "real.md").read_text().startswith("# Operator benchmarks")
 
@@ -88,14 +90,15 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, run: Run) -> Non
     # A full disk, as far as a file can tell: it may not grow past 100 bytes.
     code = (
         "import resource, sys, pathlib\n"
-        "from opperf.results import output, runfile\n"
+        "from opperf.results import runfile\n"
+        "from opperf.reports.runs import write\n"
         "from opperf.errors import OutputError\n"
         "run, _ = runfile.read_run(sys.argv[1])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "try:\n    output.write(run, pathlib.Path(sys.argv[2]), 'md')\n"
+        "try:\n    write(run, pathlib.Path(sys.argv[2]), 'md')\n"
         "except OutputError as error:\n    print(error)\n"
     )
-    output.write(run, tmp_path / "run.jsonl", "jsonl")
+    write(run, tmp_path / "run.jsonl", "jsonl")
     found = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "run.jsonl", path],
         capture_output=True,
@@ -115,7 +118,7 @@ def test_an_output_and_its_environment_are_written_both_or_neither(
 ) -> None:
     path = tmp_path / f"out.{format}"
     beside = output.sidecar(path)
-    output.write(run, path, format)
+    write(run, path, format)
     old = path.read_bytes(), beside.read_bytes()
     changed = msgspec.structs.replace(run.header, started="later")
     for fitting in (0, 1):
@@ -128,47 +131,48 @@ def test_an_output_and_its_environment_are_written_both_or_neither(
 
         with monkeypatch.context() as patched, pytest.raises(OutputError, match="free space"):
             patched.setattr(os, "fsync", sync)
-            output.write(msgspec.structs.replace(run, header=changed), path, format)
+            write(msgspec.structs.replace(run, header=changed), path, format)
         assert (path.read_bytes(), beside.read_bytes()) == old
         assert names_in(tmp_path) == sorted([path.name, beside.name])
 
 
 def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path, run: Run) -> None:
     (tmp_path / f".out.md.{os.getpid()}.tmp").write_text("half")
-    output.write(run, tmp_path / "out.md", "md")
+    write(run, tmp_path / "out.md", "md")
     assert names_in(tmp_path) == ["out.md"]
 
 
 def test_permissions_are_those_of_any_new_file(tmp_path: Path, run: Run) -> None:
     (tmp_path / "plain").touch()
-    output.write(run, tmp_path / "out.md", "md")
+    write(run, tmp_path / "out.md", "md")
     assert (tmp_path / "out.md").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_unknown_format(tmp_path: Path, run: Run) -> None:
     with pytest.raises(UsageError, match="did you mean json"):
-        output.write(run, tmp_path / "out", "jsn")
+        write(run, tmp_path / "out", "jsn")
 
 
 def test_formats_name_their_extensions() -> None:
-    assert {name: chosen.extension for name, chosen in output.FORMATS.items()} == {
-        "json": "json",
-        "md": "md",
-        "csv": "csv",
-        "jsonl": "jsonl",
-        "param": "json",
-        "instruction-counts": "json",
+    extensions = {name: format.extension for name, format in formats_of(RUN).items()}
+    assert extensions == {
+        "json": ".json",
+        "md": ".md",
+        "csv": ".csv",
+        "jsonl": ".jsonl",
+        **dict.fromkeys(("param", "instruction-counts"), ".json"),
+        **dict.fromkeys(("pytest-benchmark", "bencher", "github-action-benchmark"), ".json"),
     }
 
 
 def test_a_run_file_of_a_run_that_did_not_end(tmp_path: Path, run: Run) -> None:
     unfinished = msgspec.structs.replace(run, closing=None)
-    output.write(unfinished, tmp_path / "run.jsonl", "jsonl")
+    write(unfinished, tmp_path / "run.jsonl", "jsonl")
     assert read_run(tmp_path / "run.jsonl") == (unfinished, [])
 
 
 def test_what_lies_beside_an_output_is_for_a_reader(tmp_path: Path, run: Run) -> None:
-    output.write(run, tmp_path / "some.results.csv", "csv")
+    write(run, tmp_path / "some.results.csv", "csv")
     beside = tmp_path / "some.results.environment.json"
     assert beside.read_text().startswith('{\n    "output": "some.results.csv",\n    "started"')
     assert beside.read_text().endswith("}\n") and "not_measured" not in beside.read_text()
@@ -180,7 +184,7 @@ def test_a_link_to_nothing_is_a_file_to_be(tmp_path: Path, run: Run) -> None:
     with pytest.raises(OutputError, match="exists; add --overwrite to replace it$"):
         output.check_output(link, overwrite=False)
     output.check_output(link, overwrite=True)
-    output.write(run, link, "md")
+    write(run, link, "md")
     assert link.is_symlink() and (tmp_path / "real.md").is_file()
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record, Status, TensorSpec
+from opperf.reports.summary import SLOWEST, summarise
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import outliers
 from opperf.results.ranking import explain_unranked, is_ranked
-from opperf.results.summary import SLOWEST, summarise
 
 LAUNCHES = Note("forward", NoteCode.LAUNCH_BOUND, "takes 1.1 times as long")
 

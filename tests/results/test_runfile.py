@@ -14,8 +14,8 @@ import pytest
 
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Closing, Fill, Header, Record, Run, Status, TensorSpec
+from opperf.reports.runs import write
 from opperf.results.lines import check_free
-from opperf.results.output import write
 from opperf.results.runfile import RunWriter, read_run
 
 MakeRecord = Callable[..., Record]

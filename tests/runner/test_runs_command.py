@@ -8,7 +8,7 @@ import pytest
 from opperf.commands.runs import runs
 from opperf.errors import UsageError
 from opperf.model import SCHEMA_VERSION, Closing, Header, Run
-from opperf.results import output
+from opperf.reports.runs import write
 from opperf.results.kept import keep, kept_runs, runs_folder
 from opperf.runner import runs_command
 
@@ -29,7 +29,7 @@ def opperf(tmp_path, monkeypatch, make_case, capsys):
         command = {"command": f"opperf run {' '.join(names)}"}
         header = Header(SCHEMA_VERSION, "2026-01-31T00:00:00+00:00", command, {}, labels, (), id)
         run = Run(header, (), closing, cases=tuple(map(make_case, names)))
-        output.write(run, tmp_path / f"{id}.jsonl", "jsonl")
+        write(run, tmp_path / f"{id}.jsonl", "jsonl")
         keep(tmp_path / f"{id}.jsonl")
 
     def called(*arguments):

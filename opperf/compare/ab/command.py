@@ -25,8 +25,7 @@ from opperf.compare.ab.measure import cases_at, measure
 from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import report_of
-from opperf.compare.ab.reports import FORMATS
-from opperf.compare.ab.reports.text import text_report
+from opperf.compare.ab.reports import report_for
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
 from opperf.compare.ab.spending import spent
 from opperf.compare.ab.workers import BlockWorkers
@@ -37,10 +36,11 @@ from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT
+from opperf.reports.output import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
-from opperf.results.text import duration, pluralize, terminal_width
+from opperf.results.output import Output, check_output, outputs_from
+from opperf.results.text import duration, pluralize
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.pace import Pace
 from opperf.runner.progress import make_progress
@@ -120,7 +120,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
     outputs = outputs_from(options)
     for output in outputs:
-        check_format(options["weight"], output.format)
+        check_format(options["weight"], output.format, "ab")
     fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
     for output in outputs:
         check_output(output.path, options["overwrite"], [path])
@@ -165,13 +165,7 @@ def _show(
     weight: str | None = None,
 ) -> None:
     """Prints the report, or writes it."""
-    report = report_of(session, analysis, fail_on, weight)
-    for path, output_format in outputs:
-        if path == STDOUT and output_format == "text":
-            text = text_report(report, terminal_width())
-        else:
-            text = FORMATS[output_format](report)
-        write_report(path, text)
+    write_reports(report_for(report_of(session, analysis, fail_on, weight)), outputs)
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:

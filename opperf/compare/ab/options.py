@@ -99,7 +99,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         raise UsageError(f"--fail-on {DIFFERENT} needs the results, which --no-check omits")
     outputs = outputs_from(given)
     for output in outputs:
-        check_format(given["weight"], output.format)
+        check_format(given["weight"], output.format, "ab")
         if not given["dry_run"]:
             # Before the session takes its time; one that is resumed makes its report again.
             check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])

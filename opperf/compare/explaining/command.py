@@ -10,13 +10,12 @@ from opperf.compare.explaining.callgrind import read_dump
 from opperf.compare.explaining.choosing import choose
 from opperf.compare.explaining.difference import compare_dumps
 from opperf.compare.explaining.paths import make_graph
-from opperf.compare.explaining.reports import FORMATS
+from opperf.compare.explaining.reports.difference_report import report_of
 from opperf.compare.explaining.reports.flame import WRITERS
-from opperf.compare.explaining.reports.text import text_report
 from opperf.errors import OutputError, UsageError
+from opperf.reports.output import write_reports
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT, check_output, write_report
-from opperf.results.text import terminal_width
+from opperf.results.output import Output, check_output, write_report
 
 
 def explain_command(options: Mapping[str, Any]) -> int:
@@ -36,14 +35,11 @@ def explain_command(options: Mapping[str, Any]) -> int:
     base, new = read_dump(chosen.base), read_dump(chosen.new)
     python = not options["no_python"]
     difference = compare_dumps(base, new, options["event"], options["sort"], python)
-    if output == STDOUT and options["output_format"] == "text":
-        text = text_report(difference, chosen.title, options["top"], terminal_width())
-    else:
-        text = FORMATS[options["output_format"]](difference, chosen.title, options["top"])
     if flame is not None:
         graph = make_graph(base, new, difference.event, python)
         write_report(flame, WRITERS[suffix](graph, difference, chosen.title))
-    write_report(output, text)
+    report = report_of(difference, chosen.title, options["top"])
+    write_reports(report, [Output(output, options["output_format"])])
     return 0
 
 

@@ -11,13 +11,12 @@ from opperf.compare.files.comparison import Comparison
 from opperf.compare.files.judging import Question
 from opperf.compare.files.outcome import outcome
 from opperf.compare.files.program import ask
-from opperf.compare.files.reports import FORMATS
-from opperf.compare.files.reports.text import text_report
+from opperf.compare.files.reports import report_of
 from opperf.compare.project_file import limits_from
 from opperf.compare.weighted import check_format
+from opperf.reports.output import write_reports
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT, Output, check_output, outputs_from, write_report
-from opperf.results.text import terminal_width
+from opperf.results.output import Output, check_output, outputs_from
 
 
 def compare_command(options: Mapping[str, Any]) -> int:
@@ -29,7 +28,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     paths: list[Path] = [options["base"], options["new"]]
     outputs = outputs_from(options)
     for path, output_format in outputs:
-        check_format(options["weight"], output_format)
+        check_format(options["weight"], output_format, "compare")
         check_output(path, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
@@ -53,12 +52,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
 
 def report(comparison: Comparison, outputs: Iterable[Output]) -> int:
     """Prints the comparison, or writes it; the exit code."""
-    for path, output_format in outputs:
-        if path == STDOUT and output_format == "text":
-            text = text_report(comparison, terminal_width())
-        else:
-            text = FORMATS[output_format](comparison)
-        write_report(path, text)
+    write_reports(report_of(comparison), outputs)
     code, why = outcome(comparison)
     if why:
         sys.stdout.flush()

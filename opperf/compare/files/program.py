@@ -11,13 +11,14 @@ from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.outcome import LOOKED_FOR, outcome
 from opperf.compare.files.reading import read
-from opperf.compare.files.reports import FORMATS
-from opperf.compare.files.reports.text import text_report
+from opperf.compare.files.reports import report_of
 from opperf.compare.project_file import ProjectFile, make_limits, read_project_file
 from opperf.compare.tolerances import parse_rule
 from opperf.compare.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
+from opperf.reports.formats import format_named
+from opperf.reports.text import write_text
 from opperf.results.run_files import locate_run
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
@@ -46,14 +47,12 @@ class FileComparison:
         return self.comparison.changes
 
     def __str__(self) -> str:
-        return text_report(self.comparison, terminal_width())
+        return write_text(report_of(self.comparison), terminal_width())
 
     def report(self, output_format: str) -> str:
         """Returns the report in a format of `opperf compare`. Raises `UsageError` for an unknown
         one."""
-        if output_format not in FORMATS:
-            raise unknown("format", output_format, FORMATS)
-        return FORMATS[output_format](self.comparison)
+        return format_named(output_format, "compare").write_report(report_of(self.comparison))
 
 
 def compare_files(

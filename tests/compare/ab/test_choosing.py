@@ -10,7 +10,7 @@ from opperf.compare.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.model import Header, Run, Settings
 from opperf.model.runs import SCHEMA_VERSION
-from opperf.results.output import write
+from opperf.reports.runs import write
 from opperf.sources.completing import Completed
 from opperf.sources.runfile import RunFile
 from opperf.sources.selecting import Selection

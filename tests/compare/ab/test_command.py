@@ -276,7 +276,7 @@ def test_formats(session, tmp_path, capsys):
     folder, _ = session
     page, _ = again(folder, "md", capsys)
     assert page.startswith("## Of ") and "\n\n**What to do:** " in page
-    assert "### Slower\n" in page and "| relu " in page
+    assert "### Slower\n" in page and "| `relu` " in page
     both = (tmp_path / "suite.xml", tmp_path / "page.md")
     printed, _ = again(folder, "", capsys, output_files=both, output_formats=("junit", "md"))
     assert printed == "" and b"<testsuite " in both[0].read_bytes()
@@ -384,7 +384,7 @@ def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
     some = ("add", "rounded", *QUICK, *arms, *usual)
     out, err = here(tmp_path, "ab", *some, "--format", "md")
     assert "3 same" in out or "4 same" in out
-    assert "| threads.FAKE_THREADS | 1 " in out
+    assert "| `threads.FAKE_THREADS` | 1 " in out
     assert "Regressed" not in out and "All operators together: same" in out
     assert "about" in err and "A against A: 8 processes, 3 cases each" in err
     assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]

@@ -11,14 +11,11 @@ import msgspec
 import pytest
 
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, ResultsRow, Row
-from opperf.compare.ab.reports import FORMATS
-from opperf.compare.ab.reports.data import json_report
-from opperf.compare.ab.reports.markdown import markdown_report
-from opperf.compare.ab.reports.tables import INTERVAL, MAX_ROWS, MAX_SAME
-from opperf.compare.ab.reports.text import text_report
-from opperf.compare.files.reports import FORMATS as OF_FILES
+from opperf.compare.ab.reports.sections import INTERVAL, MAX_ROWS, MAX_SAME
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 from opperf.model import Difference
+from opperf.reports.formats import formats_of
+from tests.writing import judged
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
 
@@ -70,16 +67,16 @@ def report():
 
 
 def test_a_file_has_whole_lines(report):
-    lines = text_report(report).splitlines()
+    lines = judged(report).splitlines()
     assert f"relu (data: (2, 2)) in A  {LONG}" in lines
     assert any(line.endswith("Measured by 32 processes.") for line in lines)
     (row,) = [line for line in lines if "7.0%" in line]
-    assert row.split()[-6:] == ["1.200", "1.000", "to", "1.500", "7.0%", "6"]
+    assert "  1.200  1.000 to 1.500        7.0%       6  lhs: (64, 64)" in row
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
-    lines = text_report(report, width).splitlines()
+    lines = judged(report, width=width).splitlines()
     assert max(map(len, lines)) <= width
     told = " ".join(" ".join(lines).split())
     assert "Measured by 32 processes." in told and told.count("7.0%") == 1
@@ -117,7 +114,7 @@ def with_coarse(report):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
-    text = text_report(with_coarse("slower", None, "faster"), width)
+    text = judged(with_coarse("slower", None, "faster"), width=width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     assert (
@@ -132,32 +129,32 @@ def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
 
 
 def test_without_a_change_with_all_threads_there_is_one_line(with_coarse):
-    for write in (text_report, markdown_report):
-        text = write(with_coarse(None, None))
+    for name in ("text", "md"):
+        text = judged(with_coarse(None, None), name)
         assert "With all threads (4 blocks of 4): no figure changed by more than 20%.\n" in text
         assert text.count("all threads") == 1 and "batch_norm" not in text
 
 
 def test_a_page_and_json_have_the_coarse_look(with_coarse):
     report = with_coarse("slower", None)
-    assert "## Changed by more than 20% with all threads\n\n| Operator" in markdown_report(report)
-    rows = json.loads(json_report(report))["coarse"]["rows"]
+    assert "## Changed by more than 20% with all threads\n\n| Operator" in judged(report, "md")
+    rows = json.loads(judged(report, "json"))["coarse"]["rows"]
     assert [row["changed"] for row in rows] == ["slower", None]
 
 
 def test_without_a_coarse_look_nothing_is_written_of_it(report):
-    assert "all threads" not in text_report(report)
+    assert "all threads" not in judged(report)
 
 
 def test_the_largest_change_is_first(report):
-    text = text_report(report)
+    text = judged(report)
     assert text.index("1.100") < text.index("Ambiguous") < text.index("1.200")
     assert text.index("1.100 ") < text.index(" 1.000  1.000 to 1.500")
 
 
 def test_a_page_has_bars_between_cells(report):
-    page = markdown_report(report)
-    assert "### Slower" in page and "| broadcast_add |" in " ".join(page.split())
+    page = judged(report, "md")
+    assert "### Slower" in page and "| `broadcast_add` |" in " ".join(page.split())
 
 
 def test_the_interval_is_named_for_its_level():
@@ -168,9 +165,7 @@ def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report
     same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
     many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
     words = (("Ambiguous", "Same"), ("Not clear (", "No change ("))
-    for text, (ambiguous, unchanged) in zip(
-        (text_report(many), markdown_report(many)), words, strict=True
-    ):
+    for text, (ambiguous, unchanged) in zip((judged(many), judged(many, "md")), words, strict=True):
         assert text.index(ambiguous) < text.index(unchanged) < text.index("copy")
         assert text.count("copy") == MAX_SAME and "and 7 more; --format json has all" in text
 
@@ -184,37 +179,37 @@ def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report
 )
 def test_an_unfinished_session_names_its_latest_look(report, blocks, words):
     unfinished = msgspec.structs.replace(report, complete=False, blocks=blocks)
-    assert words in text_report(unfinished)
+    assert words in judged(unfinished)
     invalid = msgspec.structs.replace(unfinished, valid=False, reason="A differs from itself")
-    assert "Unfinished" not in text_report(invalid) and "Invalid: A differs" in text_report(invalid)
+    assert "Unfinished" not in judged(invalid) and "Invalid: A differs" in judged(invalid)
 
 
 def test_without_an_estimate_nothing_could_be_found(report):
     none = msgspec.structs.replace(report, detectable=None, detectable_with_four_times=None)
-    assert "could have been found" not in text_report(none)
+    assert "could have been found" not in judged(none)
 
 
 def test_no_percentage_is_above_100(report):
     rows = [msgspec.structs.replace(row, detectable=1.01, note="") for row in report.rows]
     wide = msgspec.structs.replace(report, detectable=2.5, rows=tuple(rows))
-    text = " ".join(text_report(wide).split())
+    text = " ".join(judged(wide).split())
     assert "median figure is over 100%;" in text and "101.0%" not in text and "250.0%" not in text
     exact = msgspec.structs.replace(report, detectable=1.0)
-    assert "median figure is 100.0%;" in " ".join(text_report(exact).split())
+    assert "median figure is 100.0%;" in " ".join(judged(exact).split())
 
 
 def suite_of(report):
-    (suite,) = ET.fromstring(FORMATS["junit"](report))
+    (suite,) = ET.fromstring(judged(report, "junit"))
     return suite
 
 
 def test_every_format_is_one_that_a_comparison_has(report):
-    assert tuple(FORMATS) == tuple(OF_FILES)
-    assert all(write(report).endswith("\n") for write in FORMATS.values())
+    assert list(formats_of("ab")) == list(formats_of("compare"))
+    assert all(judged(report, name).endswith("\n") for name in formats_of("ab"))
 
 
 def test_csv_has_every_figure_and_empty_cells_for_what_is_missing(report):
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](report))))
+    rows = list(csv.DictReader(io.StringIO(judged(report, "csv"))))
     assert [(row["operator"], row["verdict"], row["ratio"]) for row in rows] == [
         ("broadcast_add", one.verdict.value, str(one.ratio)) for one in report.rows
     ]
@@ -249,7 +244,7 @@ def test_junit_of_an_invalid_session_is_one_error(report):
 def test_html_escapes_and_says_how_many_rows_it_lacks(report):
     (row, *_) = report.rows
     many = [msgspec.structs.replace(row, id=str(i), operator="<b>") for i in range(MAX_ROWS + 1)]
-    page = FORMATS["html-fragment"](msgspec.structs.replace(report, rows=tuple(many)))
+    page = judged(msgspec.structs.replace(report, rows=tuple(many)), "html-fragment")
     assert "&lt;b&gt;" in page and "<b>" not in page
     assert "and 1 more; --format json has all" in page
 
@@ -259,7 +254,7 @@ def test_inputs_use_the_width_that_there_is(report, width, is_whole):
     inputs = ", ".join(f"argument_{number}: (1024, 1024)" for number in range(4))
     (row, *_) = report.rows
     alone = msgspec.structs.replace(report, rows=(msgspec.structs.replace(row, inputs=inputs),))
-    lines = text_report(alone, width).splitlines()
+    lines = judged(alone, width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert any(inputs in line for line in lines) == is_whole
 
@@ -297,9 +292,9 @@ def with_results(report):
     return msgspec.structs.replace(report, rows=rows, results=results)
 
 
-@pytest.mark.parametrize("output_format", FORMATS)
+@pytest.mark.parametrize("output_format", formats_of("ab"))
 def test_a_faster_wrong_answer_is_not_improved_without_a_word(with_results, output_format):
-    text = FORMATS[output_format](with_results)
+    text = judged(with_results, output_format)
     found = html.unescape(text) if output_format in ("junit", "html-fragment") else text
     lines = [line for line in found.splitlines() if "error 0.5 (0.2 of A's)" in line]
     if output_format in ("text", "md", "html-fragment"):
@@ -322,13 +317,13 @@ def test_junit_fails_on_results_that_differ(with_results):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_differences_are_whole_and_fit_a_terminal(with_results, width):
-    lines = text_report(with_results, width).splitlines()
+    lines = judged(with_results, width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert set(WRONG.split()) <= set(" ".join(lines).split())
 
 
 def test_a_comment_says_first_what_was_found_and_what_to_do(report):
-    page = markdown_report(report)
+    page = judged(report, "md")
     assert page.startswith(
         "## Of 3 figures: 2 slower, 1 not clear\n\n**What to do:** 2 figures of B are"
     )
@@ -336,10 +331,10 @@ def test_a_comment_says_first_what_was_found_and_what_to_do(report):
         page.index("### Slower") < page.index("<summary>Not clear (1)") < page.index("How it was")
     )
     quiet = msgspec.structs.replace(report, counts={"same": 1}, rows=())
-    assert markdown_report(quiet).startswith(
+    assert judged(quiet, "md").startswith(
         "## Of 1 figure: 1 without change\n\nNothing to do: no figure is slower.\n"
     )
     noisy = msgspec.structs.replace(report, valid=False, reason="A differs from A")
-    title, _, advice, *_ = markdown_report(noisy).splitlines()
+    title, _, advice, *_ = judged(noisy, "md").splitlines()
     assert title == "## No result: A differs from itself, so the machine was too noisy"
     assert advice.startswith("**What to do:** A differs from A.")

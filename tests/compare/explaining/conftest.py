@@ -15,7 +15,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.results.output import write
+from opperf.reports.runs import write
 
 ENVIRONMENT = Environment(
     opperf="0.1.0",

@@ -9,10 +9,9 @@ import sys
 import msgspec
 import pytest
 
-from opperf import parameters
 from opperf.compare.files.outcome import LOOKED_FOR
-from opperf.compare.files.reports import FORMATS
 from opperf.model import Status
+from opperf.reports.formats import formats_of
 
 
 @pytest.fixture
@@ -236,7 +235,7 @@ def test_a_dash_is_standard_output(files, outcome, tmp_path, monkeypatch):
     assert not (tmp_path / "-").exists()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats_of("compare"))
 def test_a_report_in_a_file_is_the_one_that_is_printed(files, outcome, tmp_path, name):
     output = tmp_path / "report"
     code, printed, told = outcome(*files, "-f", name, "-o", output, "--fail-on", "missing")
@@ -248,7 +247,6 @@ def test_a_report_in_a_file_is_the_one_that_is_printed(files, outcome, tmp_path,
 def test_the_options_know_what_there_is():
     # The package has the command under the module's name.
     module = importlib.import_module("opperf.commands.compare")
-    assert tuple(FORMATS) == parameters.REPORT_FORMATS
     assert module.FINDINGS == LOOKED_FOR
 
 

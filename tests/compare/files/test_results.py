@@ -9,9 +9,10 @@ import pytest
 from opperf.compare.files import judging
 from opperf.compare.files.outcome import outcome
 from opperf.compare.files.reading import read
-from opperf.compare.files.reports import FORMATS
 from opperf.errors import UsageError
 from opperf.model import Check, Checked, Difference, Tolerance
+from opperf.reports.formats import formats_of
+from tests.writing import compared as written
 
 WRONG = Difference("output", "largest error 0.5: 1 in A and 1.5 in B at [3]", (3,), 0.5, 0.5, 0.25)
 
@@ -51,9 +52,9 @@ def test_results_of_other_runs_are_not_taken(compared, question):
         compared(**question, fail_on=("different",))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats_of("compare"))
 def test_every_format_has_the_difference(compared, name):
-    text = FORMATS[name](compared(in_order=True, fail_on=("different",)))
+    text = written(compared(in_order=True, fail_on=("different",)), name)
     assert str(WRONG)[:30] in text
     if name in ("text", "md", "html-fragment"):
         assert "Results differ" in text and "A: no luck" in text

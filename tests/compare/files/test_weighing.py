@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from opperf.compare.files.reading import read
-from opperf.compare.files.reports import FORMATS
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Status
+from tests.writing import compared
 
 
 @pytest.fixture
@@ -98,12 +98,12 @@ def test_no_totals_unless_asked_for(asked, programs):
 def test_every_report_with_a_place_for_totals_has_them(asked, programs):
     without, found = asked(*programs), asked(*programs, weight="count")
     for name in ("text", "md", "html-fragment"):
-        page = " ".join(FORMATS[name](found).split())
+        page = " ".join(compared(found, name).split())
         assert "Weighted by count (forward + backward time of 12 calls of 2 cases)" in page
         assert "Of the change" in page and "In base alone, and in no total: 1 case" in page
-        assert "Weighted by count" not in FORMATS[name](without)
-    assert json.loads(FORMATS["json"](without))["weighted"] is None
-    weighted = json.loads(FORMATS["json"](found))["weighted"]
+        assert "Weighted by count" not in compared(without, name)
+    assert json.loads(compared(without, "json"))["weighted"] is None
+    weighted = json.loads(compared(found, "json"))["weighted"]
     assert weighted["operators"][0]["operator"] == "dot" and weighted["base_calls"] == 12
 
 

@@ -16,19 +16,26 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
-from opperf.commands.export import TOOLS, export
+from opperf.commands.export import export
 from opperf.errors import OpperfError, RunFileError
 from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
-from opperf.results.exports.command import MARKDOWN
+from opperf.reports.runs import write
+from opperf.results.exports.bencher import bencher
 from opperf.results.exports.exported import LONGEST, unique_names
-from opperf.results.exports.program import EXPORTS
-from opperf.results.output import write
+from opperf.results.exports.github_action import github_action
+from opperf.results.exports.pytest_benchmark import pytest_benchmark
 
 MakeRecord = Callable[..., Record]
 
 NUMBER = {"type": "number"}
 COUNT = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
+
+TOOLS = {
+    "pytest-benchmark": pytest_benchmark,
+    "bencher": bencher,
+    "github-action-benchmark": github_action,
+}
 
 
 def schema_object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -331,7 +338,7 @@ def test_names_are_unique_and_not_too_long(make_record: MakeRecord) -> None:
     assert len(names[2]) == LONGEST and names[2].endswith(f" {long.id}]")
 
 
-@pytest.mark.parametrize("tool", EXPORTS)
+@pytest.mark.parametrize("tool", TOOLS)
 def test_a_name_does_not_depend_on_cases_with_other_settings(
     run: Run, make_record: MakeRecord, tool: str
 ) -> None:
@@ -353,7 +360,7 @@ def test_a_name_does_not_depend_on_cases_with_other_settings(
 
 
 def exported_names(run: Run, tool: str, records: Sequence[Record]) -> list[str]:
-    content, _ = EXPORTS[tool](msgspec.structs.replace(run, records=tuple(records)))
+    content, _ = TOOLS[tool](msgspec.structs.replace(run, records=tuple(records)))
     if tool == "bencher":
         return list(content)
     listed = content["benchmarks"] if tool == "pytest-benchmark" else content
@@ -364,7 +371,7 @@ def test_settings_are_part_of_a_name(run: Run, make_record: MakeRecord) -> None:
     one = sampled(make_record(profiler="python"))
     settings = msgspec.structs.replace(one.case.settings, threads=4, phase="train")
     one = msgspec.structs.replace(one, case=msgspec.structs.replace(one.case, settings=settings))
-    content, _ = EXPORTS["bencher"](msgspec.structs.replace(run, records=(one,)))
+    content, _ = TOOLS["bencher"](msgspec.structs.replace(run, records=(one,)))
     (name,) = content
     assert name.endswith("] mxnet cpu(0) float32 python threads=4 phase=train")
 
@@ -401,7 +408,7 @@ def test_nothing_to_export_is_refused(tmp_path: Path, run: Run, make_record: Mak
         code, told = outcome(path, "--to", "bencher")
         assert code == 2 and words in told and str(path) in told
     with pytest.raises(RunFileError):
-        EXPORTS["pytest-benchmark"](run=msgspec.structs.replace(run, records=()))
+        TOOLS["pytest-benchmark"](run=msgspec.structs.replace(run, records=()))
     assert outcome(tmp_path / "none.jsonl", "--to", "bencher")[0] == 2
     assert outcome(path, "--to", "excel")[0] == outcome(path)[0] == 2
 
@@ -422,7 +429,3 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
         and "is an input, and would be overwritten" in told
         and path.read_bytes() == before
     )
-
-
-def test_the_option_knows_what_there_is() -> None:
-    assert (*EXPORTS, MARKDOWN) == TOOLS

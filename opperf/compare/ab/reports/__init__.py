@@ -1,22 +1,27 @@
-"""The report formats of a session, a function each."""
+"""The verdicts of a session as a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import msgspec
 
-from opperf.compare.ab.report import Report
-from opperf.compare.ab.reports.data import csv_report, json_report
-from opperf.compare.ab.reports.html import html_report
-from opperf.compare.ab.reports.junit import junit_report
-from opperf.compare.ab.reports.markdown import markdown_report
-from opperf.compare.ab.reports.text import text_report
+from opperf.compare.ab.report import Report as SessionReport
+from opperf.compare.ab.report import Row
+from opperf.compare.ab.reports.sections import sections
+from opperf.compare.ab.reports.sentences import advice, headline
+from opperf.compare.ab.reports.values import tests
+from opperf.reports.model import Report
 
-FORMATS: dict[str, Callable[[Report], str]] = {
-    "text": text_report,
-    "md": markdown_report,
-    "json": json_report,
-    "csv": csv_report,
-    "html-fragment": html_report,
-    "junit": junit_report,
-}
-"""Functions that write a report, by the name of the format."""
+
+def report_for(found: SessionReport) -> Report:
+    """Returns the report of a session, for every format."""
+    return Report(
+        command="ab",
+        title=f"{found.framework}: A against B",
+        sections=sections(found),
+        data=found,
+        header=Row.__struct_fields__,
+        rows=[list(msgspec.to_builtins(row).values()) for row in found.rows],
+        tests=list(tests(found)),
+        headline=headline(found),
+        answer=advice(found),
+    )

@@ -18,7 +18,7 @@ from opperf.compare.explaining.reports.names import (
     totals_text,
     without_arguments,
 )
-from opperf.compare.html import render
+from opperf.reports.html import render
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.text import truncate
 

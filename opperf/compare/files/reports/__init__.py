@@ -1,22 +1,25 @@
-"""The report formats of a comparison, a function each."""
+"""A comparison of two files as a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from opperf.compare.files.comparison import Comparison
-from opperf.compare.files.reports.data import csv_report, json_report
-from opperf.compare.files.reports.html import html_report
-from opperf.compare.files.reports.junit import junit_report
-from opperf.compare.files.reports.markdown import markdown_report
-from opperf.compare.files.reports.text import text_report
+from opperf.compare.files.reports.sections import answer, sections
+from opperf.compare.files.reports.values import COLUMNS, rows, tests, values
+from opperf.reports.markdown import code
+from opperf.reports.model import Report
 
-FORMATS: dict[str, Callable[[Comparison], str]] = {
-    "text": text_report,
-    "md": markdown_report,
-    "json": json_report,
-    "csv": csv_report,
-    "html-fragment": html_report,
-    "junit": junit_report,
-}
-"""Functions that write a comparison, by the name of the format."""
+
+def report_of(comparison: Comparison) -> Report:
+    """Returns the report of a comparison, for every format."""
+    return Report(
+        command="compare",
+        title="",
+        sections=sections(comparison),
+        data=values(comparison),
+        header=[name for name, _ in COLUMNS],
+        rows=rows(comparison),
+        tests=tests(comparison),
+        commands=comparison.commands,
+        headline=f"Operators: {code(comparison.new.path)} against {code(comparison.base.path)}",
+        answer=(answer(comparison),),
+    )

@@ -3,13 +3,13 @@
 import json
 
 from opperf.compare.explaining.difference import compare_dumps
-from opperf.compare.explaining.reports.data import json_report
+from tests.writing import explained
 
 
 def test_everything_is_in_it(dump_of):
     base = dump_of("fl=a.c\nob=a.so\nfn=f\n1 50\nfn=g\n1 7", "base", trigger="opperf calls=10")
     new = dump_of("fl=a.c\nob=a.so\nfn=f\n1 70\nfn=h\n1 8", "new", trigger="opperf calls=10")
-    made = json.loads(json_report(compare_dumps(base, new), "add"))
+    made = json.loads(explained(compare_dumps(base, new), "add", name="json"))
     assert made == {
         "case": "add",
         "event": "Ir",
@@ -57,6 +57,6 @@ def test_everything_is_in_it(dump_of):
 
 def test_the_first_functions_only(dump_of):
     base, new = dump_of("fn=f\n1 5\nfn=g\n1 7", "base"), dump_of("fn=f\n1 7\nfn=g\n1 8", "new")
-    made = json.loads(json_report(compare_dumps(base, new), "", 1))
+    made = json.loads(explained(compare_dumps(base, new), "", 1, "json"))
     assert [one["name"] for one in made["functions"]] == ["f"]
     assert made["other_functions"] == {"number": 1, "base": 7.0, "new": 8.0}

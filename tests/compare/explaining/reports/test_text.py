@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.compare.explaining.difference import compare_dumps
-from opperf.compare.explaining.reports.text import text_report
+from tests.writing import explained
 
 
 @pytest.fixture
@@ -24,12 +24,13 @@ def difference(dump_of, make_body):
 
 
 def test_the_report(difference, tmp_path):
-    text = text_report(difference, "add (x: (4,)), forward").replace(f"{tmp_path}/", "")
+    text = explained(difference, "add (x: (4,)), forward").replace(f"{tmp_path}/", "")
     assert text == (
         """\
 add (x: (4,)), forward
-base base, 10 calls
-new  new, 10 calls
+
+base  base  10 calls
+new   new   10 calls
 
 Instructions per call: 110.5 to 160.9, +50.4 (+45.61 %).
 Of these, 2 and 2 are of the loop around the calls, as counted with an empty call.
@@ -47,26 +48,26 @@ total                            110.5      160.9      +50.4
 
 
 def test_the_others_are_one_row(difference):
-    lines = text_report(difference, "", 1).splitlines()
+    lines = explained(difference, "", 1).splitlines()
     assert lines[-2].split() == ["3", "other", "functions", "10.5", "10.9", "+0.4"]
-    assert "1 other function " in text_report(difference, "", 3)
+    assert "1 other function " in explained(difference, "", 3)
 
 
 def test_a_narrow_terminal_has_the_changes(difference):
-    text = text_report(difference, "", width=60)
+    text = explained(difference, "", width=60)
     assert max(map(len, text.splitlines())) <= 60 and "+50.0" in text and "base   " not in text
 
 
 def test_what_does_not_differ(dump_of):
     dump = dump_of("fn=f\n1 5")
-    text = text_report(compare_dumps(dump, dump), "")
+    text = explained(compare_dumps(dump, dump), "")
     assert "Instructions per call: 5 to 5, +0 (+0.00 %)." in text
     assert text.endswith("\n\nNo function differs.\n") and "empty call" not in text
 
 
 def test_the_loop_is_counted_in_the_first_event_only(dump_of):
     dump = dump_of("fn=f\n1 5 3", events="Ir D1mr", trigger="opperf calls=1 overhead=2")
-    assert "around the calls" in text_report(compare_dumps(dump, dump), "")
-    text = text_report(compare_dumps(dump, dump, "D1mr"), "")
+    assert "around the calls" in explained(compare_dumps(dump, dump), "")
+    text = explained(compare_dumps(dump, dump, "D1mr"), "")
     assert "Misses of the first data cache, reading per call: 3" in text
     assert "around the calls" not in text

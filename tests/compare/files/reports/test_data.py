@@ -4,12 +4,12 @@ import csv
 import io
 import json
 
-from opperf.compare.files.reports import FORMATS
-from opperf.compare.files.reports.data import finite_or_none
+from opperf.reports.data import finite_or_none
+from tests.writing import compared
 
 
 def test_json_has_every_key_and_every_row(everything, row, comparison):
-    content = json.loads(FORMATS["json"](everything))
+    content = json.loads(compared(everything, "json"))
     assert {len(case) for case in content["cases"]} == {21}
     relu = content["cases"][0]
     assert (relu["verdict"], relu["ratio"], relu["unit"]) == ("suspect", 1.5, "ns")
@@ -19,15 +19,15 @@ def test_json_has_every_key_and_every_row(everything, row, comparison):
     assert content["geometric_means"][-1]["category"] == "all"
     assert content["confirm"] == everything.confirm
     odd = comparison(row(base=float("nan"), new=float("inf"), ratio=None))
-    assert json.loads(FORMATS["json"](odd))["cases"][0]["base"] is None
+    assert json.loads(compared(odd, "json"))["cases"][0]["base"] is None
 
 
 def test_csv_has_every_row(everything, hostile):
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](everything))))
+    rows = list(csv.DictReader(io.StringIO(compared(everything, "csv"))))
     assert [one["operator"] for one in rows] == ["relu", "exp", "log", "FullyConnected", "relu"]
     assert rows[0]["verdict"] == "suspect" and float(rows[0]["ratio"]) == 1.5
     assert rows[2]["ratio"] == rows[3]["ratio_low"] == ""
-    (odd,) = csv.DictReader(io.StringIO(FORMATS["csv"](hostile)))
+    (odd,) = csv.DictReader(io.StringIO(compared(hostile, "csv")))
     assert odd["operator"] == odd["inputs"] == hostile.rows[0].operator
 
 
@@ -42,13 +42,13 @@ def test_what_is_no_number_is_null():
 
 
 def test_json_is_to_be_read_and_ends_with_a_line_end(everything):
-    text = FORMATS["json"](everything)
+    text = compared(everything, "json")
     # Keys of the object are indented by two columns.
     assert text.startswith('{\n  "base": {\n    "path"') and text.endswith("\n}\n")
 
 
 def test_json_tells_both_sides_whole(everything):
-    content = json.loads(FORMATS["json"](everything))
+    content = json.loads(compared(everything, "json"))
     assert content["base"] == {
         "path": "base.jsonl",
         "started": "2025-01-02T03:04:05+00:00",

@@ -6,14 +6,15 @@ import msgspec
 import pytest
 
 from opperf.compare.files.comparison import Change, ChangeKind
-from opperf.compare.files.reports import FORMATS
-from opperf.compare.junit import Test as JUnitTest
-from opperf.compare.junit import junit_text
 from opperf.compare.statistics.data import Verdict
+from opperf.reports.junit import write_junit
+from opperf.reports.model import Report
+from opperf.reports.model import Test as JUnitTest
+from tests.writing import compared
 
 
 def junit(found):
-    (suite,) = ET.fromstring(FORMATS["junit"](found))
+    (suite,) = ET.fromstring(compared(found, "junit"))
     return suite
 
 
@@ -63,7 +64,7 @@ def test_junit_names_are_unique(row, comparison):
 def test_an_id_stands_only_where_operator_and_name_are_shared():
     """A viewer's history goes by class and name, and would break with other cases."""
     tests = [JUnitTest(name, "x forward", id, "system-out", "") for name, id in ("a1", "b2", "b3")]
-    (suite,) = ET.fromstring(junit_text("suite", tests))
+    (suite,) = ET.fromstring(write_junit(Report("compare", "", (), {}, tests=tests)))
     assert [one.get("name") for one in suite] == ["x forward", "x forward 2", "x forward 3"]
 
 

@@ -1,0 +1,1 @@
+"""One model of reports, and a writer for each format."""

@@ -1,0 +1,29 @@
+"""A report as JSON, with everything in it, and its rows as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+from opperf.reports.formats import json_of
+from opperf.reports.model import Report
+
+
+def write_json(report: Report, width: int | None = None) -> str:
+    """Returns the report as one JSON object, which always has every key."""
+    return json_of(report.data)
+
+
+def write_csv(report: Report, width: int | None = None) -> str:
+    """Returns the rows with a header; a missing value is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(report.header)
+    writer.writerows(report.rows)
+    return text.getvalue()
+
+
+def finite_or_none(value: float) -> float | None:
+    """Returns the value; None if it is not finite, which JSON cannot express."""
+    return value if math.isfinite(value) else None

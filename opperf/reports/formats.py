@@ -1,0 +1,245 @@
+"""The formats of outputs, each declared once: what opperf writes, and what other packages add
+through the entry-point group `opperf.formats`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opperf.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from opperf.model import Run
+    from opperf.reports.model import Report
+
+GROUP = "opperf.formats"
+
+RunWriter = Callable[["Run", Sequence[str]], str]
+"""Returns the text of a run; the names are of the columns of figures, none for the usual ones."""
+
+RunValues = Callable[["Run"], tuple[Any, list[str]]]
+"""Returns a run as values of JSON, and what the format has no place for, a line each."""
+
+ReportWriter = Callable[["Report", "int | None"], str]
+"""Returns the text of a report, for a terminal of some width, or for a file."""
+
+
+RUN = "run"
+"""Files of runs, as `opperf run` and `opperf export` write them."""
+
+SESSION = "session"
+"""Files of sessions of `opperf ab`."""
+
+COMPARISONS = frozenset({"compare", "ab"})
+
+REPORTS = COMPARISONS | {"report", "explain"}
+"""Commands that make a report."""
+
+LISTINGS = frozenset({"list", "show", "coverage"})
+"""Commands that tell of a registry."""
+
+
+class Format(NamedTuple):
+    """A format: what it writes, by functions, or by their names `module:function` of modules that
+    are imported when they are needed."""
+
+    name: str
+    extension: str
+    """With its point: `.md`."""
+    description: str = ""
+    run: RunWriter | str | None = None
+    """Writes a run; None if the format is not one of runs."""
+    values: RunValues | str | None = None
+    """Returns a run as values of JSON, in the place of `run`."""
+    report: ReportWriter | str | None = None
+    """Writes a report of any command; None if the format is not one of reports."""
+    commands: frozenset[str] = REPORTS
+    """Commands whose reports it writes."""
+    has_sections: bool = True
+    """Whether it writes all sections of a report, or the rows of figures alone."""
+    environment: Callable[..., dict[str, Any]] | str | None = None
+    """Returns the content of a file beside the output, if the format has no place for the
+    environment of a run."""
+    other_extensions: tuple[str, ...] = ()
+    """Those that mean the format too."""
+    has_columns: bool = False
+    """Whether what it writes of a run has columns that can be chosen."""
+    by_extension: bool = True
+    """Whether the extension of an output means it; else another format has the extension."""
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """All extensions of its files."""
+        return self.extension, *self.other_extensions
+
+    def writes(self, what: str) -> bool:
+        """Returns whether it writes runs (`RUN`), or the reports of a command."""
+        if what == RUN:
+            return self.run is not None or self.values is not None
+        return what in self.commands and (self.report is not None or what == SESSION)
+
+    def write_run(self, run: Run, columns: Sequence[str] = ()) -> tuple[str, list[str]]:
+        """Returns the text of a run, and what the format has no place for, a line each."""
+        if self.values is None:
+            return function_of(self.run)(run, columns), []
+        content, missing = function_of(self.values)(run)
+        return json_of(content), missing
+
+    def write_report(self, report: Report, width: int | None = None) -> str:
+        """Returns the text of a report."""
+        text: str = function_of(self.report)(report, width)
+        return text
+
+
+def json_of(content: Any) -> str:
+    """Returns values as JSON for readers."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def function_of(named: Callable[..., Any] | str | None) -> Callable[..., Any]:
+    """Returns a function, or that of a name `module:function`."""
+    if isinstance(named, str):
+        module, _, name = named.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
+    assert named is not None
+    return named
+
+
+BUILT_IN = (
+    Format(
+        "text",
+        ".txt",
+        report="opperf.reports.text:write_text",
+        commands=REPORTS | LISTINGS,
+    ),
+    Format(
+        "json",
+        ".json",
+        run="opperf.results.opperf_json:json_text",
+        environment="opperf.reports.runs:environment_and_unmeasured",
+        report="opperf.reports.data:write_json",
+        commands=REPORTS | LISTINGS,
+    ),
+    Format(
+        "md",
+        ".md",
+        run="opperf.results.markdown:markdown_text",
+        report="opperf.reports.markdown:write_markdown",
+        commands=REPORTS | LISTINGS,
+        other_extensions=(".markdown",),
+        has_columns=True,
+    ),
+    Format(
+        "csv",
+        ".csv",
+        run="opperf.results.csv_file:csv_text",
+        environment="opperf.reports.runs:environment_of",
+        report="opperf.reports.data:write_csv",
+        commands=COMPARISONS | LISTINGS | {"report"},
+        has_sections=False,
+    ),
+    Format(
+        "jsonl",
+        ".jsonl",
+        run="opperf.reports.runs:runfile_text",
+        commands=frozenset({SESSION}),
+    ),
+    Format(
+        "param",
+        ".json",
+        run="opperf.results.param_lines:param_text",
+        by_extension=False,
+    ),
+    Format(
+        "instruction-counts",
+        ".json",
+        run="opperf.results.instruction_counts:instruction_counts_text",
+        by_extension=False,
+    ),
+    *(
+        Format(
+            name,
+            ".json",
+            values=f"opperf.results.exports.{module}",
+            by_extension=False,
+        )
+        for name, module in (
+            ("pytest-benchmark", "pytest_benchmark:pytest_benchmark"),
+            ("bencher", "bencher:bencher"),
+            ("github-action-benchmark", "github_action:github_action"),
+        )
+    ),
+    Format(
+        "html-fragment",
+        ".html",
+        report="opperf.reports.html:write_html",
+        other_extensions=(".htm",),
+    ),
+    Format(
+        "junit",
+        ".xml",
+        report="opperf.reports.junit:write_junit",
+        commands=COMPARISONS,
+        has_sections=False,
+    ),
+)
+"""The formats that come with opperf."""
+
+
+def known_formats() -> dict[str, Format]:
+    """Returns all formats by name. Raises `UsageError` for an entry point that names none, or one
+    of a name that another has."""
+    # Few commands need those of other packages.
+    from opperf.declared import declared, load_declared
+
+    found = {format.name: format for format in BUILT_IN}
+    for entry in declared(GROUP):
+        format = load_declared(entry)
+        if not isinstance(format, Format):
+            raise UsageError(f"{entry.value}, an entry point of the group {GROUP}, is no Format")
+        if format.name in found:
+            raise UsageError(f"{entry.value}: there is already a format {format.name!r}")
+        found[format.name] = format
+    return found
+
+
+def formats_of(what: str) -> dict[str, Format]:
+    """Returns the formats of runs (`RUN`), or of the reports of a command, by name."""
+    return {name: format for name, format in known_formats().items() if format.writes(what)}
+
+
+def built_in_names(what: str) -> tuple[str, ...]:
+    """Returns the names of those of `formats_of` that come with opperf."""
+    return tuple(format.name for format in BUILT_IN if format.writes(what))
+
+
+def format_named(name: str, what: str) -> Format:
+    """Returns a format of runs (`RUN`) or of the reports of a command. Raises `UsageError`, which
+    suggests near names, for one that there is not."""
+    for format in BUILT_IN:
+        if format.name == name and format.writes(what):
+            return format
+    found = formats_of(what)
+    if name not in found:
+        raise unknown("format", name, found)
+    return found[name]
+
+
+def format_of_extension(extension: str, what: str) -> Format | None:
+    """Returns the format that the extension of a file means; None if it means none of `what`."""
+    meaning = extensions_of({format.name: format for format in BUILT_IN if format.writes(what)})
+    return meaning.get(extension) or extensions_of(formats_of(what)).get(extension)
+
+
+def extensions_of(formats: Mapping[str, Format]) -> dict[str, Format]:
+    """Returns the formats that extensions of files mean, by extension."""
+    return {
+        extension: format
+        for format in formats.values()
+        if format.by_extension
+        for extension in format.extensions
+    }

@@ -1,0 +1,301 @@
+"""The operators of runs by count times measured time: what to improve first.
+
+The count of a case is how often its source saw the call. A case's time is the sum of the medians of
+its passes, and the time of an operator that of all calls of its cases.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from opperf.errors import one_line
+from opperf.instruments.memory import MEMORY
+from opperf.model import (
+    PASSES,
+    WITHOUT_FIGURE,
+    Case,
+    MetricKind,
+    NoteCode,
+    OperatorTarget,
+    Record,
+    Run,
+    Status,
+)
+from opperf.results.ranking import is_ranked
+from opperf.results.settings import differing_settings
+from opperf.results.units import WIDE, Figure, figure_of
+
+UNFINISHED = "the run was not finished"
+"""Reason of a planned case without a record."""
+
+
+class Timed(NamedTuple):
+    """A record, and the time of one of its calls in nanoseconds."""
+
+    record: Record
+    time: Figure
+
+    @property
+    def calls(self) -> int:
+        """The count of the case."""
+        return self.record.case.count
+
+
+class Hotspot(NamedTuple):
+    """A group of measured cases, such as an operator's, and its part in the time of all calls."""
+
+    name: str
+    timed: tuple[Timed, ...]
+    time: Figure
+    """Of all calls, in nanoseconds."""
+    median_ns: float
+    """Median over the calls of their time, each call taking its case's."""
+    memory: Figure | None
+    """The largest peak of a case, in bytes; None if none was measured."""
+    share: float
+    """Of the time of all calls."""
+    running: float
+    """Sum of the shares from the first hotspot to this one."""
+
+    @property
+    def calls(self) -> int:
+        """Number of calls."""
+        return sum(entry.calls for entry in self.timed)
+
+    @property
+    def cases(self) -> int:
+        """Number of distinct cases."""
+        return len({entry.record.id for entry in self.timed})
+
+
+class Unmeasured(NamedTuple):
+    """Cases of one operator that have no time, for one reason."""
+
+    operator: str
+    status: str
+    reason: str
+    calls: int
+    cases: int
+
+
+class Hotspots(NamedTuple):
+    """The ranking of one or several runs, which are added up."""
+
+    by: str
+    """Key of `GROUPINGS`."""
+    rows: tuple[Hotspot, ...]
+    timed: tuple[Timed, ...]
+    """All records with a time."""
+    time: Figure
+    """Of all calls, in nanoseconds."""
+    unmeasured: tuple[Unmeasured, ...]
+    """Those that stand for the most calls first."""
+    excluded: dict[str, str]
+    """Operators that a run selected and that have no case, each with the reason."""
+    kinds: tuple[MetricKind, ...]
+    """Kinds of the times."""
+    launches: float
+    """Share of the time that is hardly longer than the launches of empty kernels."""
+    busy: float
+    """Share of the time that has waits for a busy core in it, or is that of one thread instead."""
+    repeated: int
+    """Cases that several of the runs measured."""
+    settings: tuple[str, ...]
+    """Settings in which cases of the same operator and inputs differ."""
+
+    @property
+    def calls(self) -> int:
+        """Number of measured calls."""
+        return sum(entry.calls for entry in self.timed)
+
+    @property
+    def unmeasured_calls(self) -> int:
+        """Number of calls without a time."""
+        return sum(entry.calls for entry in self.unmeasured)
+
+
+def _operator(case: Case) -> str:
+    """Returns the name of a case's operator without its overload."""
+    target = case.target
+    return case.name or (target.name if isinstance(target, OperatorTarget) else target.label)
+
+
+GROUPINGS: dict[str, Callable[[Case], str]] = {
+    "overload": lambda case: case.label,
+    "operator": _operator,
+    "case": lambda case: case.id,
+}
+"""Keys of the cases of a hotspot. The first is that of all tables of results."""
+
+RANKINGS: dict[str, Callable[[Hotspot], float]] = {
+    "time": lambda entry: entry.time.value,
+    "calls": lambda entry: entry.calls,
+    "memory": lambda entry: -1.0 if entry.memory is None else entry.memory.value,
+}
+"""Figures that hotspots are ranked by, the largest first."""
+
+
+def has_counts(records: Iterable[Record]) -> bool:
+    """Returns whether some case was seen more than once, so that a ranking by calls says more than
+    one by cases."""
+    return any(record.case.count > 1 for record in records)
+
+
+def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload") -> Hotspots:
+    """Returns the ranking of the runs, added up. `rank` and `by` are keys of `RANKINGS` and
+    `GROUPINGS`."""
+    measured = [timed_of(run.records) for run in runs]
+    timed = tuple(entry for of_run in measured for entry in of_run)
+    ids = [{entry.record.id for entry in of_run} for of_run in measured]
+    total = _add(timed)
+    records = [entry.record for entry in timed]
+    launches = sum(
+        record.case.count * record.summaries[metric].median
+        for record in records
+        for metric in PASSES
+        if metric in record.summaries and not is_ranked(record, metric)
+    )
+    waited = sum(
+        record.case.count * record.summaries[metric].median
+        for record in records
+        for metric in PASSES
+        if metric in record.summaries and record.note(metric, NoteCode.BUSY)
+    )
+    return Hotspots(
+        by=by,
+        rows=tuple(group(timed, total.value, RANKINGS[rank], GROUPINGS[by])),
+        timed=timed,
+        time=total,
+        unmeasured=tuple(_unmeasured(runs)),
+        excluded={name: why for run in runs for name, why in run.header.excluded.items()},
+        kinds=tuple(
+            dict.fromkeys(entry.time_kind for entry in records if entry.time_kind is not None)
+        ),
+        launches=_share(launches, total.value),
+        busy=_share(waited, total.value),
+        repeated=sum(map(len, ids)) - len(set().union(*ids)),
+        settings=differing_settings({record.id: record.case for record in records}.values()),
+    )
+
+
+def timed_of(records: Iterable[Record]) -> list[Timed]:
+    """Returns the records that have a time."""
+    return [Timed(entry, time) for entry in records if (time := time_of(entry)) is not None]
+
+
+def time_of(record: Record) -> Figure | None:
+    """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
+    finite one."""
+    if record.status is not Status.OK:
+        return None
+    figures = [
+        figure
+        for figure in (figure_of(record, metric) for metric in PASSES)
+        if figure is not None and math.isfinite(figure.value)
+    ]
+    return _sum((1, figure) for figure in figures) if figures else None
+
+
+def _sum(counted: Iterable[tuple[int, Figure]]) -> Figure:
+    """Returns the sum of figures, each so many times. Their errors are independent; the sum is
+    unreliable if the unreliable ones are more than a small part of it."""
+    pairs = list(counted)
+    value = math.fsum(count * entry.value for count, entry in pairs)
+    doubtful = math.fsum(count * entry.value for count, entry in pairs if entry.unreliable)
+    widths = [count * entry.half_width for count, entry in pairs if entry.half_width is not None]
+    half_width = math.hypot(*widths) if len(widths) == len(pairs) else None
+    return Figure(value, half_width, doubtful > WIDE * value)
+
+
+def _add(timed: Iterable[Timed]) -> Figure:
+    """Returns the time of all calls, in nanoseconds."""
+    return _sum((entry.calls, entry.time) for entry in timed)
+
+
+def _share(part: float, total: float) -> float:
+    """Returns a part as a share; 0 of nothing, as a coarse clock may show it."""
+    return part / total if total else 0.0
+
+
+def group(
+    timed: Iterable[Timed],
+    total_ns: float,
+    rank: Callable[[Hotspot], float] = RANKINGS["time"],
+    key: Callable[[Case], str] = GROUPINGS["case"],
+) -> list[Hotspot]:
+    """Returns the groups of records that have the same key and framework, with their shares of
+    `total_ns`, the largest by `rank` first."""
+    groups: dict[tuple[str, str], list[Timed]] = {}
+    for entry in timed:
+        case = entry.record.case
+        groups.setdefault((case.target.framework, key(case)), []).append(entry)
+    several = len({framework for framework, _ in groups}) > 1
+    found = [
+        _hotspot(f"{framework}:{_name(members, key)}" if several else _name(members, key), members)
+        for (framework, _), members in groups.items()
+    ]
+    ranked, running = [], 0.0
+    for spot in sorted(found, key=lambda entry: (-rank(entry), -entry.time.value, entry.name)):
+        share = _share(spot.time.value, total_ns)
+        running += share
+        ranked.append(spot._replace(share=share, running=running))
+    return ranked
+
+
+def _name(timed: Sequence[Timed], key: Callable[[Case], str]) -> str:
+    """Returns the name of a group: a case has its operator's."""
+    case = timed[0].record.case
+    return case.label if key is GROUPINGS["case"] else key(case)
+
+
+def _hotspot(name: str, timed: Sequence[Timed]) -> Hotspot:
+    """Returns a group that has no share yet."""
+    peaks = [figure_of(entry.record, MEMORY.name) for entry in timed]
+    return Hotspot(
+        name=name,
+        timed=tuple(timed),
+        time=_add(timed),
+        median_ns=_median_call(timed),
+        memory=max(filter(None, peaks), key=lambda peak: peak.value, default=None),
+        share=0.0,
+        running=0.0,
+    )
+
+
+def _median_call(timed: Iterable[Timed]) -> float:
+    """Returns the median over all calls of their times, in nanoseconds; of two middle ones the
+    smaller."""
+    times = sorted((entry.time.value, entry.calls) for entry in timed)
+    passed = list(itertools.accumulate(calls for _, calls in times))
+    return times[bisect.bisect_left(passed, passed[-1] / 2)][0]
+
+
+def _unmeasured(runs: Iterable[Run]) -> list[Unmeasured]:
+    """Returns the cases of the runs that have no time, by operator and reason."""
+    groups: dict[tuple[str, str, str], list[Case]] = {}
+    for run in runs:
+        recorded = {record.id for record in run.records}
+        for record in run.records:
+            if time_of(record) is None:
+                key = (record.case.label, record.status.value, _reason(record))
+                groups.setdefault(key, []).append(record.case)
+        for case in run.cases:
+            if case.id not in recorded:
+                groups.setdefault((case.label, "not run", UNFINISHED), []).append(case)
+    found = [
+        Unmeasured(*key, sum(case.count for case in cases), len(cases))
+        for key, cases in groups.items()
+    ]
+    return sorted(found, key=lambda entry: (-entry.calls, entry.operator, entry.reason))
+
+
+def _reason(record: Record) -> str:
+    """Returns why a record has no time."""
+    if record.reason:
+        return one_line(record.reason)
+    notes = [record.note(metric, *WITHOUT_FIGURE) for metric in record.case.passes]
+    return next((note.message for note in notes if note is not None), "it has no finite time")

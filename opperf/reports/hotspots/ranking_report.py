@@ -1,0 +1,221 @@
+"""A ranking as a report: its sentences and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from opperf.instruments.memory import MEMORY
+from opperf.model import PASSES, Case, MetricKind, Run
+from opperf.reports.hotspots.data import (
+    Hotspot,
+    Hotspots,
+    Unmeasured,
+    find_hotspots,
+    group,
+    has_counts,
+)
+from opperf.reports.hotspots.values import COLUMNS, rows_of, values
+from opperf.reports.model import (
+    Column,
+    Report,
+    Section,
+    Table,
+    figures,
+    inputs,
+    names,
+    numbers,
+    texts,
+)
+from opperf.reports.text import write_text
+from opperf.results.settings import settings_text
+from opperf.results.table import mark_legend
+from opperf.results.text import Shown, count_text, inputs_text
+from opperf.results.units import Figure, choose_unit, format_figure
+
+SHOWN = 20
+"""Most operators in a report for people, unless it is asked for more: a screen. They have most of
+the time of any recorded program."""
+
+SHOWN_SHORT = 10
+"""Most operators in the ranking at the end of a run, as of its slowest cases."""
+
+SHOWN_CASES = 3
+"""Most cases of an operator in the table of cases: the shapes to improve it at."""
+
+LEAST_SHARE = 0.01
+"""Share of the time below which the table of cases omits one: it could save no more than that."""
+
+KINDS = {
+    MetricKind.WALL: "by the wall clock",
+    MetricKind.KERNEL: "in kernels",
+}
+"""Texts of the kinds of times."""
+
+
+def percent(share: float) -> str:
+    """Returns a share as text."""
+    return f"{100 * share:.1f} %"
+
+
+def summary(found: Hotspots) -> list[str]:
+    """Returns what the ranking is of, and what it lacks, a sentence each."""
+    unit = choose_unit("ns", [found.time])
+    figure = format_figure(found.time, unit)
+    total = " ".join(filter(None, (figure.value, unit.name, figure.share, figure.mark)))
+    clocks = " and ".join(KINDS[kind] for kind in found.kinds if kind in KINDS)
+    cases = len({timed.record.id for timed in found.timed})
+    summaries = [timed.record.summaries for timed in found.timed]
+    passes = [name for name in PASSES if any(name in own for own in summaries)]
+    where = ", where measured" if len(passes) > 1 else ""
+    return [
+        f"Time of {count_text(found.calls, 'call')} of {count_text(cases, 'case')}: "
+        f"{', '.join(filter(None, (total, clocks)))}; "
+        f"each count x the median {' + '.join(passes)} time{where}.",
+        *_doubts(found),
+    ]
+
+
+def _doubts(found: Hotspots) -> Iterable[str]:
+    """Yields what a reader must know besides."""
+    if found.unmeasured:
+        calls = found.calls + found.unmeasured_calls
+        cases = sum(row.cases for row in found.unmeasured)
+        yield (
+            f"Not measured, and in no share: {found.unmeasured_calls:,} of "
+            f"{count_text(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
+            f"{count_text(cases, 'case')}."
+        )
+    if found.excluded:
+        yield f"{count_text(len(found.excluded), 'operator')} had no case; json has the reasons."
+    if len(found.kinds) > 1:
+        yield "Times of two kinds are added, though they are not the same quantity."
+    if found.launches:
+        yield (
+            f"{percent(found.launches)} of the time is of calls that take hardly longer than the "
+            "launch of an empty kernel."
+        )
+    if found.busy:
+        yield (
+            f"{percent(found.busy)} of the time was measured on a busy machine: it has waits for a "
+            "core in it, or is that of one thread."
+        )
+    if found.repeated:
+        repeated = count_text(found.repeated, "case")
+        yield f"{repeated} of one file measured in another, too; added up."
+    if found.settings:
+        yield (
+            f"Cases of the same inputs differ in {', '.join(found.settings)}; the calls of each "
+            "count."
+        )
+
+
+def ranking_table(found: Hotspots, most: int | None) -> Table:
+    """Returns the table of the first `most` groups, or of all."""
+    shown = found.rows[:most]
+    left = found.rows[len(shown) :]
+    columns = [names("Operator", [row.name for row in shown]), *_figures(shown)]
+    if found.by == "case":
+        columns += _inputs(found, shown)
+    share = sum(row.share for row in left)
+    more = f"and {len(left):,} more, of {percent(share)} of the time" if left else ""
+    return Table(tuple(columns), more=more)
+
+
+def _figures(rows: Sequence[Hotspot]) -> Iterator[Column]:
+    """Yields the columns of figures of groups."""
+    yield figures("Time", [row.time for row in rows], "ns")
+    yield numbers("Share", [percent(row.share) for row in rows])
+    yield numbers("Sum", [percent(row.running) for row in rows])
+    yield numbers("Calls", [f"{row.calls:,}" for row in rows])
+    yield figures("Median", [Figure(row.median_ns) for row in rows], "ns")
+    if any(row.memory is not None for row in rows):
+        yield figures(MEMORY.title, [row.memory for row in rows], MEMORY.unit, is_extra=True)
+
+
+def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:
+    """Returns the table of the cases of these groups that take most of their time: at most `most`
+    of each, or all, and none that hardly matters."""
+    shown = [
+        (row.name, case)
+        for row in rows
+        for case in group(row.timed, found.time.value)[:most]
+        if case.share >= LEAST_SHARE
+    ]
+    cases = [case for _, case in shown]
+    measured = [column for column in _figures(cases) if column.title != "Sum"]
+    columns = (names("Slowest cases", [name for name, _ in shown]), *measured)
+    return Table((*columns, *_inputs(found, cases)))
+
+
+def _inputs(found: Hotspots, cases: Sequence[Hotspot]) -> Iterator[Column]:
+    """Yields the columns of the inputs of cases, and of the settings in which they differ."""
+    settings = [settings_text(case.timed[0].record.case, found.settings) for case in cases]
+    if any(settings):
+        yield texts("Settings", settings)
+    run = [_shown(timed.record.case) for timed in found.timed]
+    yield inputs([_shown(case.timed[0].record.case) for case in cases], run)
+
+
+def _shown(case: Case) -> Shown:
+    return case.label, inputs_text(case)
+
+
+def unmeasured_table(unmeasured: Sequence[Unmeasured], most: int | None) -> Table:
+    """Returns the table of what was not measured and why, of the first `most` or of all."""
+    shown = unmeasured[:most]
+    left = unmeasured[len(shown) :]
+    columns = (
+        names("Not measured", [row.operator for row in shown])._replace(is_whole=True),
+        numbers("Calls", [f"{row.calls:,}" for row in shown]),
+        numbers("Cases", [f"{row.cases:,}" for row in shown]),
+        texts("Reason", [f"{row.status}: {row.reason}" for row in shown]),
+    )
+    calls = count_text(sum(row.calls for row in left), "call")
+    return Table(columns, more=f"and {len(left):,} more, of {calls}" if left else "")
+
+
+def marks(found: Hotspots, most: int | None) -> list[str]:
+    """Returns the sentence on the mark of uncertain figures, if a time has it."""
+    return mark_legend([found.time, *(row.time for row in found.rows[:most])])
+
+
+def report_of(found: Hotspots, most: int | None = None) -> Report:
+    """Returns the report of a ranking, for every format. `most` are the operators in it, by default
+    all, or a screen of them for people."""
+    shown = most or SHOWN
+    rows = found.rows[:shown]
+    tables = (
+        ranking_table(found, shown),
+        *([cases_table(found, rows)] if found.by != "case" else []),
+        unmeasured_table(found.unmeasured, shown),
+    )
+    return Report(
+        command="report",
+        title="",
+        sections=[
+            Section(items=summary(found)),
+            *(Section(table=table) for table in tables if table.height),
+            *(Section(prose=[line]) for line in marks(found, shown)),
+        ],
+        data=values(found, most),
+        header=COLUMNS,
+        rows=rows_of(found, most),
+        headline="Operators by time",
+    )
+
+
+def short_text(run: Run, width: int | None = None) -> str:
+    """Returns the first operators of a run's ranking; empty if each case was seen once, or none
+    was measured."""
+    if not has_counts(run.records):
+        return ""
+    # The summary of the run lists the operators without a case.
+    found = find_hotspots([run])._replace(excluded={})
+    if not found.rows:
+        return ""
+    table = ranking_table(found, SHOWN_SHORT)
+    sections = (
+        Section(items=summary(found)),
+        Section(table=table, below=marks(found, SHOWN_SHORT)),
+    )
+    return write_text(Report("run", "", sections, None), width).rstrip("\n")

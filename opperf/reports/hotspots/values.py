@@ -1,0 +1,109 @@
+"""A ranking as values for programs, with every digit. Times are in milliseconds, memory in
+kilobytes, shares between 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.reports.hotspots.data import Hotspot, Hotspots, group
+from opperf.results.figures import unit_of
+from opperf.results.settings import settings_text
+from opperf.results.text import inputs_text
+from opperf.results.units import Figure
+
+MS = unit_of("ns").size
+KB = unit_of("B").size
+
+
+def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
+    """Returns the ranking as values of JSON, with every case of its first `most` operators, or of
+    all."""
+    return {
+        "calls": found.calls,
+        "time_ms": found.time.value / MS,
+        "time_half_width_ms": _scaled(found.time.half_width),
+        "time_kinds": [kind.value for kind in found.kinds],
+        "launch_bound_share": found.launches,
+        "unmeasured_calls": found.unmeasured_calls,
+        "repeated_cases": found.repeated,
+        "by": found.by,
+        "hotspots": [
+            _figures(row)
+            | {"cases": [_case(found, case) for case in group(row.timed, found.time.value)]}
+            for row in found.rows[:most]
+        ],
+        "not_measured": [row._asdict() for row in found.unmeasured],
+        "excluded": found.excluded,
+    }
+
+
+def _scaled(half_width: float | None) -> float | None:
+    return None if half_width is None else half_width / MS
+
+
+def _figures(one: Hotspot) -> dict[str, Any]:
+    """Returns the figures of a group."""
+    return {
+        "operator": one.name,
+        "calls": one.calls,
+        "time_ms": one.time.value / MS,
+        "time_half_width_ms": _scaled(one.time.half_width),
+        "uncertain": one.time.is_uncertain,
+        "share": one.share,
+        "running_sum": one.running,
+        "median_ms": one.median_ns / MS,
+        "memory_kb": _kilobytes(one.memory),
+    }
+
+
+def _kilobytes(memory: Figure | None) -> float | None:
+    return None if memory is None else memory.value / KB
+
+
+def _case(found: Hotspots, one: Hotspot) -> dict[str, Any]:
+    """Returns a case of an operator with its figures; the running sum is of that operator."""
+    record = one.timed[0].record
+    return {
+        "id": record.id,
+        "inputs": inputs_text(record.case),
+        "settings": settings_text(record.case, found.settings),
+    } | _figures(one)
+
+
+COLUMNS = (
+    "kind",
+    "operator",
+    "id",
+    "inputs",
+    "settings",
+    "calls",
+    "time_ms",
+    "time_half_width_ms",
+    "uncertain",
+    "share",
+    "running_sum",
+    "median_ms",
+    "memory_kb",
+    "cases",
+    "status",
+    "reason",
+)
+"""Columns of the CSV, the keys of its rows."""
+
+
+def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
+    """Returns a row for each of the first `most` operators, or of all, before its cases; then what
+    was not measured. A figure that a row lacks is an empty cell."""
+    rows: list[dict[str, Any]] = []
+    for hotspot in found.rows[:most]:
+        cases = [
+            {"kind": "case"} | _case(found, case) for case in group(hotspot.timed, found.time.value)
+        ]
+        whole = {"kind": found.by, "cases": hotspot.cases} | _figures(hotspot)
+        rows += cases if found.by == "case" else [whole, *cases]
+    rows += [{"kind": "not measured"} | row._asdict() for row in found.unmeasured]
+    return [[_cell(row.get(name)) for name in COLUMNS] for row in rows]
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

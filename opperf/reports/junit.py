@@ -1,0 +1,49 @@
+"""A report as JUnit's XML, in which continuous integration shows a test for each row."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+
+from opperf.reports.model import Report, Test
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+"""A constant, as the library would name the locale's encoding."""
+
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot express; an operator's message may contain them."""
+
+
+def write_junit(report: Report, width: int | None = None) -> str:
+    """Returns the document."""
+    listed = report.tests
+    suite = ET.Element("testsuite", name=f"opperf {report.command}")
+    # Histories go by class and name, so that an id stands only where both are shared.
+    numbers = Counter((one.operator, one.name) for one in listed)
+    for one in listed:
+        is_shared = numbers[one.operator, one.name] > 1
+        name = f"{one.name} {one.id}" if is_shared else one.name
+        test = ET.SubElement(suite, "testcase", classname=_clean(one.operator), name=_clean(name))
+        _add_result(test, one)
+    suite.set("tests", str(len(listed)))
+    for counted, result in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(counted, str(len(suite.findall(f"testcase/{result}"))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return f"{DECLARATION}\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _add_result(test: ET.Element, one: Test) -> None:
+    message = _clean(one.message)
+    if one.result == "system-out":
+        ET.SubElement(test, "system-out").text = message
+    elif one.kind:
+        ET.SubElement(test, one.result, type=one.kind, message=message)
+    else:
+        ET.SubElement(test, one.result, message=message)
+
+
+def _clean(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)

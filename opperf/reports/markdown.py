@@ -1,0 +1,125 @@
+"""A report as Markdown, for a page or a comment on a pull request: the answer first, and what holds
+no finding folded."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from opperf.errors import one_line
+from opperf.reports.model import Cell, Column, Fact, Report, Section
+from opperf.results.markdown import fold
+from opperf.results.text import short_inputs
+from opperf.results.units import format_figure, unit_words
+
+INPUTS_WIDTH = 120
+"""Characters of a case's inputs where fewer distinguish an operator's cases: a comment on GitHub
+has at most 65536 in all."""
+
+LONGEST_INPUTS = 400
+"""Most characters of a case's inputs: the rows of a metric are then well within that limit."""
+
+
+def write_markdown(report: Report, width: int | None = None) -> str:
+    """Returns the page; its lines have any width."""
+    title = report.headline or plain(report.title)
+    blocks = [
+        f"## {title}" if title else "",
+        *report.answer,
+        # A headline stands in the place of the title.
+        plain(report.title) if report.headline else "",
+        # How to read a page is said at its end.
+        *map(_section, sorted(report.sections, key=lambda section: bool(section.manual))),
+        *(f"{why}:\n\n```sh\n{command}\n```" for why, command in report.commands),
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _section(section: Section) -> str:
+    title = section.page_title or section.title
+    parts = ["\n".join(map(_fact, section.facts))]
+    sentences = list(map(plain, filter(None, (section.manual, *section.prose))))
+    is_list = section.is_folded and section.table is None and not section.items
+    parts += ["\n".join(f"- {one}" for one in sentences)] if is_list else [" ".join(sentences)]
+    if section.table is not None and section.table.height:
+        table = section.table.limited()
+        parts += [grid(table.columns), plain(table.more)]
+    if section.brief:
+        parts.append(plain(section.brief))
+    elif section.items:
+        parts.append("\n".join(f"- {plain(item)}" for item in section.limited_items()))
+    parts += map(plain, section.below)
+    body = "\n\n".join(filter(None, parts))
+    if not title:
+        return body
+    if section.is_folded:
+        return fold(html.escape(title, quote=False), body)
+    return f"### {plain(title)}\n\n{body}"
+
+
+def _fact(fact: Fact) -> str:
+    label = fact.page_label or fact.label
+    named = [f"{label}: {code(fact.name)}"] if fact.name else [plain(label)]
+    return "- " + ", ".join([*named, *([plain(fact.about)] if fact.about else [])])
+
+
+def grid(columns: Sequence[Column]) -> str:
+    """Returns a table, its texts before its numbers."""
+    ordered = sorted(columns, key=lambda column: column.is_number)
+    text: str = tabulate(
+        list(zip(*map(_texts, ordered), strict=True)),
+        headers=[" ".join(_title(column).split()) for column in ordered],
+        tablefmt="pipe",
+        disable_numparse=True,
+        colalign=["right" if column.is_number else "left" for column in ordered],
+    )
+    return text
+
+
+def _title(column: Column) -> str:
+    title = column.page_title or column.title
+    words = unit_words(column.title, column.unit) if column.unit else ()
+    return " ".join([title, *(f"({word})" for word in words)])
+
+
+def _texts(column: Column) -> list[str]:
+    if column.cases is not None:
+        own, run = column.cases
+        short = short_inputs(run, INPUTS_WIDTH)
+        return [_escape(in_cell(one_line(short[case], LONGEST_INPUTS))) for case in own]
+    return [_escape(_text(column, cell)) for cell in column.cells]
+
+
+def _text(column: Column, cell: Cell) -> str:
+    if column.unit is not None:
+        return str(format_figure(None if isinstance(cell.value, str) else cell.value, column.unit))
+    text = str(cell.value or "")
+    if column.is_name:
+        return code(text) if text else ""
+    shown = text if column.is_number else in_cell(text)
+    return f"**{shown}**" if cell.tone in ("worse", "better") else shown
+
+
+def code(text: str) -> str:
+    """Returns text as code; it may contain anything but two backticks in a row."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{' '.join(text.split())}{fence}"
+
+
+def plain(text: str) -> str:
+    """Returns text with its markup escaped."""
+    return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", " ".join(text.split()))
+
+
+def in_cell(text: str) -> str:
+    """Returns text for a table's cell, with tags, entities and emphasis escaped, but not the
+    underscores in names."""
+    return re.sub(r"[&<*`]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text)
+
+
+def _escape(text: str) -> str:
+    """Returns text for a cell with newlines, bars and backslashes escaped."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

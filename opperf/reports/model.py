@@ -1,0 +1,221 @@
+"""A report as every writer reads it: sections of sentences and tables for people, and the same as
+values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from opperf.results.figures import Unit
+from opperf.results.text import Shown
+from opperf.results.units import Figure, choose_unit
+
+Tone = Literal["", "worse", "better", "open"]
+"""What a cell says to a reader who only skims: nothing, or how a verdict turned out."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table. A figure has its value, its interval and its mark, and the column its
+    unit."""
+
+    value: str | Figure | None
+    """None where there is no figure."""
+    tone: Tone = ""
+    note: str = ""
+    """What is said about it where there is room beside the table."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    cells: Sequence[Cell]
+    unit: Unit | None = None
+    """Of its figures; None for texts."""
+    is_number: bool = False
+    """Whether it is aligned to the right, and never cut or wrapped."""
+    is_name: bool = False
+    """Whether its cells are names of code."""
+    wraps: bool = False
+    """Whether long texts take several lines, else they are cut."""
+    is_extra: bool = False
+    """Whether it is dropped where there is not enough room."""
+    is_whole: bool = False
+    """Whether a text is neither cut nor wrapped while other columns can be."""
+    cases: tuple[Sequence[Shown], Sequence[Shown]] | None = None
+    """Of a column of inputs: the cases of its rows, and all from which a shorter text must tell
+    them."""
+    page_title: str = ""
+    """On a page for readers who have no manual, where it is another."""
+
+
+def names(title: str, texts: Iterable[str], wraps: bool = False) -> Column:
+    """Returns a column of names of code, such as operators."""
+    return Column(title, _cells(texts), is_name=True, wraps=wraps)
+
+
+def words(title: str, texts: Iterable[str], is_whole: bool = False) -> Column:
+    """Returns a column of words, which are cut where there is not enough room."""
+    return Column(title, _cells(texts), is_whole=is_whole)
+
+
+def texts(title: str, cells: Iterable[str]) -> Column:
+    """Returns a column of texts, which take several lines where there is not enough room."""
+    return Column(title, _cells(cells), wraps=True)
+
+
+def numbers(title: str, cells: Iterable[str], is_extra: bool = False, page: str = "") -> Column:
+    """Returns a column of numbers that are texts already, such as ratios and percentages."""
+    made = _cells(cells)
+    return Column(title, made, is_number=True, is_extra=is_extra, page_title=page)
+
+
+def figures(
+    title: str,
+    found: Sequence[Figure | None],
+    unit: Unit | str,
+    is_extra: bool = False,
+) -> Column:
+    """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
+    shown = choose_unit(unit, found) if isinstance(unit, str) else unit
+    return Column(title, [Cell(one) for one in found], shown, is_number=True, is_extra=is_extra)
+
+
+def inputs(cases: Iterable[Shown], run: Iterable[Shown], title: str = "Inputs") -> Column:
+    """Returns the column of the inputs of some of a run's cases, which are shortened where that
+    leaves them different from those of the run's other cases."""
+    shown = list(cases)
+    return Column(title, _cells(text for _, text in shown), wraps=True, cases=(shown, list(run)))
+
+
+def _cells(texts: Iterable[str]) -> list[Cell]:
+    return [Cell(text) for text in texts]
+
+
+class Table(NamedTuple):
+    """A table: a column for each quantity."""
+
+    columns: tuple[Column, ...]
+    shown: tuple[int, ...] | None = None
+    """Indices of the rows for readers who have not room for all; None if that are all."""
+    more: str = ""
+    """A line on the rows that are not shown."""
+
+    def limited(self) -> Table:
+        """Returns the table of the rows for readers who have not room for all."""
+        if self.shown is None:
+            return self
+        picked = self.shown
+        return Table(tuple(_rows_of(column, picked) for column in self.columns), more=self.more)
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return len(self.columns[0].cells)
+
+
+def _rows_of(column: Column, rows: Sequence[int]) -> Column:
+    cells = [column.cells[row] for row in rows]
+    if column.cases is None:
+        return column._replace(cells=cells)
+    own, run = column.cases
+    return column._replace(cells=cells, cases=([own[row] for row in rows], run))
+
+
+def table_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Returns a table of texts, a row for each sequence: the first column has names."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(titles)
+    first, *others = zip(titles, columns, strict=True)
+    return Table((names(*first), *(texts(title, cells) for title, cells in others)))
+
+
+class Fact(NamedTuple):
+    """One thing that is said about a side of a comparison."""
+
+    label: str
+    name: str
+    """A path, or other code."""
+    about: str = ""
+    page_label: str = ""
+    """On a page for readers who have no manual, where it is another."""
+
+
+MOST_ITEMS = 20
+"""Most items of a list, where there is not room for all."""
+
+
+class Section(NamedTuple):
+    """A part of a report. What it has is written in the order of the fields."""
+
+    title: str = ""
+    facts: Sequence[Fact] = ()
+    prose: Sequence[str] = ()
+    """A sentence each."""
+    table: Table | None = None
+    items: Sequence[str] = ()
+    """A list."""
+    brief: str = ""
+    """The items in one sentence, where there is not room for a line each."""
+    below: Sequence[str] = ()
+    """Sentences that explain the table."""
+    is_folded: bool = False
+    """Whether a page shows it on demand only, as it holds no finding."""
+    page_title: str = ""
+    """On a page for readers who have no manual, where it is another."""
+    tip: str = ""
+    """What the title means."""
+    manual: str = ""
+    """How to read it, for readers who have no manual."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is anything below its title."""
+        table = self.table is not None and self.table.height
+        return bool(self.facts or self.prose or table or self.items or self.below)
+
+    def limited_items(self) -> list[str]:
+        """Returns the items, where there is not room for all."""
+        more = len(self.items) - MOST_ITEMS
+        return [*self.items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]
+
+
+class Test(NamedTuple):
+    """One row of a report as a test of continuous integration."""
+
+    operator: str
+    name: str
+    id: str
+    """Distinguishes tests of the same operator and name, which viewers merge."""
+    result: Literal["failure", "error", "skipped", "system-out"]
+    message: str
+    kind: str = ""
+    """Kind of a failure."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found, for every format."""
+
+    command: str
+    """That which made it: `compare`."""
+    title: str
+    sections: Sequence[Section]
+    data: Any
+    """All of it as values of JSON, or as structures that are encoded to such."""
+    header: Sequence[str] = ()
+    """Names of the columns of `rows`."""
+    rows: Sequence[Sequence[Any]] = ()
+    """A row for each figure, with all digits; empty if the report has no place for them."""
+    tests: Sequence[Test] = ()
+    commands: Sequence[tuple[str, str]] = ()
+    """What to run next: why, and the command."""
+    headline: str = ""
+    """The title of a page for readers who did not make the report."""
+    answer: Sequence[str] = ()
+    """What they have to know first, and what to do, a paragraph each with its markup."""
+
+
+def dictionaries(report: Report) -> list[Mapping[str, Any]]:
+    """Returns the rows of a report, each by the names of its columns."""
+    return [dict(zip(report.header, row, strict=True)) for row in report.rows]

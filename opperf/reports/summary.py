@@ -1,0 +1,279 @@
+"""The summary that is printed after a run: counts, reasons of failures, outliers, slowest cases."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from opperf.errors import one_line
+from opperf.instruments.times import FORWARD
+from opperf.model import Note, NoteCode, Record, Run, Status, Waits
+from opperf.reports.hotspots.ranking_report import short_text
+from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
+from opperf.results.figures import NOT_APPLICABLE
+from opperf.results.outliers import (
+    EXPLANATION,
+    SHOWN_OUTLIERS,
+    commands_for,
+    is_fuzzed,
+    outliers,
+)
+from opperf.results.ranking import explain_unranked, is_ranked
+from opperf.results.table import (
+    inputs_column,
+    mark_legend,
+    metric_column,
+    settings_columns,
+    wrap_all,
+)
+from opperf.results.terminal import Column, figure_column, table_text
+from opperf.results.text import duration, pluralize
+from opperf.results.units import Figure, choose_unit, figure_of, format_figure
+from opperf.results.varied import swept_labels
+
+SLOWEST = 10
+
+REASONS = 10
+"""Most reasons in a list, the most frequent ones; the output file has all."""
+
+EXAMPLES = 3
+"""Most operators that are named with a reason."""
+
+WIDTH = 100
+"""Width of wrapped lines without a terminal."""
+
+
+def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
+    """The summary of a run as plain text; tables are no wider than `width`."""
+    lines = width or WIDTH
+    sections = (
+        _counts(run.records, elapsed_s),
+        wrap_all(_doubts(run.records), width),
+        _not_measured(run.records, lines),
+        _outlier_table(run, width),
+        # The tables of a sweep have its times by size.
+        _slowest([record for record in run.records if not record.case.point], width),
+        short_text(run, width),
+        _excluded(run.header.excluded, lines),
+    )
+    return "\n\n".join(section for section in sections if section)
+
+
+def _counts(records: Sequence[Record], elapsed_s: float) -> str:
+    operators = len(set(swept_labels([record.case for record in records])))
+    by_status = Counter(record.status for record in records)
+    statuses = ", ".join(
+        f"{by_status[status]} {status.value}" for status in Status if by_status[status]
+    )
+    return (
+        f"{pluralize(operators, 'operator')}, {pluralize(len(records), 'record')}"
+        f"{f' ({statuses})' if statuses else ''}, in {duration(elapsed_s)}"
+    )
+
+
+def _doubts(records: Sequence[Record]) -> list[str]:
+    """Returns sentences on uncertain figures, and on those that were measured again."""
+    sentences = []
+    uncertain, figures = count_uncertain(records)
+    if uncertain:
+        are = "is" if uncertain == 1 else "are"
+        of_all = pluralize(figures, "figure")
+        sentences.append(f"{uncertain} of {of_all} {are} uncertain; {_advice(records)}")
+    sentences += filter(None, [_busy(records)])
+    stalled = [record for record in records if any(n.code == NoteCode.STALL for n in record.notes)]
+    for record in stalled[:EXAMPLES]:
+        notes = (note for note in record.notes if note.code == NoteCode.STALL)
+        texts = "; ".join(f"{note.metric}: {note.message}" for note in notes)
+        sentences.append(f"{record.case.label}: {texts}")
+    more = len(stalled) - EXAMPLES
+    if more > 0:
+        sentences.append(f"{pluralize(more, 'other case')} stalled too; see the notes")
+    sentences += _said(records)
+    throttled = [record for record in records if record.note("", NoteCode.THROTTLED)]
+    if throttled:
+        were = "was" if len(throttled) == 1 else "were"
+        reasons = sorted({entry for r in throttled if r.gpu is not None for entry in r.gpu.reasons})
+        sentences.append(
+            f"{pluralize(len(throttled), 'case')} {were} measured while the GPU lowered its clocks "
+            f"({', '.join(reasons)}); see the notes"
+        )
+    return sentences
+
+
+SAID = (NoteCode.WRITTEN, NoteCode.CONSTANT, NoteCode.NOT_PRODUCED)
+"""Codes of notes on what was measured, which are printed after a run."""
+
+
+def _text(note: Note) -> str:
+    """Returns what is printed of a note."""
+    is_missing = note.code == NoteCode.NOT_PRODUCED
+    return f"no {note.metric}: {note.message}" if is_missing else note.message
+
+
+def _said(records: Sequence[Record]) -> list[str]:
+    """Returns the notes on what was measured, each once for the cases of one label."""
+    noted = {
+        (record.case.label, _text(note)): None
+        for record in records
+        for note in record.notes
+        if note.code in SAID
+    }
+    sentences = [f"{label}: {message}" for label, message in list(noted)[:EXAMPLES]]
+    more = len(noted) - EXAMPLES
+    return sentences + ([f"{pluralize(more, 'other note')} in the records"] if more > 0 else [])
+
+
+def _busy(records: Sequence[Record]) -> str:
+    """Returns how busy the machine was with something else, if times have waits for a core."""
+    waited = [
+        record for record in records if any(note.code == NoteCode.BUSY for note in record.notes)
+    ]
+    if not waited:
+        return ""
+    every = [waits for record in records for waits in record.waits.values()]
+    share = waiting_share(every)
+    return (
+        f"the machine was busy: some thread waited for a core in {share:.0%} of the time that "
+        f"samples took, and the times of {pluralize(len(waited), 'case')} have such waits in them, "
+        "or are those of one thread; see the notes, and measure again when less runs beside"
+    )
+
+
+def waiting_share(every: Iterable[Waits]) -> float:
+    """Returns the share of the sampling in which some thread waited for a core: of the machine's,
+    or else of the process's own, as far as the kernel counts them."""
+    waited_s = wall_s = 0.0
+    for waits in every:
+        counted = waits.waited_s if waits.pressure_s is None else waits.pressure_s
+        waited_s += min(waits.wall_s, counted or 0.0)
+        wall_s += waits.wall_s
+    return waited_s / wall_s if wall_s else 0.0
+
+
+def _advice(records: Sequence[Record]) -> str:
+    """Returns what helps against uncertain figures."""
+    counts = {record.case.settings.runs for record in records}
+    if counts == {1}:
+        return "-r 1 takes a single sample, whose uncertainty is unknown; use a larger -r"
+    return "opperf doctor says why"
+
+
+def _not_measured(records: Iterable[Record], width: int) -> str:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        if record.status is not Status.OK:
+            key = (record.status.value, one_line(record.reason, 2 * WIDTH))
+            groups.setdefault(key, []).append(record.case.label)
+    if not groups:
+        return ""
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    lines = ["Not measured:"]
+    for (status, reason), labels in ordered[:REASONS]:
+        lines.append(_wrap(f"{len(labels)} {status}: {reason} ({_examples(labels)})", width))
+    rest = ordered[REASONS:]
+    if rest:
+        count = sum(len(labels) for _, labels in rest)
+        lines.append(f"  {count} more, for {pluralize(len(rest), 'other reason')}, in the output")
+    return "\n".join(lines)
+
+
+def _examples(labels: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(labels))
+    more = len(distinct) - EXAMPLES
+    return ", ".join(distinct[:EXAMPLES]) + (f" and {pluralize(more, 'other')}" if more > 0 else "")
+
+
+def _slowest(records: Iterable[Record], width: int | None) -> str:
+    timed = [record for record in records if FORWARD.name in record.summaries]
+    # The table of so few results has them all.
+    if len(timed) <= SLOWEST:
+        return ""
+    ranked = [record for record in timed if is_ranked(record, FORWARD.name)]
+    unranked = explain_unranked(timed, [FORWARD.name])
+    if not ranked:
+        return wrap_all([unranked], width)
+    ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
+    forward = column_of(FORWARD)
+    slowest = _in_shown_order(ranked[:SLOWEST], forward)
+    names = Column("Slowest", [record.case.label for record in slowest])
+    others = [*settings_columns(slowest), metric_column(forward, slowest)]
+    inputs = inputs_column(slowest, timed, [names, *others], width)
+    table = table_text([names, inputs, *others], width)
+    legend = mark_legend(map(forward.read, slowest))
+    explained = wrap_all([*legend, *filter(None, [unranked])], width)
+    return f"{table}\n\n{explained}" if explained else table
+
+
+def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Record]:
+    """Returns the records by their figures as the table shows them, the largest first: those of
+    wide intervals have fewer digits, and 11 would otherwise stand above 11.4."""
+    figures = [column.read(record) for record in records]
+    unit = choose_unit(column.metric.unit, figures)
+    values = [format_figure(figure, unit).value for figure in figures]
+    shown = [-math.inf if value == NOT_APPLICABLE else float(value) for value in values]
+    order = sorted(range(len(records)), key=lambda place: -shown[place])
+    return [records[place] for place in order]
+
+
+def _outlier_table(run: Run, width: int | None) -> str:
+    """A table of the outliers in a run of random shapes, and the commands for the first."""
+    if not is_fuzzed(run):
+        return ""
+    found = outliers(run.records)[:SHOWN_OUTLIERS]
+    unranked = list(filter(None, [explain_unranked(run.records)]))
+    if not found:
+        return wrap_all(unranked, width)
+    records = [outlier.record for outlier in found]
+    medians = [figure_of(entry.record, entry.metric) for entry in found]
+    names = (
+        Column("Outlier", [record.case.label for record in records]),
+        Column("Pass", [outlier.metric for outlier in found]),
+    )
+    others = (
+        Column("Id", [record.id for record in records]),
+        figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
+        figure_column(FORWARD, medians, "Median"),
+        figure_column(FORWARD, [Figure(entry.expected_ns) for entry in found], "Line"),
+        Column("Ratio", [f"{entry.ratio:.2f}" for entry in found], is_text=False),
+    )
+    inputs = inputs_column(records, run.records, (*names, *others), width)
+    table = table_text((*names, inputs, *others), width)
+    lines = [table, "", wrap_all([EXPLANATION, *mark_legend(medians), *unranked], width)]
+    commands = commands_for(run, found[0].record)
+    lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
+    return "\n".join(lines)
+
+
+AGAIN = {"run": "Measure the first again:", "show": "Its script:"}
+"""Labels of the commands for the first outlier."""
+
+
+def _excluded(reasons: dict[str, str], width: int) -> str:
+    if not reasons:
+        return ""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(reasons):
+        groups.setdefault(one_line(reasons[name], 2 * WIDTH), []).append(name)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    lines = [f"No benchmark for {pluralize(len(reasons), 'operator')}:"]
+    lines += [
+        _wrap(f"{len(names)}: {reason}: {', '.join(names)}", width)
+        for reason, names in ordered[:REASONS]
+    ]
+    rest = [name for _, names in ordered[REASONS:] for name in names]
+    if rest:
+        lines.append(_wrap(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}", width))
+    return "\n".join(lines)
+
+
+def _wrap(text: str, width: int) -> str:
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,114 @@
+"""A report as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from opperf.reports.model import Column, Fact, Report, Section, Table
+from opperf.results import terminal
+from opperf.results.messages import wrap_message
+from opperf.results.table import inputs_texts
+from opperf.results.terminal import GAP, table_text
+from opperf.results.text import fit_paths, wrap
+from opperf.results.units import align, format_figure, unit_words
+
+WIDTH = 100
+"""Width of sentences without a terminal; tables are then not limited."""
+
+
+def write_text(report: Report, width: int | None = None) -> str:
+    """Returns the report, no wider than `width` except for the commands at its end."""
+    blocks = [report.title, *(_section(section, width) for section in report.sections)]
+    text = "\n\n".join(filter(None, blocks))
+    if width is not None:
+        text = wrap_message(text, width)
+    lines = [line.rstrip() for line in text.splitlines()]
+    for why, command in report.commands:
+        # Never cut, because it is for copying.
+        lines += ["", f"{why}:", f"  {command}"]
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Section, width: int | None) -> str:
+    columns = width or WIDTH
+    if section.brief:
+        return wrap(f"{section.title}: {section.brief}", columns)
+    if section.items and section.title:
+        return "\n".join([f"{section.title}:", *(f"  {item}" for item in section.limited_items())])
+    head = [wrap(section.title, columns)] if section.title else []
+    sentences = [wrap(sentence, columns) for sentence in (*section.prose, *section.items)]
+    parts = ["\n".join([*head, *facts_lines(section.facts, width), *sentences])]
+    below = [wrap(sentence, columns) for sentence in section.below]
+    if section.table is not None and section.table.height:
+        table = section.table.limited()
+        more = [table.more] if table.more else []
+        parts.append("\n".join([render(table, width), *more, *below]))
+    else:
+        parts += below
+    return "\n\n".join(filter(None, parts))
+
+
+def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
+    """Returns a line for each fact: its label, its name, and what is said about it in a column."""
+    if not facts:
+        return []
+    longest_label = max(len(fact.label) for fact in facts)
+    abouts = max(len(fact.about) for fact in facts)
+    if not abouts:
+        lines = (f"{fact.label:<{longest_label}} {fact.name}" for fact in facts)
+        return [wrap(line, width) if width else line for line in lines]
+    labels = longest_label + GAP
+    shown = fit_paths([fact.name for fact in facts], labels + GAP + abouts, width)
+    longest = max(map(len, shown)) + GAP
+    return [
+        f"{fact.label:<{labels}}{name:<{longest}}{fact.about}"
+        for fact, name in zip(facts, shown, strict=True)
+    ]
+
+
+def render(table: Table, width: int | None = None) -> str:
+    """Returns a table. Columns that wrap are last, so that figures stand near names."""
+    ordered = sorted(table.columns, key=lambda column: column.wraps and not column.is_name)
+    return table_text(terminal_columns(ordered, width), width)
+
+
+def terminal_columns(columns: Iterable[Column], width: int | None) -> list[terminal.Column]:
+    """Returns columns as texts. Inputs take what the other columns leave of the width."""
+    listed = list(columns)
+    made = [None if column.cases else _plain(column) for column in listed]
+    others = [column for column in made if column is not None]
+    return [
+        _inputs(column, others, width) if one is None else one
+        for column, one in zip(listed, made, strict=True)
+    ]
+
+
+def _inputs(
+    column: Column, others: Sequence[terminal.Column], width: int | None
+) -> terminal.Column:
+    cases, run = column.cases or ((), ())
+    return inputs_texts(cases, run, others, width)._replace(title=column.title)
+
+
+def _plain(column: Column) -> terminal.Column:
+    return terminal.Column(
+        _title(column),
+        _texts(column),
+        is_text=not column.is_number,
+        is_extra=column.is_extra,
+        wraps=column.wraps,
+        is_whole=column.is_whole,
+    )
+
+
+def _title(column: Column) -> str:
+    words = unit_words(column.title, column.unit) if column.unit else ()
+    return " ".join([column.title, *words])
+
+
+def _texts(column: Column) -> list[str]:
+    if column.unit is None:
+        return [" ".join(str(cell.value or "").split()) for cell in column.cells]
+    unit = column.unit
+    values = [None if isinstance(cell.value, str) else cell.value for cell in column.cells]
+    return align([format_figure(value, unit) for value in values])

@@ -1,0 +1,137 @@
+"""The ranking of operators by count times time."""
+
+import math
+
+import msgspec
+import pytest
+
+from opperf.commands import report
+from opperf.model import MetricKind, NoteCode, Status
+from opperf.reports.hotspots.data import GROUPINGS, RANKINGS, find_hotspots, has_counts, time_of
+
+
+def ranked(found):
+    return [(one.name, one.calls, one.cases, one.time.value / 1e3) for one in found.rows]
+
+
+def test_operators_are_ranked_by_count_times_time(program):
+    found = find_hotspots([program])
+    assert ranked(found) == [
+        ("mm", 3, 2, 80.0),
+        ("add.Scalar", 1, 1, 10.0),
+        ("add.Tensor", 10, 1, 10.0),
+    ]
+    assert [one.share for one in found.rows] == pytest.approx([0.8, 0.1, 0.1])
+    assert [one.running for one in found.rows] == pytest.approx([0.8, 0.9, 1.0])
+    assert (found.calls, found.time.value) == (14, 100e3)
+
+
+def test_overloads_together_and_cases_apart(program):
+    operators = find_hotspots([program], by="operator")
+    assert ranked(operators) == [("mm", 3, 2, 80.0), ("add", 11, 2, 20.0)]
+    cases = find_hotspots([program], by="case")
+    assert [one.time.value / 1e3 for one in cases.rows] == [60.0, 20.0, 10.0, 10.0]
+    assert [one.name for one in cases.rows[:2]] == ["mm", "mm"]
+
+
+def test_other_figures_rank_as_well(program):
+    calls = find_hotspots([program], "calls", "operator")
+    assert ranked(calls)[0] == ("add", 11, 2, 20.0)
+    memory = find_hotspots([program], "memory")
+    assert [one.name for one in memory.rows] == ["mm", "add.Tensor", "add.Scalar"]
+    assert memory.rows[0].memory.value == 4096 and memory.rows[2].memory is None
+
+
+def test_the_median_is_over_the_calls(program, seen, of):
+    assert [one.median_ns for one in find_hotspots([program]).rows][0] == 30e3
+    # Of four calls the second: 1 1 | 5 9.
+    even = of(seen(us=1.0, count=2), seen(us=9.0, shape=(2,)), seen(us=5.0, shape=(3,)))
+    assert find_hotspots([even]).rows[0].median_ns == 1e3
+
+
+def test_both_passes_count(seen, of):
+    found = find_hotspots([of(seen(us=1.0, count=3, backward_us=2.0))])
+    assert found.time.value == 9e3 and found.rows[0].median_ns == 3e3
+
+
+def test_what_was_not_measured_is_named_with_its_calls(program):
+    found = find_hotspots([program])
+    assert [tuple(one) for one in found.unmeasured] == [
+        ("svd", "failed", "no such kernel", 2, 1),
+        ("gelu", "not run", "the run was not finished", 1, 1),
+    ]
+    assert found.unmeasured_calls == 3 and found.excluded == {"Custom": "needs a class"}
+
+
+def test_a_time_that_is_not_there_or_not_finite_is_none(seen, of):
+    nan = seen("nan", math.nan, 5)
+    kernels = seen("view", None, 4, notes=[("forward", NoteCode.NO_KERNEL, "runs no kernel")])
+    assert time_of(nan) is None and time_of(kernels) is None
+    found = find_hotspots([of(seen(), nan, kernels)])
+    assert [(one.operator, one.calls, one.reason) for one in found.unmeasured] == [
+        ("nan", 5, "it has no finite time"),
+        ("view", 4, "runs no kernel"),
+    ]
+
+
+def test_several_runs_are_added_up(seen, of):
+    one, other = of(seen(us=1.0, count=2)), of(seen(us=3.0, count=4), seen("add", 2.0))
+    found = find_hotspots([one, other])
+    assert ranked(found) == [("mm", 6, 1, 14.0), ("add", 1, 1, 2.0)]
+    assert found.repeated == 1 and find_hotspots([one]).repeated == 0
+
+
+def test_operators_of_two_frameworks_are_two(seen, of):
+    found = find_hotspots([of(seen(us=2.0)), of(seen(us=1.0, framework="numpy"))])
+    assert [one.name for one in found.rows] == ["torch:mm", "numpy:mm"]
+
+
+def test_cases_that_differ_in_a_setting_are_told_of(seen, of):
+    found = find_hotspots([of(seen(threads=1), seen(threads=2))])
+    assert found.settings == ("threads",) and found.rows[0].cases == 2
+
+
+def test_kinds_of_times_and_launches(seen, of):
+    bound = [("forward", NoteCode.LAUNCH_BOUND, "short")]
+    found = find_hotspots(
+        [of(seen(us=3.0), seen("relu", 1.0, notes=bound, kind=MetricKind.KERNEL))]
+    )
+    assert found.kinds == (MetricKind.WALL, MetricKind.KERNEL) and found.launches == 0.25
+
+
+def test_times_of_zero_have_no_share(seen, of):
+    found = find_hotspots([of(seen(us=0.0, count=3))])
+    assert found.rows[0].share == 0.0 and found.time.value == 0
+
+
+def test_a_sum_is_as_uncertain_as_its_largest_parts(seen, of):
+    found = find_hotspots([of(seen(us=100.0, count=2), seen(us=1.0, shape=(2,), samples=1))])
+    assert not found.time.unreliable and found.time.half_width is None
+    found = find_hotspots([of(seen(us=1.0), seen(us=1.0, shape=(2,), samples=1))])
+    assert found.time.unreliable
+    exact = find_hotspots([of(seen(us=1.0, count=7))])
+    assert exact.time.half_width == 0.0
+
+
+def test_half_widths_grow_with_the_count(seen, of):
+    one = seen(us=1.0, count=3)
+    summary = msgspec.structs.replace(one.summaries["forward"], ci_low=960.0, ci_high=1030.0)
+    one = msgspec.structs.replace(one, summaries={"forward": summary})
+    assert find_hotspots([of(one)]).time.half_width == pytest.approx(3 * 40)
+
+
+def test_counts_are_those_above_one(seen):
+    assert has_counts([seen(), seen(count=2)]) and not has_counts([seen(), seen("add")])
+
+
+def test_every_ranking_and_grouping_is_in_the_help():
+    choices = {one.name: one.type.choices for one in report.params if one.name in ("rank", "by")}
+    assert {name: tuple(found) for name, found in choices.items()} == {
+        "rank": tuple(RANKINGS),
+        "by": tuple(GROUPINGS),
+    }
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.SKIPPED, Status.CRASHED, Status.TIMEOUT])
+def test_only_measured_records_have_a_time(seen, status):
+    assert time_of(seen(status=status, reason="no")) is None
