@@ -365,7 +365,9 @@ def check_extension(
         if path is None or not path.suffix:
             return path
         if not _meant(path, what):
-            known = ", ".join(dict.fromkeys(one.extension for one in formats_of(what).values()))
+            known = ", ".join(
+                dict.fromkeys(format.extension for format in formats_of(what).values())
+            )
             raise click.BadParameter(
                 f"{str(path)!r}: {path.suffix} is not an extension of what is written here; use "
                 f"{known}, or a name without an extension",

@@ -25,7 +25,7 @@ class Export:
 
     content: Any
     warnings: tuple[str, ...]
-    """What is not in it, and doubts about the run file, a line each."""
+    """Exclusions, and doubts about the run file, a line each."""
 
     def __str__(self) -> str:
         return json_of(self.content).rstrip("\n")

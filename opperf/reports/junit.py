@@ -20,12 +20,12 @@ def write_junit(report: Report, width: int | None = None) -> str:
     listed = report.tests
     suite = ET.Element("testsuite", name=f"opperf {report.command}")
     # Histories go by class and name, so that an id stands only where both are shared.
-    numbers = Counter((one.operator, one.name) for one in listed)
-    for one in listed:
-        is_shared = numbers[one.operator, one.name] > 1
-        name = f"{one.name} {one.id}" if is_shared else one.name
-        test = ET.SubElement(suite, "testcase", classname=_clean(one.operator), name=_clean(name))
-        _add_result(test, one)
+    numbers = Counter((case.operator, case.name) for case in listed)
+    for case in listed:
+        is_shared = numbers[case.operator, case.name] > 1
+        name = f"{case.name} {case.id}" if is_shared else case.name
+        test = ET.SubElement(suite, "testcase", classname=_clean(case.operator), name=_clean(name))
+        _add_result(test, case)
     suite.set("tests", str(len(listed)))
     for counted, result in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(counted, str(len(suite.findall(f"testcase/{result}"))))
@@ -35,14 +35,14 @@ def write_junit(report: Report, width: int | None = None) -> str:
     return f"{DECLARATION}\n{ET.tostring(root, encoding='unicode')}\n"
 
 
-def _add_result(test: ET.Element, one: Test) -> None:
-    message = _clean(one.message)
-    if one.result == "system-out":
+def _add_result(test: ET.Element, case: Test) -> None:
+    message = _clean(case.message)
+    if case.result == "system-out":
         ET.SubElement(test, "system-out").text = message
-    elif one.kind:
-        ET.SubElement(test, one.result, type=one.kind, message=message)
+    elif case.kind:
+        ET.SubElement(test, case.result, type=case.kind, message=message)
     else:
-        ET.SubElement(test, one.result, message=message)
+        ET.SubElement(test, case.result, message=message)
 
 
 def _clean(text: str) -> str:

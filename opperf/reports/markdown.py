@@ -43,7 +43,9 @@ def _section(section: Section) -> str:
     parts = ["\n".join(map(_fact, section.facts))]
     sentences = list(map(plain, filter(None, (section.manual, *section.prose))))
     is_list = section.is_folded and section.table is None and not section.items
-    parts += ["\n".join(f"- {one}" for one in sentences)] if is_list else [" ".join(sentences)]
+    parts += (
+        ["\n".join(f"- {sentence}" for sentence in sentences)] if is_list else [" ".join(sentences)]
+    )
     if section.table is not None and section.table.height:
         table = section.table.limited()
         parts += [grid(table.columns), plain(table.more)]

@@ -12,7 +12,7 @@ from opperf.results.text import Shown
 from opperf.results.units import Figure, choose_unit
 
 Tone = Literal["", "worse", "better", "open"]
-"""What a cell says to a reader who only skims: nothing, or how a verdict turned out."""
+"""The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
 
 
 class Cell(NamedTuple):
@@ -23,7 +23,7 @@ class Cell(NamedTuple):
     """None where there is no figure."""
     tone: Tone = ""
     note: str = ""
-    """What is said about it where there is room beside the table."""
+    """A remark, for where there is room beside the table."""
 
 
 class Column(NamedTuple):
@@ -79,7 +79,9 @@ def figures(
 ) -> Column:
     """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
     shown = choose_unit(unit, found) if isinstance(unit, str) else unit
-    return Column(title, [Cell(one) for one in found], shown, is_number=True, is_extra=is_extra)
+    return Column(
+        title, [Cell(figure) for figure in found], shown, is_number=True, is_extra=is_extra
+    )
 
 
 def inputs(cases: Iterable[Shown], run: Iterable[Shown], title: str = "Inputs") -> Column:
@@ -164,7 +166,7 @@ class Section(NamedTuple):
     page_title: str = ""
     """On a page for readers who have no manual, where it is another."""
     tip: str = ""
-    """What the title means."""
+    """Meaning of the title."""
     manual: str = ""
     """How to read it, for readers who have no manual."""
 
@@ -195,7 +197,7 @@ class Test(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a command found, for every format."""
+    """The findings of a command, for every format."""
 
     command: str
     """That which made it: `compare`."""
@@ -209,11 +211,11 @@ class Report:
     """A row for each figure, with all digits; empty if the report has no place for them."""
     tests: Sequence[Test] = ()
     commands: Sequence[tuple[str, str]] = ()
-    """What to run next: why, and the command."""
+    """Commands to run next, each with the reason."""
     headline: str = ""
     """The title of a page for readers who did not make the report."""
     answer: Sequence[str] = ()
-    """What they have to know first, and what to do, a paragraph each with its markup."""
+    """Paragraphs, with their markup, on the first thing to know and on what to do."""
 
 
 def dictionaries(report: Report) -> list[Mapping[str, Any]]:

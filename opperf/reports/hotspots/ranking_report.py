@@ -37,7 +37,7 @@ SHOWN = 20
 the time of any recorded program."""
 
 SHOWN_SHORT = 10
-"""Most operators in the ranking at the end of a run, as of its slowest cases."""
+"""Most operators in the ranking at the end of a run, like its slowest cases."""
 
 SHOWN_CASES = 3
 """Most cases of an operator in the table of cases: the shapes to improve it at."""
@@ -96,8 +96,8 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         )
     if found.busy:
         yield (
-            f"{percent(found.busy)} of the time was measured on a busy machine: it has waits for a "
-            "core in it, or is that of one thread."
+            f"{percent(found.busy)} of the time was measured while the machine was busy: it has "
+            "waits for a core in it, or is that of one thread."
         )
     if found.repeated:
         repeated = count_text(found.repeated, "case")
