@@ -81,7 +81,7 @@ def spec(*args: Any, **kwargs: Any) -> dict[str, Any]:
     strings, None, lists, tuples; `tensor(...)`, `ranged(...)` and dicts with a `type` stay."""
     return {
         "args": [_argument(argument) for argument in args],
-        "kwargs": {name: _argument(one) for name, one in kwargs.items()},
+        "kwargs": {name: _argument(argument) for name, argument in kwargs.items()},
     }
 
 

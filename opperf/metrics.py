@@ -114,7 +114,7 @@ def expected_metrics(case: Case) -> tuple[str, ...]:
 
 def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
     """Returns every metric of the records, sorted."""
-    units = {name: one.unit for record in records for name, one in record.summaries.items()}
+    units = {name: summary.unit for record in records for name, summary in record.summaries.items()}
     return sort_metrics(metric_named(name, unit) for name, unit in units.items())
 
 

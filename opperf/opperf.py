@@ -136,7 +136,7 @@ def _no_command(words: list[str], message: str) -> str:
 
 def _suggest_command_of(words: list[str], option: str) -> str:
     """Returns the command with this option that the first word misspells; else an empty text."""
-    having = [name for name, one in cli.commands.items() if option in _options_of(one)]
+    having = [name for name, command in cli.commands.items() if option in _options_of(command)]
     misspelt = [word for word in words[:1] if word not in cli.commands]
     return "".join(misspelt_command(word, having) for word in misspelt)
 
@@ -156,7 +156,7 @@ def _unknown_option(error: click.NoSuchOption) -> UsageError:
     commands that have it."""
     option = error.option_name
     command = error.ctx.command if error.ctx is not None else cli
-    having = [name for name, one in cli.commands.items() if option in _options_of(one)]
+    having = [name for name, command in cli.commands.items() if option in _options_of(command)]
     elsewhere = f", which {', '.join(having)} {'has' if len(having) == 1 else 'have'}"
     # A long option does not misspell a letter.
     like = [name for name in _options_of(command) if name[:2] == "--" or option[:2] != "--"]

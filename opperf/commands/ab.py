@@ -36,7 +36,9 @@ FINDINGS = ("regressed", "improved", "ambiguous", "different")
 BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
 ASSIGNED = ", ".join(
-    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in (*MAPPINGS, "python")
+    f"{name}:"
+    for name, setting in DECLARED.items()
+    if setting.axis and name not in (*MAPPINGS, "python")
 )
 """Settings that an arm can assign like the options of `run`."""
 

@@ -125,9 +125,9 @@ class Waits(Struct, frozen=True, kw_only=True):
         )
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
+def _sum(first: float | None, other: float | None) -> float | None:
     """Returns the sum of two numbers; None without one of them."""
-    return None if one is None or other is None else one + other
+    return None if first is None or other is None else first + other
 
 
 OWN = "operator"

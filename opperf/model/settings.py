@@ -359,13 +359,13 @@ class Settings(Struct, frozen=True):
 
     def identity(self) -> dict[str, Any]:
         """Returns the settings that are part of a case's id."""
-        return {name: getattr(self, name) for name, one in DECLARED.items() if one.identity}
+        return {name: getattr(self, name) for name, setting in DECLARED.items() if setting.identity}
 
     def process(self) -> dict[str, Any]:
         """Returns the settings of process scope, without those at their defaults. Instructions are
         counted in a process of its own kind, with one compute thread unless they are set."""
         found = without_defaults(
-            {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
+            {name: getattr(self, name) for name, setting in DECLARED.items() if setting.process}
         )
         if self.profiler != INSTRUCTIONS:
             return found

@@ -84,5 +84,8 @@ def _features(features: Any) -> dict[str, bool]:
     if isinstance(features, Mapping):
         features = features.get("runtime_features", features)
     if isinstance(features, Mapping):
-        return {str(name): bool(getattr(one, "enabled", one)) for name, one in features.items()}
+        return {
+            str(name): bool(getattr(feature, "enabled", feature))
+            for name, feature in features.items()
+        }
     return {feature.name: bool(feature.enabled) for feature in features}

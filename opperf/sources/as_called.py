@@ -150,7 +150,9 @@ def _with_contents(
     own = _parameters(function) or [parameter.name for parameter in operator.parameters]
     theirs = _renamed(own, operator, arguments)
     filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
-    return {place: filled.get(theirs.get(place, ""), one) for place, one in arguments.items()}
+    return {
+        place: filled.get(theirs.get(place, ""), argument) for place, argument in arguments.items()
+    }
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

@@ -176,10 +176,10 @@ def _scaled(
 def _agree(before: Shapes, after: Shapes, batch: Batch, factor: float) -> bool:
     """Whether results have the extents that they had, or scaled ones."""
     return len(before) == len(after) and all(
-        len(one) == len(other)
+        len(shape) == len(other)
         and all(
             new == old or (not old % batch.extent and new == batch.scaled(old, factor))
-            for old, new in zip(one, other, strict=True)
+            for old, new in zip(shape, other, strict=True)
         )
-        for one, other in zip(before, after, strict=True)
+        for shape, other in zip(before, after, strict=True)
     )

@@ -16,4 +16,4 @@ def call_dtype(arguments: Iterable[Argument]) -> str:
     some tensors have more."""
     used = {spec.dtype for value in arguments for spec in iter_tensors(value)}
     floating = [DTYPES[name] for name in used if is_floating(name)]
-    return min(floating, key=lambda one: (one.bytes, one.name)).name if floating else BASELINE
+    return min(floating, key=lambda dtype: (dtype.bytes, dtype.name)).name if floating else BASELINE

@@ -61,13 +61,13 @@ def _named(framework: Framework, case: Case, known: Known) -> Completed:
     return Completed(case)
 
 
-def _called(framework: Framework, one: Completed, known: Known) -> Completed:
+def _called(framework: Framework, completed: Completed, known: Known) -> Completed:
     try:
-        return msgspec.structs.replace(one, case=as_called(framework, one.case, known))
+        return msgspec.structs.replace(completed, case=as_called(framework, completed.case, known))
     except UnsupportedError:
-        return one
+        return completed
     except (UnknownOperatorError, UsageError) as error:
-        return msgspec.structs.replace(one, refusal=str(error))
+        return msgspec.structs.replace(completed, refusal=str(error))
 
 
 def _in_batch(

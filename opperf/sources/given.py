@@ -120,7 +120,7 @@ class GivenArrays:
             return self._settings.dtype
         complex_ = [DTYPES[dtype] for dtype in used if kind_of(dtype) == "complex"]
         if complex_ and not any(kind_of(dtype) == "float" for dtype in used):
-            return min(complex_, key=lambda one: one.bytes).name
+            return min(complex_, key=lambda dtype: dtype.bytes).name
         return call_dtype(listed)
 
 

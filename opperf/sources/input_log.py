@@ -78,7 +78,7 @@ def _case(target: OperatorTarget, text: str, count: int, path: Path, place: str)
         raise UsageError(f"{place}: {error}") from None
     if not count:
         raise UsageError(f"{place}: a count of 0; each call in a log was made")
-    arguments = {**{str(i): one for i, one in enumerate(unnamed)}, **named}
+    arguments = {**{str(i): value for i, value in enumerate(unnamed)}, **named}
     return Case(
         target=target,
         arguments=arguments,

@@ -74,7 +74,7 @@ def _read(body: ast.expr) -> Arguments:
         case ast.Tuple(elts=[ast.Tuple(elts=positional), ast.Dict(keys=keys, values=values)]):
             unnamed = tuple(_argument(element) for element in positional)
             return unnamed, {
-                _word(key): _argument(one) for key, one in zip(keys, values, strict=True)
+                _word(key): _argument(value) for key, value in zip(keys, values, strict=True)
             }
     raise ValueError("expected (arguments, named arguments)")
 

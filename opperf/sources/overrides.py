@@ -160,7 +160,10 @@ def check_names(
     by its label; errors name those of `partners` beside them."""
     for name in overrides.names:
         shaped = name in overrides.shapes
-        names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
+        names = {
+            label: accepted_names.of_shapes if shaped else accepted_names.all
+            for label, accepted_names in arguments.items()
+        }
         if name == UNNAMED and names:
             if not any(name in argument.aliases for argument in arguments.values()):
                 raise _unnamed(overrides.shapes[name], names)
@@ -172,7 +175,10 @@ def check_names(
         known = dict.fromkeys(each for listed in names.values() for each in listed)
         whose = next(iter(names)) if len(names) == 1 else "no selected operator"
         kind = "tensor argument" if shaped else "argument"
-        own = [f"{label} has {', '.join(one)}" for label, one in list(names.items())[:LISTED]]
+        own = [
+            f"{label} has {', '.join(own_names)}"
+            for label, own_names in list(names.items())[:LISTED]
+        ]
         own += [
             f"{target.label}, which it is compared with, {_names(operator)}"
             for target, operator in partners
@@ -185,7 +191,7 @@ def check_names(
 
 def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
     """Returns the error for a shape without a name. `names` are those of the operators' tensors."""
-    listed = [f"{label} has {', '.join(one) or 'none'}" for label, one in names.items()]
+    listed = [f"{label} has {', '.join(own_names) or 'none'}" for label, own_names in names.items()]
     own = "; ".join(listed[:LISTED])
     first = next(filter(None, names.values()), ("NAME",))[0]
     return UsageError(

@@ -16,12 +16,14 @@ Signature = tuple[Target, Operator]
 """A target and its arguments, as an operator or a function declares them."""
 
 
-def with_names_of(framework: Framework, one: Signature, partners: Iterable[Signature]) -> Signature:
+def with_names_of(
+    framework: Framework, signature: Signature, partners: Iterable[Signature]
+) -> Signature:
     """Returns a target with arguments that can also be named as those of its partners."""
-    target, operator = one
+    target, operator = signature
     others: dict[str, list[str]] = {}
     for partner in partners:
-        for name, own in corresponding(framework, one, partner).items():
+        for name, own in corresponding(framework, signature, partner).items():
             others.setdefault(own, []).append(name)
     parameters = tuple(
         msgspec.structs.replace(own, aliases=(*own.aliases, *others.get(own.name, ())))
@@ -30,13 +32,13 @@ def with_names_of(framework: Framework, one: Signature, partners: Iterable[Signa
     return target, msgspec.structs.replace(operator, parameters=parameters)
 
 
-def corresponding(framework: Framework, one: Signature, partner: Signature) -> dict[str, str]:
+def corresponding(framework: Framework, signature: Signature, partner: Signature) -> dict[str, str]:
     """Returns the own names of the partner's arguments that are named otherwise: of the same role
     in an operation that both are uses of, and else of the same place among the required ones that
     only one of them has."""
-    operator, other = one[1], partner[1]
+    operator, other = signature[1], partner[1]
     found: dict[str, str] = {}
-    for use in _uses(framework, one):
+    for use in _uses(framework, signature):
         own = {role: name for name, role in use.roles.items() if operator.parameter(name)}
         for used in _uses(framework, partner):
             if used.operation == use.operation:
@@ -51,10 +53,10 @@ def corresponding(framework: Framework, one: Signature, partner: Signature) -> d
     return {name: own for name, own in found.items() if operator.own_name(name) == name != own}
 
 
-def _uses(framework: Framework, one: Signature) -> list[Use]:
+def _uses(framework: Framework, signature: Signature) -> list[Use]:
     """Returns the uses of a target, or of the operator that it calls."""
     table = rules_module(framework.rules).OPERATIONS
-    operator = framework.wrapped_operator(*one) or one[1]
+    operator = framework.wrapped_operator(*signature) or signature[1]
     return [use for use, _ in uses_of(operator, table)]
 
 

@@ -34,7 +34,9 @@ def plain_forms(operator: Operator, inputs: list[Inputs], kept: Collection[str])
         for candidate in inputs
         if candidate.is_dense and any(_tensors(candidate.arguments))
     ]
-    ordered = sorted(dense, key=lambda one: any(map(is_laid_out, _tensors(one.arguments))))
+    ordered = sorted(
+        dense, key=lambda candidate: any(map(is_laid_out, _tensors(candidate.arguments)))
+    )
     optional = {
         parameter.name
         for parameter in operator.parameters

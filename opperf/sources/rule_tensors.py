@@ -42,5 +42,5 @@ def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSp
     mixed = len({spec.dtype for spec in listed}) > 1
     specs = {name: alike[0] if mixed else listed[0]}
     if any(spec != alike[0] for spec in alike):
-        specs.update((f"{name}.{i}", one) for i, one in enumerate(listed))
+        specs.update((f"{name}.{i}", spec) for i, spec in enumerate(listed))
     return specs

@@ -130,8 +130,8 @@ def within_range(
             listed = own if isinstance(own, tuple) else ()
             elements = dict(enumerate(listed)) if len(listed) == len(argument) else {}
             return tuple(
-                limited(f"{place}.{i}", one, elements.get(i, before.get(f"{place}.{i}")))  # type: ignore[misc]
-                for i, one in enumerate(argument)
+                limited(f"{place}.{i}", element, elements.get(i, before.get(f"{place}.{i}")))  # type: ignore[misc]
+                for i, element in enumerate(argument)
             )
         if isinstance(argument, TensorSpec) and isinstance(own, TensorSpec):
             return in_range(own, argument.shape, *limit(place))

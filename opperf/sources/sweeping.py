@@ -138,8 +138,8 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
         cases=shuffle(joined, selection.settings.seed) if selection.shuffle else joined,
         excluded={
             name: reason
-            for _, one in listed
-            for name, reason in one.excluded.items()
+            for _, planned in listed
+            for name, reason in planned.excluded.items()
             if name not in labels
         },
     )

@@ -136,7 +136,7 @@ def with_dtype(case: Case, dtype: str) -> Case:
         if isinstance(value, tuple):
             return tuple(convert(element) for element in value)  # type: ignore[misc]
         if isinstance(value, MappingValue):
-            return MappingValue({name: convert(one) for name, one in value.entries.items()})
+            return MappingValue({name: convert(entry) for name, entry in value.entries.items()})
         if isinstance(value, TensorSpec):
             return in_dtype(value, dtype) if value.dtype in replaced else value
         if isinstance(value, DType):
@@ -201,8 +201,8 @@ def with_memory_format(case: Case, name: str) -> Case:
             return spec
         return msgspec.structs.replace(spec, memory_format=_format_of(spec, name))
 
-    plain = {one: map_tensors(value, reset) for one, value in case.arguments.items()}
-    arguments = {one: map_tensors(value, apply) for one, value in plain.items()}
+    plain = {argument: map_tensors(value, reset) for argument, value in case.arguments.items()}
+    arguments = {argument: map_tensors(value, apply) for argument, value in plain.items()}
     used = DEFAULTS["memory_format"] if arguments == plain else name
     settings = msgspec.structs.replace(case.settings, memory_format=used)
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)

@@ -97,7 +97,7 @@ def im2col(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: 
     around = pad(data, padding)
     outputs = output_extents(around.shape[2:], kernel, stride, dilation)
     met = [
-        around[last(one)] for _, one in taps(around.shape[2:], kernel, stride, dilation, outputs)
+        around[last(met)] for _, met in taps(around.shape[2:], kernel, stride, dilation, outputs)
     ]
     return np.stack(met, 2).reshape(len(data), data.shape[1] * len(met), -1)
 

@@ -67,7 +67,7 @@ def multinomial(point: Array, function: str, n: Array, p: Array) -> Array:
 
 REFERENCES = references(
     {
-        **{operation_of(name): of_scipy(one) for name, one in DISTRIBUTIONS.items()},
+        **{operation_of(name): of_scipy(function) for name, function in DISTRIBUTIONS.items()},
         operation_of("dirichlet"): dirichlet,
         operation_of("multinomial"): multinomial,
     }

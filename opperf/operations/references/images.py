@@ -95,6 +95,6 @@ METHODS: dict[str, Weights] = {"cubic": cubic, "linear": linear, "nearest": near
 REFERENCES = references(
     {
         **{f"upsample_{name}": upsample(weights) for name, weights in METHODS.items()},
-        **{f"upsample_{name}_gradient": gradient_of(one) for name, one in METHODS.items()},
+        **{f"upsample_{name}_gradient": gradient_of(method) for name, method in METHODS.items()},
     }
 )

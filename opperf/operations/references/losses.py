@@ -42,7 +42,9 @@ def ctc_loss_of_one(logarithms: Array, label: Array) -> float:
 def ctc_loss(data: Array, label: Array) -> Array:
     """The loss of each sequence of a batch; the blank comes first."""
     logarithms = special.log_softmax(data, -1)
-    losses = [ctc_loss_of_one(logarithms[:, i], one.astype(int)) for i, one in enumerate(label)]
+    losses = [
+        ctc_loss_of_one(logarithms[:, i], classes.astype(int)) for i, classes in enumerate(label)
+    ]
     return np.array(losses)
 
 
@@ -57,8 +59,8 @@ def ctc_loss_of_log_probabilities(
     divided by the lengths of labels."""
     losses = np.array(
         [
-            ctc_loss_of_one(log_probabilities[:count, i], one[:length].astype(int))
-            for i, (one, count, length) in enumerate(zip(label, steps, lengths, strict=True))
+            ctc_loss_of_one(log_probabilities[:count, i], classes[:length].astype(int))
+            for i, (classes, count, length) in enumerate(zip(label, steps, lengths, strict=True))
         ]
     )
     return reduce(losses / np.asarray(lengths) if reduction == "mean" else losses, reduction)
@@ -172,8 +174,8 @@ def triplet_margin(
     margin. With `swap`, the other class's distance is that to the nearer one of anchor and
     positive."""
 
-    def distance(one: Array, other: Array) -> Array:
-        made: Array = (np.abs(one - other + epsilon) ** order).sum(-1) ** (1 / order)
+    def distance(x: Array, other: Array) -> Array:
+        made: Array = (np.abs(x - other + epsilon) ** order).sum(-1) ** (1 / order)
         return made
 
     far = distance(anchor, negative)

@@ -209,7 +209,7 @@ DENSITIES: dict[str, Callable[..., Array]] = {
 }
 
 REFERENCES = {
-    **references({f"{name}_density": density(one) for name, one in DENSITIES.items()}),
+    **references({f"{name}_density": density(function) for name, function in DENSITIES.items()}),
     **properties(
         {
             **{f"random_{name}": has_moments(moments) for name, moments in DISTRIBUTIONS.items()},

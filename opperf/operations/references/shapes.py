@@ -142,8 +142,8 @@ def roll(x: Array, shift: Shape, axis: Shape | None = None) -> Array:
     if axis is None:
         (distance,) = shift
         return x.ravel()[(np.arange(x.size) - distance) % x.size].reshape(x.shape)
-    for distance, one in zip(shift, axis, strict=True):
-        x = np.take(x, (np.arange(x.shape[one]) - distance) % x.shape[one], one)
+    for distance, dim in zip(shift, axis, strict=True):
+        x = np.take(x, (np.arange(x.shape[dim]) - distance) % x.shape[dim], dim)
     return x
 
 
@@ -170,8 +170,8 @@ def broadcast(x: Array, shape: Shape) -> Array:
 def broadcast_axes(x: Array, axis: Shape, extents: Shape) -> Array:
     """The tensor with axes of one element repeated to these extents."""
     shape = list(x.shape)
-    for one, extent in zip(axis, extents, strict=True):
-        shape[one] = extent
+    for dim, extent in zip(axis, extents, strict=True):
+        shape[dim] = extent
     return broadcast(x, tuple(shape))
 
 
@@ -189,8 +189,8 @@ def diag(x: Array, offset: int = 0) -> Array:
         return diagonal(x, offset)
     order = len(x) + abs(offset)
     made = np.zeros((order, order), x.dtype)
-    for i, one in enumerate(x):
-        made[i + max(-offset, 0), i + max(offset, 0)] = one
+    for i, row in enumerate(x):
+        made[i + max(-offset, 0), i + max(offset, 0)] = row
     return made
 
 
@@ -291,10 +291,10 @@ def meshgrid(tensors: list[Array], indexing: str = "ij") -> tuple[Array, ...]:
     swapped = (1, 0, *range(2, len(tensors))) if indexing == "xy" else tuple(range(len(tensors)))
     shape = [len(tensors[i]) for i in swapped]
     made = []
-    for i, one in enumerate(tensors):
+    for i, tensor in enumerate(tensors):
         along = [1] * len(tensors)
-        along[swapped.index(i)] = len(one)
-        made.append(broadcast(one.reshape(along), tuple(shape)))
+        along[swapped.index(i)] = len(tensor)
+        made.append(broadcast(tensor.reshape(along), tuple(shape)))
     return tuple(made)
 
 
@@ -302,8 +302,8 @@ def pad_sequences(tensors: list[Array], value: float = 0.0) -> Array:
     """A batch of sequences, with a number behind the shorter ones."""
     longest = max(map(len, tensors))
     made = np.full((len(tensors), longest, *tensors[0].shape[1:]), value)
-    for row, one in zip(made, tensors, strict=True):
-        row[: len(one)] = one
+    for row, tensor in zip(made, tensors, strict=True):
+        row[: len(tensor)] = tensor
     return made
 
 

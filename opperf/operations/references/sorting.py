@@ -56,8 +56,8 @@ def histogram_of_points(
         along.append(histogram(values, *one)[1])
     last = [len(edges_of_axis) - 2 for edges_of_axis in along]
     boxes = [
-        np.minimum(bins(one, values), most)
-        for one, values, most in zip(along, x.T, last, strict=True)
+        np.minimum(bins(edges_of_axis, values), most)
+        for edges_of_axis, values, most in zip(along, x.T, last, strict=True)
     ]
     made = np.zeros([len(edges_of_axis) - 1 for edges_of_axis in along])
     np.add.at(made, tuple(boxes), 1)

@@ -62,69 +62,71 @@ def device_named(name: str, place: str) -> str:
     return f"{KINDS[match['kind']]}({match['index'] or 0})"
 
 
-def _tensor(one: TensorArgument, place: str) -> TensorSpec:
-    dtype = dtype_named(one.dtype, f"{place}.dtype")
-    if one.requires_grad and not is_floating(dtype):
+def _tensor(argument: TensorArgument, place: str) -> TensorSpec:
+    dtype = dtype_named(argument.dtype, f"{place}.dtype")
+    if argument.requires_grad and not is_floating(dtype):
         raise UsageError(f"{place}.requires_grad: a tensor of {dtype} has no gradient")
-    for i, extent in enumerate(one.shape):
+    for i, extent in enumerate(argument.shape):
         if extent < 0:
             raise UsageError(f"{place}.shape[{i}]: {extent} is negative")
-    if one.strides is not None and len(one.strides) != len(one.shape):
-        strides = pluralize(len(one.strides), "stride")
-        raise UsageError(f"{place}.strides: {strides} of {pluralize(len(one.shape), 'extent')}")
-    if one.strides is not None and min(one.strides, default=0) < 0:
-        raise UsageError(f"{place}.strides: {min(one.strides)} is negative")
+    if argument.strides is not None and len(argument.strides) != len(argument.shape):
+        strides = pluralize(len(argument.strides), "stride")
+        raise UsageError(
+            f"{place}.strides: {strides} of {pluralize(len(argument.shape), 'extent')}"
+        )
+    if argument.strides is not None and min(argument.strides, default=0) < 0:
+        raise UsageError(f"{place}.strides: {min(argument.strides)} is negative")
     made = TensorSpec(
-        tuple(one.shape),
+        tuple(argument.shape),
         dtype,
-        _fill(one, dtype, place),
-        gradient=is_floating(dtype) if one.requires_grad is None else one.requires_grad,
-        memory_format="" if one.memory_format == "contiguous" else one.memory_format,
+        _fill(argument, dtype, place),
+        gradient=is_floating(dtype) if argument.requires_grad is None else argument.requires_grad,
+        memory_format="" if argument.memory_format == "contiguous" else argument.memory_format,
     )
     # Strides that are those of a contiguous tensor are none of its own.
-    if one.strides is None or made.steps == tuple(one.strides):
+    if argument.strides is None or made.steps == tuple(argument.strides):
         return made
     if made.memory_format:
         raise UsageError(f"{place}: both strides and memory_format; omit one of them")
-    return msgspec.structs.replace(made, strides=tuple(one.strides))
+    return msgspec.structs.replace(made, strides=tuple(argument.strides))
 
 
-def _fill(one: TensorArgument, dtype: str, place: str) -> Fill:
+def _fill(argument: TensorArgument, dtype: str, place: str) -> Fill:
     """Returns how a tensor is filled; the usual fill if the argument does not say."""
-    if one.distribution is None and one.domain is None:
+    if argument.distribution is None and argument.domain is None:
         return Fill("boolean") if dtype == "bool" else Fill()
     usual: Distribution = "integers" if is_integer(dtype) else "uniform"
-    low, high = one.domain or (0.0, 1.0)
-    distribution: Distribution = one.distribution or usual
+    low, high = argument.domain or (0.0, 1.0)
+    distribution: Distribution = argument.distribution or usual
     if distribution in ("uniform", "integers") and high <= low:
         raise UsageError(f"{place}.domain: [{low:g}, {high:g}) is empty")
     return Fill(distribution, low, high)
 
 
-def _number(one: IntArgument | FloatArgument, place: str) -> Any:
+def _number(argument: IntArgument | FloatArgument, place: str) -> Any:
     """Returns a number: given, or drawn by its place. Raises `UsageError`."""
-    if (one.value is msgspec.UNSET) == (one.value_range is msgspec.UNSET):
+    if (argument.value is msgspec.UNSET) == (argument.value_range is msgspec.UNSET):
         raise UsageError(f"{place}: expected either `value` or `value_range`")
-    if one.value is not msgspec.UNSET:
+    if argument.value is not msgspec.UNSET:
         # JSON's writers in Python have infinity, which a case has in a form of its own.
-        if one.value is None or math.isfinite(one.value):
-            return one.value
-        return Number.of(float(one.value))
-    assert not isinstance(one.value_range, msgspec.UnsetType)
-    low, high = one.value_range
+        if argument.value is None or math.isfinite(argument.value):
+            return argument.value
+        return Number.of(float(argument.value))
+    assert not isinstance(argument.value_range, msgspec.UnsetType)
+    low, high = argument.value_range
     if low > high:
         raise UsageError(f"{place}.value_range: {low} is more than {high}")
     # A file's place is the user's, and the key path is the same everywhere.
     drawn = random.Random(place.partition(": ")[2] or place)
-    if isinstance(one, IntArgument):
+    if isinstance(argument, IntArgument):
         return drawn.randint(int(low), int(high))
     return drawn.uniform(low, high)
 
 
-def _list(one: ListArgument, place: str) -> Any:
+def _list(argument: ListArgument, place: str) -> Any:
     return tuple(
         value_of(read_argument(element, f"{place}.value[{i}]"), f"{place}.value[{i}]")
-        for i, element in enumerate(one.value)
+        for i, element in enumerate(argument.value)
     )
 
 
@@ -132,12 +134,15 @@ VALUES: tuple[tuple[type[Any], Callable[[Any, str], Argument]], ...] = (
     (TensorArgument, _tensor),
     (IntArgument, _number),
     (FloatArgument, _number),
-    (BoolArgument, lambda one, place: bool(one.value)),
-    (StrArgument, lambda one, place: str(one.value)),
-    (NoneArgument, lambda one, place: None),
-    (DeviceArgument, lambda one, place: Device(device_named(one.value, f"{place}.value"))),
-    (DtypeArgument, lambda one, place: DType(dtype_named(one.value, f"{place}.value"))),
-    (MemoryFormatArgument, lambda one, place: MemoryFormat(one.value)),
+    (BoolArgument, lambda argument, place: bool(argument.value)),
+    (StrArgument, lambda argument, place: str(argument.value)),
+    (NoneArgument, lambda argument, place: None),
+    (
+        DeviceArgument,
+        lambda argument, place: Device(device_named(argument.value, f"{place}.value")),
+    ),
+    (DtypeArgument, lambda argument, place: DType(dtype_named(argument.value, f"{place}.value"))),
+    (MemoryFormatArgument, lambda argument, place: MemoryFormat(argument.value)),
     (ListArgument, _list),
 )
 """Functions that make the value of an argument, by its type."""
@@ -159,12 +164,12 @@ def _depth(value: object) -> int:
 def values_of(spec: Spec, place: str) -> Arguments:
     """Returns the arguments of a spec. Raises `UsageError` with the key path."""
     unnamed = [
-        value_of(read_argument(one, f"{place}.args[{i}]"), f"{place}.args[{i}]")
-        for i, one in enumerate(spec.args)
+        value_of(read_argument(argument, f"{place}.args[{i}]"), f"{place}.args[{i}]")
+        for i, argument in enumerate(spec.args)
     ]
     named = {
-        name: value_of(read_argument(one, f"{place}.kwargs.{name}"), f"{place}.kwargs.{name}")
-        for name, one in spec.kwargs.items()
+        name: value_of(read_argument(argument, f"{place}.kwargs.{name}"), f"{place}.kwargs.{name}")
+        for name, argument in spec.kwargs.items()
     }
     return unnamed, named
 

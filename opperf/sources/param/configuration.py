@@ -145,12 +145,12 @@ def _inputs(
     generate = DATA_GENERATORS.get(generator, f"{place}.input_data_generator")
     target = target_of(name, build, f"{place}.config[{number}]" if build else place)
     here = f"{place}.config[{number}].input"
-    for input_id, one in specs_of(iterate, config.input, spec, here):
-        if isinstance(one, UsageError):
-            yield one
+    for input_id, call in specs_of(iterate, config.input, spec, here):
+        if isinstance(call, UsageError):
+            yield call
             continue
         origin = f"{here}[{input_id.partition('_')[0]}]"
-        arguments = _generated(generate, one, origin)
+        arguments = _generated(generate, call, origin)
         if isinstance(arguments, UsageError):
             yield arguments
             continue
@@ -163,7 +163,7 @@ def _inputs(
             settings=Settings(dtype=call_dtype(tensors), phase=phase),
             origin=origin,
             source_id=SEPARATOR.join((name, number, build_id, input_id)),
-            count=one.count if type(one.count) is int and one.count > 0 else 1,
+            count=call.count if type(call.count) is int and call.count > 0 else 1,
         )
 
 
@@ -181,8 +181,8 @@ def specs_of(
     else:
         yield from made
         return
-    for i, one in enumerate(specs):
-        for spec_id, spec in specs_of(iterate, [one], build, place):
+    for i, raw in enumerate(specs):
+        for spec_id, spec in specs_of(iterate, [raw], build, place):
             if isinstance(spec, UsageError):
                 spec = UsageError(str(spec).replace(f"{place}[0]", f"{place}[{i}]", 1))
             yield f"{i}{spec_id.removeprefix('0')}", spec
@@ -206,4 +206,4 @@ def _generated(generate: DataGenerator, spec: Spec, place: str) -> dict[str, Arg
 def _by_name(arguments: Arguments) -> dict[str, Argument]:
     """Returns a call's arguments, those by position under their positions."""
     unnamed, named = arguments
-    return {**{str(i): one for i, one in enumerate(unnamed)}, **named}
+    return {**{str(i): value for i, value in enumerate(unnamed)}, **named}

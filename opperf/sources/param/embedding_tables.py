@@ -31,9 +31,9 @@ def with_build(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable
     if build is None or len(build.args) <= OF_BUILD[-1]:
         raise UsageError(f"{place}: the `build` has at least {OF_BUILD[-1] + 1} `args`")
     tables, rows, columns, weighted, precision = (build.args[i] for i in OF_BUILD)
-    for i, one in enumerate(specs):
+    for i, raw in enumerate(specs):
         here = f"{place}[{i}]"
-        for number, made in enumerate(expand_spec(convert(one, Spec, here), here)):
+        for number, made in enumerate(expand_spec(convert(raw, Spec, here), here)):
             if len(made.args) != GIVEN:
                 raise UsageError(f"{here}.args: expected the batch size and the pooling factor")
             args = [tables, rows, columns, *made.args, weighted, precision]

@@ -70,8 +70,8 @@ class ConfigurationFiles:
         except ValueError:
             return path.suffix == ".json"
         return bool(content) and any(
-            isinstance(one, dict) and (KEYS & one.keys() or "." in name or "::" in name)
-            for name, one in content.items()
+            isinstance(entry, dict) and (KEYS & entry.keys() or "." in name or "::" in name)
+            for name, entry in content.items()
         )
 
     def open(self, path: Path) -> Configuration:

@@ -15,8 +15,8 @@ DEFAULT, RANGE = "DefaultConfigIterator", "RangeConfigIterator"
 def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
     """Yields the specs as they are, by their position. A macro is an error, as only the other
     iterator expands it."""
-    for i, one in enumerate(specs):
-        if has_macro(one):
+    for i, raw in enumerate(specs):
+        if has_macro(raw):
             yield (
                 str(i),
                 UsageError(
@@ -26,17 +26,17 @@ def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
             )
             continue
         try:
-            yield str(i), convert(one, Spec, f"{place}[{i}]")
+            yield str(i), convert(raw, Spec, f"{place}[{i}]")
         except UsageError as error:
             yield str(i), error
 
 
 def expanded(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
     """Yields what the specs stand for, by their position and a number: `0_0`, `0_1`."""
-    for i, one in enumerate(specs):
+    for i, raw in enumerate(specs):
         here = f"{place}[{i}]"
         try:
-            for number, made in enumerate(expand_spec(convert(one, Spec, here), here)):
+            for number, made in enumerate(expand_spec(convert(raw, Spec, here), here)):
                 yield f"{i}_{number}", made
         except UsageError as error:
             yield f"{i}_0", error

@@ -143,8 +143,8 @@ def _values(kind: str, name: str, value: Any, macro: str, place: str) -> Sequenc
         return [value]
     if name == "shape":
         extents = [
-            _numbers(macro, one, f"{place}[{i}]") if isinstance(one, list) else [one]
-            for i, one in enumerate(_listed(value, place))
+            _numbers(macro, extent, f"{place}[{i}]") if isinstance(extent, list) else [extent]
+            for i, extent in enumerate(_listed(value, place))
         ]
         _check_count(math.prod(map(len, extents)), place)
         return [list(extents_) for extents_ in itertools.product(*extents)]
@@ -161,8 +161,8 @@ def _elements(value: object, place: str) -> Sequence[Any]:
         # Its reader says what is wrong with it.
         return [value]
     elements = [
-        expand(one, f"{place}[{i}]") if isinstance(one, dict) else [one]
-        for i, one in enumerate(value)
+        expand(argument, f"{place}[{i}]") if isinstance(argument, dict) else [argument]
+        for i, argument in enumerate(value)
     ]
     _check_count(math.prod(map(len, elements)), place)
     return [list(elements_) for elements_ in itertools.product(*elements)]
@@ -171,17 +171,17 @@ def _elements(value: object, place: str) -> Sequence[Any]:
 def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
     """Yields the specs that one with macros stands for, the last argument changing fastest. Raises
     `UsageError` with the key path."""
-    unnamed = [expand(one, f"{place}.args[{i}]") for i, one in enumerate(spec.args)]
-    named = [expand(one, f"{place}.kwargs.{name}") for name, one in spec.kwargs.items()]
+    unnamed = [expand(argument, f"{place}.args[{i}]") for i, argument in enumerate(spec.args)]
+    named = [expand(argument, f"{place}.kwargs.{name}") for name, argument in spec.kwargs.items()]
     _check_count(math.prod(len(values) for values in (*unnamed, *named)), place)
     for values in itertools.product(*unnamed, *named):
         arguments = [dict(combination) for combination in values]
         args = arguments[: len(unnamed)]
         kwargs = dict(zip(spec.kwargs, arguments[len(unnamed) :], strict=True))
-        for i, one in enumerate(args):
-            _copy(one, args, f"{place}.args[{i}]")
-        for name, one in kwargs.items():
-            _copy(one, args, f"{place}.kwargs.{name}")
+        for i, argument in enumerate(args):
+            _copy(argument, args, f"{place}.args[{i}]")
+        for name, argument in kwargs.items():
+            _copy(argument, args, f"{place}.kwargs.{name}")
         yield Spec(args=args, kwargs=kwargs, count=spec.count)
 
 

@@ -107,19 +107,19 @@ def _arguments(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     """Yields the arguments of the specs, and those in lists, with their places."""
     for place, spec, _ in _specs(content):
         named = spec.get("kwargs")
-        for i, one in enumerate(_listed(spec.get("args"))):
-            yield from _nested(f"{place}.args[{i}]", one)
-        for name, one in (named if isinstance(named, Mapping) else {}).items():
-            if isinstance(one, Mapping):
-                yield from _nested(f"{place}.kwargs.{name}", one)
+        for i, argument in enumerate(_listed(spec.get("args"))):
+            yield from _nested(f"{place}.args[{i}]", argument)
+        for name, argument in (named if isinstance(named, Mapping) else {}).items():
+            if isinstance(argument, Mapping):
+                yield from _nested(f"{place}.kwargs.{name}", argument)
 
 
 def _nested(place: str, argument: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yields an argument, and those in it if it is a list."""
     yield place, argument
     if argument.get("type") in LISTS:
-        for i, one in enumerate(_listed(argument.get("value"))):
-            yield from _nested(f"{place}.value[{i}]", one)
+        for i, element in enumerate(_listed(argument.get("value"))):
+            yield from _nested(f"{place}.value[{i}]", element)
 
 
 def _listed(value: object) -> list[Mapping[str, Any]]:
