@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opperf.model import DIFFERENT, Check, Difference, SameResults, Struct
+from opperf.plurals import pluralize
 from opperf.reports.model import Section, Table, names, table_of, texts
-from opperf.results.text import add_distinct, pluralize
+from opperf.results.text import add_distinct
 
 TITLE = "Results differ"
 """Title of the table of results that differ, and header of the column in other tables."""

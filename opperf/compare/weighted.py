@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from opperf.compare.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
+from opperf.plurals import pluralize
 from opperf.reports.formats import formats_of
 from opperf.reports.model import Section, Table, figures, numbers
 from opperf.reports.model import names as name_column
 from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.text import count_text, pluralize
+from opperf.results.text import count_text
 from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
 
 COUNT = "count"

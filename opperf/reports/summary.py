@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from opperf.errors import one_line
 from opperf.instruments.times import FORWARD
 from opperf.model import Note, NoteCode, Record, Run, Status, Waits
+from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.figures import NOT_APPLICABLE
@@ -29,7 +30,7 @@ from opperf.results.table import (
     wrap_all,
 )
 from opperf.results.terminal import Column, figure_column, table_text
-from opperf.results.text import duration, pluralize
+from opperf.results.text import duration
 from opperf.results.units import Figure, choose_unit, figure_of, format_figure
 from opperf.results.varied import swept_labels
 

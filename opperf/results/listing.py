@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import ListedOperator, Parameter
+from opperf.plurals import pluralize
 from opperf.results.markdown import grid
 from opperf.results.terminal import GAP, Column, table_text
-from opperf.results.text import pluralize, wrap
+from opperf.results.text import wrap
 
 LEAST_WRAPPED = 24
 """Fewest characters of a column of parameters or aliases, most of which then take few lines."""

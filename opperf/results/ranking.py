@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import PASSES, NoteCode, Record
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 
 def is_ranked(record: Record, metric: str) -> bool:

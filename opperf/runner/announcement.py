@@ -7,10 +7,11 @@ from pathlib import Path
 
 from opperf.metrics import instruments_of
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
+from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import inputs_text, pluralize, wrap
+from opperf.results.text import inputs_text, wrap
 from opperf.results.varied import point_text, sweep_text, swept_labels
 from opperf.sources.registry import Plan
 

@@ -11,7 +11,7 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Record, Settings
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers

@@ -10,7 +10,8 @@ import msgspec
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.model import Case, Record, Status
-from opperf.results.text import duration, pluralize
+from opperf.plurals import pluralize
+from opperf.results.text import duration
 from opperf.runner.pace import Pace
 from opperf.runner.paces import FEWEST_RECORDS, Paces
 

@@ -15,7 +15,7 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors, map_tensors
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
 from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.values import Arguments

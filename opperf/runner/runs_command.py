@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.errors import UsageError
+from opperf.plurals import pluralize
 from opperf.results.kept import (
     KeptRun,
     is_name,
@@ -22,7 +23,7 @@ from opperf.results.kept import (
 from opperf.results.kept_facts import RunFacts, read_facts
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, terminal_width, wrap
+from opperf.results.text import terminal_width, wrap
 from opperf.sources.selecting import as_operator, find_matching
 
 SHOWN_OPERATORS = 4

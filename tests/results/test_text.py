@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Record, TensorSpec
+from opperf.plurals import pluralize
 from opperf.results.text import (
     count_text,
     cut_distinct,
     duration,
     inputs_text,
-    pluralize,
     terminal_width,
     truncate,
     truncate_middle,

@@ -52,10 +52,10 @@ from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
 from opperf.errors import RunFileError, UsageError
 from opperf.model import DECLARED, DIFFERENT, Check, Environment, Settings, Tolerance
+from opperf.plurals import pluralize
 from opperf.results import output
 from opperf.results.kept import new_id
 from opperf.results.messages import tell
-from opperf.results.text import pluralize
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_axes, check_environment, check_same, check_selection

@@ -36,11 +36,12 @@ from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT
+from opperf.plurals import pluralize
 from opperf.reports.output import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, outputs_from
-from opperf.results.text import duration, pluralize
+from opperf.results.text import duration
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.pace import Pace
 from opperf.runner.progress import make_progress

@@ -16,7 +16,8 @@ from opperf.compare.statistics.data import Arm, Phase, Thresholds
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.errors import UsageError
 from opperf.model import Struct
-from opperf.results.text import duration, pluralize
+from opperf.plurals import pluralize
+from opperf.results.text import duration
 
 ARMS = 2
 """Labels of a block, each of which has a first process."""

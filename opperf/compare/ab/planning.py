@@ -17,8 +17,9 @@ from opperf.compare.ab.pairs import Pairing, plans_of
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
+from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, terminal_width, wrap
+from opperf.results.text import terminal_width, wrap
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection

@@ -15,7 +15,7 @@ from opperf.compare.ab.arms import ArmSpec, sets_threads
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import Case
 from opperf.model.declaring import ALL, read_thread_count
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.sources.selecting import Selection
 
 COARSE_BLOCKS = 4

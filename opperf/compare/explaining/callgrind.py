@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from opperf.errors import CallgrindError, one_line
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 UNKNOWN = "???"
 """Name of an object or source file that callgrind does not know."""

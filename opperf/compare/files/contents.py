@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.compare.files.entries import Entry
 from opperf.compare.files.joining import Pair
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 DEPENDENT = {
     **dict.fromkeys(("sorting_searching", "sorting"), "comparisons and swaps"),

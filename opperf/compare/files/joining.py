@@ -11,7 +11,7 @@ from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import Operator
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.sources.selecting import make_matcher
 
 

@@ -35,13 +35,14 @@ from opperf.model import (
     display_arguments,
 )
 from opperf.model.runs import SELECTION
+from opperf.plurals import pluralize
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.text import inputs_text, pluralize
+from opperf.results.text import inputs_text
 from opperf.results.varied import point_text
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from opperf.compare.statistics.blocks import Floats
 from opperf.compare.statistics.data import CaseVerdict, Verdict
 from opperf.compare.statistics.distributions import binomial_at_most, normal_exceeded
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 
 MIN_SAMPLES = 6
 """Fewest samples of either run: the extremes of fewer are no 95 % interval of a median."""

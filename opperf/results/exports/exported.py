@@ -10,7 +10,8 @@ from typing import NamedTuple
 from opperf.errors import RunFileError
 from opperf.metrics import metrics_in
 from opperf.model import DEFAULTS, Case, Metric, Record, Run, Status
-from opperf.results.text import inputs_text, pluralize
+from opperf.plurals import pluralize
+from opperf.results.text import inputs_text
 
 LONGEST = 896
 """Maximum characters of a name: Bencher allows 1024, the fewest of all tools, of which an eighth is

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Metric, Run
+from opperf.plurals import pluralize
 from opperf.results.exports.exported import ExportEntry, select_figures
 from opperf.results.figures import unit_of
-from opperf.results.text import pluralize
 
 
 def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:

@@ -14,10 +14,11 @@ from typing import Any
 
 from opperf.metrics import exported_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
+from opperf.plurals import pluralize
 from opperf.results.details import display_details
 from opperf.results.exports.exported import ExportEntry, are_finite, select_figures
 from opperf.results.settings import changed_settings_text
-from opperf.results.text import inputs_text, pluralize
+from opperf.results.text import inputs_text
 
 VERSION = "5.3.1"
 """The version of pytest-benchmark with this layout."""

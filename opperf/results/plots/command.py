@@ -13,6 +13,7 @@ from typing import Any
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.installing import install_command
 from opperf.model import DECLARED, Record, Run
+from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
@@ -24,7 +25,7 @@ from opperf.results.plots.dimensions import Source, measured_records
 from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
 from opperf.results.plots.text import plot_text
 from opperf.results.runfile import is_run_file, read_run
-from opperf.results.text import pluralize, terminal_width, truncate
+from opperf.results.text import terminal_width, truncate
 from opperf.results.varied import OPERATOR, swept_inputs, swept_labels
 
 EXTRA = "opperf[plot]"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
 from opperf.model import DECLARED, Record, Status
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.results.varied import CONFIGURATION, OPERATOR, describe, variables_of
 
 ELEMENTS = "elements"

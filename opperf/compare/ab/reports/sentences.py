@@ -10,7 +10,7 @@ from opperf.compare.results import count_different, sentence
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
 from opperf.compare.weighted import ARMS, sentences
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.shares import share_text
 
 HOW = (

@@ -14,8 +14,8 @@ from opperf.compare.explaining.reports.names import (
     short_names,
     totals_text,
 )
+from opperf.plurals import pluralize
 from opperf.reports.model import Column, Fact, Report, Section, Table, names, numbers, words
-from opperf.results.text import pluralize
 
 SHOWN = 20
 """Functions in the table, unless it is asked for more: a screen."""

@@ -34,6 +34,7 @@ from opperf.compare.results import TITLE, count_different, differing, uncompared
 from opperf.compare.statistics.data import Verdict
 from opperf.compare.weighted import FILES, weighted_section
 from opperf.model import DIFFERENT
+from opperf.plurals import pluralize
 from opperf.reports.model import (
     Cell,
     Column,
@@ -48,7 +49,6 @@ from opperf.reports.model import (
     texts,
     words,
 )
-from opperf.results.text import pluralize
 
 TONES: dict[Verdict, tuple[Tone, Tone]] = {
     Verdict.REGRESSED: ("worse", "worse"),

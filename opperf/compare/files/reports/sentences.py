@@ -19,9 +19,9 @@ from opperf.compare.files.comparison import (
 from opperf.compare.results import sentence
 from opperf.compare.statistics.data import Verdict
 from opperf.model import DECLARED
+from opperf.plurals import pluralize
 from opperf.results.figures import NOT_APPLICABLE, Unit
 from opperf.results.table import mark_legend
-from opperf.results.text import pluralize
 from opperf.results.units import Figure, choose_unit, format_figure
 from opperf.shares import share_text
 
