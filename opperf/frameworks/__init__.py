@@ -13,13 +13,13 @@ from types import ModuleType
 from opperf.declared import declared
 from opperf.errors import FrameworkError, OpperfError, one_line, unknown
 from opperf.frameworks.base import Gradient, MemoryReading
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import (
     Package,
     is_installed,
     package_identity,
     package_version,
 )
-from opperf.frameworks.protocol import Framework
 
 __all__ = [
     "Framework",

@@ -17,6 +17,9 @@ from opperf.model import (
     TensorSpec,
 )
 
+CPU = "cpu(0)"
+"""The device that every framework has."""
+
 Constant = DType | Device | MemoryFormat | Generator | Function
 """Plain values for which a framework has its own objects."""
 

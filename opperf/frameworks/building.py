@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from opperf.frameworks.base import Core
 from opperf.model import Case, SnippetTarget
 
 
-class Building(Protocol):
+class Building(Core):
     """Cases whose code is compiled ahead of the run. Default: none, and each is ready."""
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles what the cases need, together, as that takes less time than one by one. What
         cannot be compiled is the record of its case, and no error here."""
-        ...
 
 
 def needs_build(case: Case) -> bool:

@@ -1,112 +1,168 @@
-"""What a framework may have beside the required core: each capability is a protocol with a default,
-which `defaults.Defaults` implements. One module, as the author of a framework reads all."""
+"""What a framework has: the required core, and capabilities, each with its default.
+
+A framework's class inherits `Framework`, implements `Core`, and overrides the methods of the
+capabilities that it has. One module, as the author of a framework reads all.
+What the defaults need is imported by them, as commands that measure nothing read this module too.
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
+from opperf.errors import (
+    DeviceError,
+    NoGradientError,
+    UnknownOperatorError,
+    UnsupportedError,
+    UsageError,
+    suggest,
+)
+from opperf.frameworks.base import (
+    CPU,
+    Constant,
+    Contents,
+    Core,
+    Extent,
+    Gradient,
+    MemoryReading,
+    Watched,
+)
+from opperf.frameworks.building import Building
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     Argument,
+    CallableTarget,
     Case,
+    Kind,
     Note,
     ObjectTarget,
     Operator,
+    OperatorTarget,
+    Parameter,
     Settings,
     Target,
     TensorSpec,
 )
 
+DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
+"""A device's name, with or without its index."""
 
-class Naming(Protocol):
+
+class Naming(Core):
     """Lookup of names and callables. Default: by the list of operators."""
 
     def registered(self) -> int:
         """Returns the number of all names in the registry, those of internal entries included."""
-        ...
+        return sum(len(operator.names) for operator in self.operators())
 
     def importing(self) -> AbstractContextManager[None]:
         """Returns a context in which a user's module is imported, so that operators registered
         inside are known to be the user's."""
-        ...
+        return nullcontext()
 
     def resolve(self, name: str) -> Operator | None:
         """Returns the operator of a registered name or alias; None if there is none."""
-        ...
+        return next((operator for operator in self.operators() if name in operator.names), None)
 
     def target_of(self, function: Callable[..., Any]) -> Target:
         """Returns the target of a callable that a user passed."""
-        ...
+        module = getattr(function, "__module__", None) or ""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        return CallableTarget(framework=self.name, path=f"{module}.{name}".strip("."))
 
     def callable_target(self, path: str) -> Target:
         """Returns the target at a path (`nd.add`, `kernels.py:softmax`). Raises
         `UnknownOperatorError`."""
-        ...
+        from opperf.frameworks import user_code
+
+        target = user_code.target_at(self.name, path)
+        if target is None:
+            names = [name for operator in self.operators() for name in operator.names]
+            raise UnknownOperatorError(
+                f"{self.name} has no operator {path!r}{suggest(path, names)}"
+            )
+        self.function(target)
+        return target
 
     def function_paths(self) -> tuple[str, ...]:
         """Returns the paths of functions that suggestions for unknown names may name."""
-        ...
+        return ()
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         """Returns the parameters of a target: the registered operator that it calls, or else an
         `Operator` made from the callable's signature."""
-        ...
+        if isinstance(target, OperatorTarget):
+            operator = self.resolve(target.name)
+            if operator is not None:
+                return operator
+        try:
+            declared = dict(inspect.signature(function or self.function(target)).parameters)
+        except (TypeError, ValueError):
+            # A function written in C may have no signature.
+            declared = {}
+        parameters = tuple(
+            Parameter(name, Kind.OTHER, required=parameter.default is parameter.empty)
+            for name, parameter in declared.items()
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        )
+        return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
         """Returns the registered operator that a target is, or that it calls as a function of the
         framework; None for any other function. `called` is the target's signature."""
-        ...
+        return called if self.resolve(called.name) == called else None
 
     def place(self, target: Target) -> str:
         """Returns the place of the framework's function that a target is, without the framework's
         own name (`numpy.linalg.solve`); empty for any other target."""
-        ...
+        return ""
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
-        ...
+        return ()
 
 
-class Objects(Protocol):
+class Objects(Core):
     """Objects that are built before they are called. Default: those of any package, as they are."""
 
     def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
         """Returns what builds an object. Raises `UnknownOperatorError` for a path that leads
         nowhere, and `UnsupportedError` for a package that is not installed."""
-        ...
+
+        from opperf.frameworks import user_code
+
+        def called(path: str) -> Callable[..., Any]:
+            return self.function(CallableTarget(self.name, path))
+
+        return user_code.constructor_of(target, called, (self.name,))
 
     def call_parameters(self, built: type) -> dict[str, bool] | None:
         """Returns the names of what an object of a class is called with, each with whether it is
         required; None for a class whose objects are not called."""
-        ...
+        from opperf.frameworks import user_code
+
+        return user_code.call_parameters(built)
 
     def is_layer(self, function: Callable[..., Any]) -> bool:
         """Whether a callable is a class of layers, of which an object is called."""
-        ...
+        return False
 
     def place_weights(self, built: Any, case: Case) -> Any:
         """Returns an object with its weights on the case's device and in its dtype."""
-        ...
+        return built
 
 
-class RandomNumbers(Protocol):
-    """The framework's own random numbers, of which a user's code may draw. Default: none."""
-
-    def seed(self, seed: int) -> None:
-        """Seeds them."""
-        ...
-
-
-class Devices(Protocol):
+class Devices(Core):
     """Devices and their synchronisation. Default: the CPU, synchronous."""
 
     def devices(self) -> tuple[str, ...]:
         """Returns the devices of this build and machine, the default one first."""
-        ...
+        return (CPU,)
 
     def parse_device(self, text: str) -> str:
         """Returns the canonical name of a device, e.g. `gpu(0)` for `gpu`.
@@ -114,120 +170,179 @@ class Devices(Protocol):
         Raises `UsageError` if it is no device's name and `DeviceError` if this build or machine
         does not have it.
         """
-        ...
+        match = DEVICE.fullmatch(text.strip().lower())
+        if match is None or match["kind"] not in ("cpu", "gpu"):
+            raise UsageError(f"unknown device {text!r}; use cpu or {CPU}")
+        device = f"{match['kind']}({int(match['index'] or 0)})"
+        if device != CPU:
+            raise DeviceError(
+                f"{text}: {self.name} computes on the CPU only; use --ctx cpu", device
+            )
+        return CPU
 
     def missing_kernel(self, operator: Operator, device: str) -> str:
         """Returns why an operator cannot run on a device, for any inputs; empty if it can, or if
         only a call can show it."""
-        ...
+        return ""
 
     def device_memory(self, device: str) -> int:
         """Returns the number of bytes that can still be allocated on the device."""
-        ...
+        import psutil
+
+        return int(psutil.virtual_memory().available)
 
     def synchronize(self, device: str) -> None:
         """Waits until all work is done. Raises what the work raised."""
-        ...
+        # A call returns when it is done.
 
     def has_queue(self, device: str) -> bool:
         """Whether a call may return before its work is done, so that there is something to wait
         for. Default: if it has a `synchronize` of its own."""
-        ...
+        return type(self).synchronize is not Devices.synchronize
 
     def is_asynchronous(self, device: str) -> bool:
         """Whether calls return before their work is done, and synchronising takes time even if the
         device is idle."""
-        ...
+        return False
 
     def uuid(self, device: str) -> str:
         """Returns the UUID by which NVIDIA's library knows a GPU, whose index there may be another;
         empty for any other device."""
-        ...
+        return ""
 
     def empty_kernel(self, device: str) -> Callable[[], object] | None:
         """Returns a callable that launches a kernel with next to no work on an asynchronous device;
         None for any other device, or if the framework cannot do it."""
-        ...
+        return None
 
 
-class Arrays(Protocol):
+class Events(Core):
+    """Events in a device's queue, which the profiler `events` uses. Default: none."""
+
+    def has_events(self, device: str) -> bool:
+        """Whether the device has events."""
+        return False
+
+    def event(self, device: str) -> Event:
+        """Returns a new event for the queue of the device's calls. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} has no events on {device}; use --profiler python")
+
+
+class Caches(Core):
+    """Flush of a device's caches. Default: opperf overwrites a CPU's caches, and rotates calls on
+    other devices through copies of their inputs."""
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        """Returns a callable that flushes the device's caches; None for opperf's default."""
+        return None
+
+
+class Memory(Core):
+    """Measurement of the memory that calls allocate. Default: none."""
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        """Returns a context that measures the memory allocated on the device. Contexts may be
+        nested. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} does not report the memory that it allocates")
+
+    def keeps_workspace(self, device: str) -> bool:
+        """Whether it keeps workspace of one operator for later ones, so that only a process that
+        has run nothing can measure all that a call needs. Default: it does."""
+        return True
+
+
+class Arrays(Core):
     """Operations on arrays. Default: one array type, no memory formats, and none for arrays that a
     user passes, which share no memory."""
 
-    memory_formats: tuple[str, ...]
+    memory_formats: tuple[str, ...] = ()
     """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
 
     def array_type(self, target: Target) -> str:
         """Returns the array type that the target takes, as in `TensorSpec.array_type`."""
-        ...
+        return ""
 
     def constant(self, value: Constant, device: str) -> Any:
         """Returns the framework's object for an argument that is a dtype, device, memory format or
         generator. Raises `UnsupportedError`."""
-        ...
+        raise UnsupportedError(f"{self.name} does not take a {type(value).__name__} as an argument")
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
         """Returns a view of a one-dimensional tensor with the spec's shape, strides and offset.
         Raises `UnsupportedError`."""
-        ...
+        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
 
     def describe(self, value: Any) -> TensorSpec | None:
         """Returns the spec of a tensor that a user passed, with its dtype and layout as they are;
         None for any other value. Raises `UsageError` for a tensor that no case can have."""
-        ...
+        return None
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         """Returns a copy, on the device, of an array that a user passed, as `spec` describes it:
         in another dtype, if `spec.fill.dtype` is the array's own."""
-        ...
+        raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
 
     def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
         """Returns a `view` with the contents of an array that a user passed."""
-        ...
+        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
 
     def memory_of(self, value: Any) -> int | None:
         """Returns what the arrays that a user passed have in common if they are views of one
         memory; None for an array that shares none."""
-        ...
+        return None
 
     def requires_gradient(self, value: Any) -> bool:
         """Whether the user has requested a gradient with respect to an array."""
-        ...
+        return False
 
     def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
         """Returns the dtype in which the framework has an array of NumPy, under these settings and
         `beside` arrays of those dtypes."""
-        ...
+        return dtype
 
     def contents(self, value: Any) -> Contents | None:
         """Returns what a tensor holds; None for any other value. Default: None, as nothing can be
         read."""
-        ...
+        return None
 
     def has_nan(self, outputs: Any) -> bool:
         """Whether any tensor of a call's results has a NaN."""
-        ...
+        return False
 
     def extents(self, values: Any) -> list[Extent]:
         """Returns the places in memory of the tensors in a call's arguments or results, nested
         lists included. Tensors that share memory, as a view and its base, have addresses in
         common."""
-        ...
+        return []
 
 
-class LargeTensors(Protocol):
+class LargeTensors(Core):
     """Tensors of more than 2**31 elements. Default: no limit."""
 
     def large_tensor_limit(self) -> str:
         """Returns why this build does not support such tensors, and which one does; empty if it
         does."""
-        ...
+        return ""
 
 
-class Gradients(Protocol):
+class Modes(Core):
+    """Execution modes and mixed precision. Default: eager, without mixed precision."""
+
+    modes: tuple[str, ...] = ("eager",)
+    """Its execution modes, the default one first."""
+    autocast_dtypes: tuple[str, ...] = ()
+    """Dtypes of its automatic mixed precision."""
+
+    def scope(self, case: Case) -> AbstractContextManager[None]:
+        """Returns a context that sets the phase, array semantics, mixed precision and device of the
+        case's calls."""
+        return nullcontext()
+
+
+class Gradients(Core):
     """Differentiation. Default: none."""
 
-    gradients: bool
+    gradients: bool = False
     """Whether it computes gradients."""
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
@@ -235,25 +350,25 @@ class Gradients(Protocol):
 
         Raises `NoGradientError` if a trial shows that there is no gradient.
         """
-        ...
+        raise NoGradientError(f"{self.name} does not compute gradients")
 
     def parameter_names(self, target: Target) -> tuple[str, ...]:
         """Returns the names of the parameters of the module that a target is; none for any other
         target. Default: gradients of parameters are not chosen."""
-        ...
+        return ()
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         """Has the case's calls, as far as its phase says so, record what gradients with respect to
         the tensors `inputs` need. Default: only `gradient` does."""
-        ...
+        # The forward pass of a gradient is another computation.
 
 
-class ShapeInference(Protocol):
+class ShapeInference(Core):
     """Inference of shapes without a call. Default: none."""
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         """Returns the shapes of the case's outputs; None if only a call can show them."""
-        ...
+        return None
 
     def with_outputs(
         self, operator: Operator, arguments: Mapping[str, Argument]
@@ -262,186 +377,76 @@ class ShapeInference(Protocol):
 
         Raises `UnsupportedError` if the framework cannot infer one.
         """
-        ...
+        return arguments
 
     def returning(self, operator: Operator) -> Operator | None:
         """Returns the operator that returns what this one writes to tensors of the caller, and
         takes the same arguments otherwise; None if there is none."""
-        ...
+        return None
 
     def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
         """Whether an operator that writes its result to an argument can write it there, as far as
         that is known without a call. Default: it can."""
-        ...
+        return True
 
     def foreseen_refusal(self, case: Case) -> str:
         """Returns why a case's call would be refused, found without its data and its kernel; empty
         if it would not, or if only the call can show it."""
-        ...
+        return ""
 
     def with_inferred_shapes(self, case: Case) -> Case:
         """Returns the case with `UNKNOWN` shapes inferred from the others.
 
         Raises `UnsupportedError` if the framework cannot infer one.
         """
-        ...
+        raise UnsupportedError(f"{self.name} does not infer shapes")
 
 
-class Steps(Protocol):
+class Steps(Core):
     """Operators that are the steps of others, and have the inputs that these give them. Default:
     none."""
 
     def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
         """Returns the operators that do what this one does by calling it, the nearest first; None
         for an operator that has inputs of its own."""
-        ...
+        return None
 
     def steps(
         self, caller: Operator, arguments: Mapping[str, Argument]
     ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
         """Returns, for each pass of a call, the operators that it consists of, by name, each with
         the arguments of its largest call."""
-        ...
+        return ()
 
 
-class Profilers(Protocol):
-    """The framework's own profilers. Default: none; every framework has `python`."""
-
-    def profilers(self) -> Mapping[str, ProfilerFactory]:
-        """Returns a factory of each of its profilers, by name, the preferred one first."""
-        ...
-
-
-class Traces(Protocol):
-    """Traces of work, as tools show them. Default: none."""
-
-    def tracing(
-        self, chrome: Path | None, execution: Path | None
-    ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
-        """Returns a context whose work is traced to files: a Chrome trace of the profiler, and an
-        execution trace of the operators; None for one that is not wanted. It yields a function of
-        contexts that label a part of the work. Raises `UnsupportedError`."""
-        ...
-
-
-class Events(Protocol):
-    """Events in a device's queue, which the profiler `events` uses. Default: none."""
-
-    def has_events(self, device: str) -> bool:
-        """Whether the device has events."""
-        ...
-
-    def event(self, device: str) -> Event:
-        """Returns a new event for the queue of the device's calls. Raises `UnsupportedError`."""
-        ...
-
-
-class Caches(Protocol):
-    """Flush of a device's caches. Default: opperf overwrites a CPU's caches, and rotates calls on
-    other devices through copies of their inputs."""
-
-    def cache_flush(self, device: str) -> Callable[[], object] | None:
-        """Returns a callable that flushes the device's caches; None for opperf's default."""
-        ...
-
-
-class Memory(Protocol):
-    """Measurement of the memory that calls allocate. Default: none."""
-
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        """Returns a context that measures the memory allocated on the device. Contexts may be
-        nested. Raises `UnsupportedError`."""
-        ...
-
-    def keeps_workspace(self, device: str) -> bool:
-        """Whether it keeps workspace of one operator for later ones, so that only a process that
-        has run nothing can measure all that a call needs. Default: it does."""
-        ...
-
-
-class Modes(Protocol):
-    """Execution modes and mixed precision. Default: eager, without mixed precision."""
-
-    modes: tuple[str, ...]
-    """Its execution modes, the default one first."""
-    autocast_dtypes: tuple[str, ...]
-    """Dtypes of its automatic mixed precision."""
-
-    def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context that sets the phase, array semantics, mixed precision and device of the
-        case's calls."""
-        ...
-
-
-class Compilers(Protocol):
+class Compilers(Core):
     """Modes that compile a case at its first call. Default: none."""
 
-    compiled_modes: tuple[str, ...]
+    compiled_modes: tuple[str, ...] = ()
     """Those of its `modes` that compile."""
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         """Returns what compiling a case took and met since its `scope` began, by the metric's name,
         in its unit: `lowering`, `graph_breaks`. `call` is the result of `bind`, in one of the
         `compiled_modes`."""
-        ...
+        return {}
 
     def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
         """Whether the compiler computed the results of such a call of a user's code, as they depend
         on no input, so that a call only returns them."""
-        ...
+        return False
 
 
-class Options(Protocol):
-    """Options of the framework that hold for a process. Default: none."""
-
-    def option(self, name: str, text: str) -> Callable[[], object]:
-        """Returns a callable that sets an option to the value that the text is. Raises `UsageError`
-        for an unknown option, with near names, and for a value that it does not take."""
-        ...
-
-
-class Threads(Protocol):
-    """Compute threads. Default: those of OpenMP or BLAS, whose number opperf sets by environment
-    variables before the framework is imported.
-
-    `has_own_threads` is whether kernels run on threads of the framework, and not on that which
-    calls them, even with one compute thread. Default: they do not.
-    """
-
-    has_own_threads: bool
-
-    def set_threads(self, count: int) -> None:
-        """Sets the number of compute threads; called before any computation."""
-        ...
-
-    def threads(self) -> int | None:
-        """Returns the number of compute threads; None if the framework does not report it."""
-        ...
-
-
-class Forks(Protocol):
-    """Forks of a process that has imported the framework. Default: not supported."""
-
-    def supports_fork(self, device: str) -> bool:
-        """Whether a fork of a process that has imported the framework can use the device."""
-        ...
-
-    def prepare_forks(self) -> None:
-        """Imports what the framework would import in each fork, at its first use. Default: there is
-        no such thing."""
-        ...
-
-
-class Repetition(Protocol):
+class Repetition(Core):
     """Calls that are made again and again. Default: as they are bound."""
 
     def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """Returns what a timer calls: the result of `bind`, which was called before, without the
         steps that only other measurements need."""
-        ...
+        return call
 
 
-class Restoring(Protocol):
+class Restoring(Core):
     """Arguments that a call writes to. Default: none is restored."""
 
     def restore(
@@ -450,44 +455,16 @@ class Restoring(Protocol):
         """Returns a function that gives the arguments which a call writes to their contents of now,
         to be called between two calls; None if it writes to none, or if only a call can show it.
         `arguments` are the values made for the case, and `call` is the result of `bind`."""
-        ...
+        return None
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         """Returns an argument of a target's call, to see later whether the call wrote to it; None
         for a value that is no tensor, or that no call can write to. `call` is the result of
         `bind`."""
-        ...
+        return None
 
 
-class Processes(Protocol):
-    """Description of the build and its processes. Default: the version only."""
-
-    variables: tuple[str, ...]
-    """The framework's environment variables that decide how it computes."""
-
-    def versions(self) -> dict[str, str]:
-        """Returns the versions of the framework and of the libraries that its results depend on."""
-        ...
-
-    def features(self) -> dict[str, bool]:
-        """Returns whether each build feature is enabled, by name."""
-        ...
-
-    def commit(self) -> str:
-        """Returns the commit that the framework was built from; empty if unknown."""
-        ...
-
-    def absent_names(self) -> tuple[str, ...]:
-        """Returns the names without a public interface that this version lacks, each with what
-        needs it."""
-        ...
-
-    def unavailable(self, refusal: str) -> bool:
-        """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
-        ...
-
-
-class Scripts(Protocol):
+class Scripts(Core):
     """Cases as scripts. Default: none."""
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
@@ -496,4 +473,129 @@ class Scripts(Protocol):
         `arguments` are the tensors and values of the case, `call` is the result of `bind`.
         Raises `UnsupportedError`.
         """
-        ...
+        raise UnsupportedError(f"{self.name} does not write scripts")
+
+
+class Processes(Core):
+    """Description of the build and its processes. Default: the version only."""
+
+    variables: tuple[str, ...] = ()
+    """The framework's environment variables that decide how it computes."""
+
+    def versions(self) -> dict[str, str]:
+        """Returns the versions of the framework and of the libraries that its results depend on."""
+        return {self.name: self.version()}
+
+    def features(self) -> dict[str, bool]:
+        """Returns whether each build feature is enabled, by name."""
+        return {}
+
+    def commit(self) -> str:
+        """Returns the commit that the framework was built from; empty if unknown."""
+        return ""
+
+    def absent_names(self) -> tuple[str, ...]:
+        """Returns the names without a public interface that this version lacks, each with what
+        needs it."""
+        return ()
+
+    def unavailable(self, refusal: str) -> bool:
+        """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
+        return False
+
+
+class Options(Core):
+    """Options of the framework that hold for a process. Default: none."""
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        """Returns a callable that sets an option to the value that the text is. Raises `UsageError`
+        for an unknown option, with near names, and for a value that it does not take."""
+        raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
+
+
+class Threads(Core):
+    """Compute threads. Default: those of OpenMP or BLAS, whose number opperf sets by environment
+    variables before the framework is imported."""
+
+    has_own_threads: bool = False
+    """Whether kernels run on threads of the framework, and not on that which calls them, even with
+    one compute thread."""
+
+    def set_threads(self, count: int) -> None:
+        """Sets the number of compute threads; called before any computation."""
+        # Environment variables of OpenMP and BLAS have set the number.
+
+    def threads(self) -> int | None:
+        """Returns the number of compute threads; None if the framework does not report it."""
+        return None
+
+
+class Forks(Core):
+    """Forks of a process that has imported the framework. Default: not supported."""
+
+    def supports_fork(self, device: str) -> bool:
+        """Whether a fork of a process that has imported the framework can use the device."""
+        return False
+
+    def prepare_forks(self) -> None:
+        """Imports what the framework would import in each fork, at its first use. Default: there is
+        no such thing."""
+        # All is imported with the framework.
+
+
+class RandomNumbers(Core):
+    """The framework's own random numbers, of which a user's code may draw. Default: none."""
+
+    def seed(self, seed: int) -> None:
+        """Seeds them."""
+        # Without random numbers of its own, those of NumPy are drawn.
+
+
+class Profilers(Core):
+    """The framework's own profilers. Default: none; every framework has `python`."""
+
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
+        """Returns a factory of each of its profilers, by name, the preferred one first."""
+        return {}
+
+
+class Traces(Core):
+    """Traces of work, as tools show them. Default: none."""
+
+    def tracing(
+        self, chrome: Path | None, execution: Path | None
+    ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
+        """Returns a context whose work is traced to files: a Chrome trace of the profiler, and an
+        execution trace of the operators; None for one that is not wanted. It yields a function of
+        contexts that label a part of the work. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} writes no traces")
+
+
+class Framework(
+    Naming,
+    Objects,
+    Devices,
+    Events,
+    Caches,
+    Memory,
+    Arrays,
+    LargeTensors,
+    Modes,
+    Gradients,
+    ShapeInference,
+    Steps,
+    Compilers,
+    Repetition,
+    Restoring,
+    Scripts,
+    Processes,
+    Options,
+    Threads,
+    Forks,
+    RandomNumbers,
+    Profilers,
+    Traces,
+    Building,
+    Core,
+):
+    """A framework whose operators can be measured. What it does not override has the default."""

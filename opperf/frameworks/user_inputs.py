@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line
-from opperf.frameworks.protocol import Framework
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.user_code import call_in_script, function_of, target_at
 from opperf.model import Case, Settings, TensorSpec
 
@@ -132,7 +132,7 @@ def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
 def _loaded(framework: Framework, settings: Settings) -> list[Mapping[str, Any]]:
     """Returns the `configurations`, which are made once for the tensors of all cases."""
     key = settings.input_function, settings.seed, settings.device, settings.dtype
-    return _cached_configurations(framework, *key)  # type: ignore[arg-type]
+    return _cached_configurations(framework, *key)
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from functools import partial
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
-from opperf.frameworks.defaults import CPU
+from opperf.frameworks.base import CPU
 from opperf.instruments.callgrind.counter import Counter, Counts, Phase
 from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
 from opperf.instruments.visit import Visit

@@ -27,7 +27,7 @@ import numpy as np
 
 from opperf import errors
 from opperf.frameworks import Framework, load
-from opperf.frameworks.defaults import CPU
+from opperf.frameworks.base import CPU
 from opperf.frameworks.user_code import import_module
 from opperf.instruments.bound import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers

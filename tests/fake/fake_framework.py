@@ -17,7 +17,6 @@ from pathlib import Path
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Extent
-from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.timing import PhaseTimes
 from opperf.model import CallableTarget, Kind, MetricKind, Operator, OperatorTarget, Parameter
 
@@ -237,7 +236,7 @@ OPERATORS = tuple(
 )
 
 
-class FakeFramework(Defaults, Framework):
+class FakeFramework(Framework):
     name = "fake"
     rules = "fake_rules"
     dtypes = ("float32", "float64", "int32")

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks import Framework
 from opperf.model import Kind, Operator, Parameter
 
 
@@ -22,7 +22,7 @@ def operator(framework, name, *tensors):
     return Operator(framework, "toy", name, namespaces=("toy",), parameters=parameters)
 
 
-class Toy(Defaults):
+class Toy(Framework):
     name = "toy"
     rules = "toy_rules"
     dtypes = ("float64",)

@@ -14,7 +14,7 @@ import jaxlib.version
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
@@ -51,7 +51,7 @@ from opperf.model import (
 )
 
 
-class JAX(Defaults):
+class JAX(Framework):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK

@@ -14,7 +14,7 @@ from jax.extend import core
 
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
-from opperf.frameworks.defaults import CPU
+from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
 from opperf.frameworks.jax.dtypes import DTYPES, wide
 from opperf.frameworks.jax.inference import abstract

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax.profiler import TraceAnnotation
 
 from opperf.errors import ProfilerError
-from opperf.frameworks.defaults import CPU
+from opperf.frameworks.base import CPU
 from opperf.frameworks.event_cost import EventCost
 from opperf.frameworks.jax import recompiling
 from opperf.frameworks.jax.devices import jax_device, platform_of

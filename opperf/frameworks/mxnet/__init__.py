@@ -6,8 +6,8 @@ comparing versions.
 
 from __future__ import annotations
 
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, package_version
-from opperf.frameworks.protocol import Framework
 from opperf.numpy_aliases import PYTHON_BELOW, obstacle
 
 PACKAGE = Package(

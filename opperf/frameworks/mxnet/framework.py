@@ -16,7 +16,7 @@ import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     PACKAGE,
@@ -66,7 +66,7 @@ PATHS = {
 the like have their operators' names."""
 
 
-class MXNet(Defaults):
+class MXNet(Framework):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK

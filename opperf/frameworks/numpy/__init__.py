@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
 from opperf.frameworks.numpy.former import SUCCESSORS
-from opperf.frameworks.protocol import Framework
 
 PACKAGE = Package(
     name="numpy",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from opperf.frameworks.base import Constant, Contents, Extent, MemoryReading, Watched
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.contents import array_contents
-from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
     PACKAGE,
     functions,
@@ -38,7 +38,7 @@ from opperf.model import (
 )
 
 
-class NumPy(Defaults):
+class NumPy(Framework):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK

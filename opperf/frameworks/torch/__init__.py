@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
-from opperf.frameworks.protocol import Framework
 from opperf.frameworks.torch.former import SUCCESSORS
 
 TABLES = "SplitTableBatchedEmbeddingBagsCodegen"

@@ -8,7 +8,7 @@ import psutil
 import torch
 
 from opperf.errors import DeviceError, UsageError
-from opperf.frameworks.defaults import CPU
+from opperf.frameworks.base import CPU
 
 NAME = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<inside>\d+)\)|:(?P<after>\d+))?")
 """`gpu`, `gpu(0)`, `cuda:0`."""

@@ -14,7 +14,7 @@ import torch
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
@@ -64,7 +64,7 @@ from opperf.model import (
 )
 
 
-class PyTorch(Defaults):
+class PyTorch(Framework):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK

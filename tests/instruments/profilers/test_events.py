@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks import Framework
 from opperf.instruments.profilers import events, find_profilers, profiler
 from opperf.instruments.profilers.events import EventProfiler
 from opperf.model import MetricKind
@@ -25,7 +25,7 @@ class Event:
         return self.ns - earlier.ns
 
 
-class Queued(Defaults):
+class Queued(Framework):
     """A framework with events on its GPU, which does its work when it is waited for."""
 
     name = "queued"
@@ -72,7 +72,7 @@ def framework(clock, monkeypatch):
 def test_events_are_offered_where_a_device_has_them():
     assert list(find_profilers(Queued(None))) == ["python", "events", "instructions"]
 
-    class Without(Defaults):
+    class Without(Framework):
         name = "without"
 
     assert list(find_profilers(Without())) == ["python", "instructions"]

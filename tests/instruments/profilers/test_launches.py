@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks import Framework
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers import launches
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
@@ -59,7 +59,7 @@ def test_a_synchronous_device_has_none(framework):
 
 
 def test_a_framework_without_an_empty_kernel_has_none(framework, monkeypatch):
-    monkeypatch.setattr(framework, "empty_kernel", partial(Defaults.empty_kernel, framework))
+    monkeypatch.setattr(framework, "empty_kernel", partial(Framework.empty_kernel, framework))
     assert launch_ns(framework, CHIP, "python", Fixed(3000.0), queued=False) is None
 
 

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from opperf.errors import UsageError
-from opperf.frameworks.defaults import Defaults
+from opperf.frameworks import Framework
 from opperf.instruments import profilers
 from opperf.instruments.profilers import find_profiler, find_profilers, profiler
 from opperf.instruments.profilers.python import PythonTimer
@@ -13,7 +13,7 @@ from opperf.model import MetricKind
 from opperf.sources.choices import is_misspelt, refusal
 
 
-class Some(Defaults):
+class Some(Framework):
     """A framework with profilers of its own, which remembers the devices it waited for."""
 
     name = "some"
@@ -87,7 +87,7 @@ def test_there_is_no_wait_where_calls_return_when_they_are_done():
 
 
 def test_a_framework_has_a_queue_if_it_can_wait():
-    assert Some().has_queue("cpu(0)") and not Defaults().has_queue("cpu(0)")
+    assert Some().has_queue("cpu(0)") and not Framework().has_queue("cpu(0)")
 
 
 @pytest.mark.parametrize("name", ["native", "pyton", "other"])
