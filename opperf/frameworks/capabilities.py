@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from opperf.errors import (
@@ -33,6 +34,7 @@ from opperf.frameworks.base import (
     Watched,
 )
 from opperf.frameworks.building import Building
+from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     Argument,
@@ -55,6 +57,9 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 
 class Naming(Core):
     """Lookup of names and callables. Default: by the list of operators."""
+
+    roots: Mapping[str, object] = MappingProxyType({})
+    """Modules of the framework by the first word of a dotted path."""
 
     def registered(self) -> int:
         """Returns the number of all names in the registry, those of internal entries included."""
@@ -119,8 +124,15 @@ class Naming(Core):
 
     def place(self, target: Target) -> str:
         """Returns the place of the framework's function that a target is, without the framework's
-        own name (`numpy.linalg.solve`); empty for any other target."""
-        return ""
+        own name (`numpy.linalg.solve`); empty for any other target. Default: by `roots`."""
+        if not isinstance(target, CallableTarget):
+            return ""
+        root, _, place = target.path.partition(".")
+        return place if root in self.roots else ""
+
+    def is_own(self, target: Target) -> bool:
+        """Whether a target is an operator or a function of the framework's own."""
+        return isinstance(target, OperatorTarget) or bool(self.place(target))
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
@@ -481,6 +493,8 @@ class Processes(Core):
 
     variables: tuple[str, ...] = ()
     """The framework's environment variables that decide how it computes."""
+    private_names: ModuleType | None = None
+    """The module that lists the names without a public interface, each a `PrivateName`."""
 
     def versions(self) -> dict[str, str]:
         """Returns the versions of the framework and of the libraries that its results depend on."""
@@ -495,9 +509,9 @@ class Processes(Core):
         return ""
 
     def absent_names(self) -> tuple[str, ...]:
-        """Returns the names without a public interface that this version lacks, each with what
-        needs it."""
-        return ()
+        """Returns what this version lacks of the names that opperf uses, each with what needs
+        it. Default: those of `private_names`."""
+        return absent_names(self.private_names) if self.private_names is not None else ()
 
     def unavailable(self, refusal: str) -> bool:
         """Whether a refusal means that this build or device lacks the kernel, for any inputs."""

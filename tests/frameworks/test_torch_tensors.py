@@ -91,7 +91,7 @@ def test_contents_are_those_of_numpy():
     spec = TensorSpec(SHAPE)
     from opperf.frameworks.numpy import tensors as of_numpy
 
-    assert np.array_equal(made().numpy(), of_numpy.tensor(spec, 3))
+    assert np.array_equal(made().numpy(), of_numpy.tensor(spec, "cpu(0)", 3))
 
 
 def test_channels_last():

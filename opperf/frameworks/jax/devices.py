@@ -91,9 +91,9 @@ def jax_device(name: str) -> Any:
     return _of_kind(kind)[index]
 
 
-def free_memory(name: str) -> int:
+def free_memory(device: str) -> int:
     """Returns the number of bytes that can still be allocated on a device."""
-    stats = jax_device(name).memory_stats() or {}
+    stats = jax_device(device).memory_stats() or {}
     if "bytes_limit" in stats:
         return int(stats["bytes_limit"] - stats["bytes_in_use"])
     return int(psutil.virtual_memory().available)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -13,18 +13,16 @@ import jaxlib.version
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
     compiling,
     constants,
-    devices,
     dtypes,
     functions,
     inference,
-    memory,
     messages,
     primitives,
     private,
@@ -35,17 +33,15 @@ from opperf.frameworks.jax import (
     steps,
     tensors,
 )
+from opperf.frameworks.jax.devices import devices, free_memory, jax_device, parse
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
+from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
-from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     Argument,
-    CallableTarget,
     Case,
     Operator,
-    OperatorTarget,
-    Settings,
     Target,
     TensorSpec,
 )
@@ -61,7 +57,26 @@ class JAX(Framework):
     compiled_modes: tuple[str, ...] = programs.COMPILED
     has_own_threads = True
     variables: tuple[str, ...] = PACKAGE.variables
+    private_names = private
+    roots = functions.ROOTS
     gradients = True
+
+    devices = staticmethod(devices)
+    parse_device = staticmethod(parse)
+    device_memory = staticmethod(free_memory)
+    missing_kernel = staticmethod(primitives.missing_lowering)
+    target_of = staticmethod(functions.target_of)
+    callable_target = staticmethod(functions.target_at)
+    function = staticmethod(functions.function_of)
+    describe = staticmethod(tensors.describe)
+    memory = staticmethod(measure)
+    compilation = staticmethod(programs.costs)
+    option = staticmethod(compiling.option)
+    extents = staticmethod(tensors.extents)
+    contents = staticmethod(tensors.contents)
+    narrowed = staticmethod(tensors.narrowed)
+    refusal = staticmethod(messages.refusal)
+    unavailable = staticmethod(messages.unavailable)
 
     def version(self) -> str:
         return str(jax.__version__)
@@ -76,21 +91,9 @@ class JAX(Framework):
         wide = dtypes.has_wide()
         return {**dict.fromkeys(kinds, True), "x64": wide}
 
-    def seed(self, seed: int) -> None:
-        """Does nothing: JAX's random functions take keys."""
-
-    def devices(self) -> tuple[str, ...]:
-        return devices.devices()
-
-    def parse_device(self, text: str) -> str:
-        return devices.parse(text)
-
-    def device_memory(self, device: str) -> int:
-        return devices.free_memory(device)
-
     def absent_names(self) -> tuple[str, ...]:
         modules = (f"{place} (for its functions)" for place in registry.absent_places())
-        return (*absent_names(private), *modules)
+        return (*super().absent_names(), *modules)
 
     def registered(self) -> int:
         return len(registry.public_functions()) + len(primitives.operators())
@@ -102,9 +105,6 @@ class JAX(Framework):
     def resolve(self, name: str) -> Operator | None:
         return registry.find(name) or primitives.find(name)
 
-    def missing_kernel(self, operator: Operator, device: str) -> str:
-        return primitives.missing_lowering(operator, device)
-
     def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
         is_primitive = operator.namespace == primitives.NAMESPACE
         return primitives.callers(operator.name) if is_primitive else None
@@ -114,27 +114,12 @@ class JAX(Framework):
     ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
         return steps.steps(self.function(caller.target), arguments)
 
-    def target_of(self, function: Callable[..., Any]) -> Target:
-        return functions.target_of(function)
-
-    def callable_target(self, path: str) -> Target:
-        return functions.target_at(path)
-
     def function_paths(self) -> tuple[str, ...]:
         modules = {f"jax.{place.path}": module for place, module in registry.places()}
         return paths.public_paths(modules)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
-
-    def place(self, target: Target) -> str:
-        if not isinstance(target, CallableTarget):
-            return ""
-        root, _, place = target.path.partition(".")
-        return place if root in functions.ROOTS else ""
-
-    def function(self, target: Target) -> Callable[..., Any]:
-        return functions.function_of(target)
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
         with recompiling.expected():
@@ -144,15 +129,9 @@ class JAX(Framework):
         made = constants.constant(value, device)
         return super().constant(value, device) if made is None else made
 
-    def describe(self, value: Any) -> TensorSpec | None:
-        return tensors.describe(value)
-
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         with recompiling.expected():
             return tensors.copy_to_device(value, spec, device)
-
-    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
-        return tensors.narrowed(dtype, settings)
 
     def bind(
         self,
@@ -163,7 +142,7 @@ class JAX(Framework):
         called = function or self.function(case.target)
         call = functions.bind(called, arguments, case.settings.seed)
         flat = programs.Flat(call)
-        if self._is_own(case.target):
+        if self.is_own(case.target):
             donated = flat.indices(
                 arguments[name]
                 for name, value in case.arguments.items()
@@ -198,7 +177,7 @@ class JAX(Framework):
         """Sets the device, dtypes of 64 bits and the cache of programs; suppresses warnings, as of
         functions that will be removed; has a case for which the device has too little memory
         skipped."""
-        device = devices.jax_device(case.settings.device)
+        device = jax_device(case.settings.device)
         is_wide = case.settings.dtype in WIDE or dtypes.has_wide()
         with (
             warnings.catch_warnings(),
@@ -213,27 +192,14 @@ class JAX(Framework):
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler} if private.PROFILE_DATA.find() else {}
 
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return memory.measure(device)
-
     def keeps_workspace(self, device: str) -> bool:
         # What XLA plans for a call does not depend on others.
         return False
 
-    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
-        return programs.costs(call)
-
     def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
-        if not isinstance(call, programs.CompiledCall) or self._is_own(target):
+        if not isinstance(call, programs.CompiledCall) or self.is_own(target):
             return False
         return call.program.is_constant()
-
-    def _is_own(self, target: Target) -> bool:
-        """Whether a target is an operator or a function of JAX's."""
-        return isinstance(target, OperatorTarget) or bool(self.place(target))
-
-    def option(self, name: str, text: str) -> Callable[[], object]:
-        return compiling.option(name, text)
 
     def set_threads(self, count: int) -> None:
         """Limits the process to that many processors, as many as XLA's pool then has threads."""
@@ -246,22 +212,10 @@ class JAX(Framework):
         with recompiling.expected():
             return tensors.has_nan(outputs)
 
-    def contents(self, value: Any) -> Contents | None:
-        return tensors.contents(value) if isinstance(value, jax.Array) else None
-
-    def extents(self, values: Any) -> list[Extent]:
-        return [tensors.extent(one) for one in tensors.arrays(values)]
-
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if not isinstance(call, programs.CompiledCall | programs.EagerCall):
             raise NoGradientError("its arrays are hidden in a function without arguments")
         return VectorJacobianProduct(call, inputs)
-
-    def refusal(self, error: Exception) -> str | None:
-        return messages.refusal(error)
-
-    def unavailable(self, refusal: str) -> bool:
-        return messages.unavailable(refusal)
 
 
 @contextmanager

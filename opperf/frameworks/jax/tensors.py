@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import jax
@@ -99,7 +99,7 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
     return _placed(copied, device)
 
 
-def narrowed(dtype: str, settings: Settings) -> str:
+def narrowed(dtype: str, beside: Collection[str], settings: Settings) -> str:
     """Returns the dtype that JAX makes of an array of NumPy under these settings."""
     set_here = [
         FLAGS.get(text.lower())
@@ -127,9 +127,10 @@ def has_nan(outputs: Any) -> bool:
     )
 
 
-def contents(value: jax.Array) -> Contents | None:
-    """Returns what an array holds; None for one whose memory a call was given."""
-    if value.is_deleted():
+def contents(value: Any) -> Contents | None:
+    """Returns what an array holds; None for one whose memory a call was given, and for any other
+    value."""
+    if not isinstance(value, jax.Array) or value.is_deleted():
         return None
     data = jax.random.key_data(value) if is_key(value) else value
 
@@ -158,3 +159,8 @@ def extent(value: jax.Array) -> Extent:
         # One that is on several devices has no single address.
         return Extent(size)
     return Extent(size, begin, begin + size)
+
+
+def extents(values: Any) -> list[Extent]:
+    """Returns the places in memory of the arrays among values."""
+    return [extent(array) for array in arrays(values)]

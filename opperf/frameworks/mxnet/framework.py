@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Gradient, MemoryReading, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
@@ -33,9 +33,8 @@ from opperf.frameworks.mxnet import (
     user_operators,
     wrapped,
 )
-from opperf.frameworks.mxnet import device as devices
+from opperf.frameworks.mxnet.device import context, devices, free_memory, parse
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
-from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     CallableTarget,
@@ -44,12 +43,9 @@ from opperf.model import (
     DType,
     Note,
     NoteCode,
-    ObjectTarget,
     Operator,
     OperatorTarget,
-    Settings,
     Target,
-    TensorSpec,
 )
 
 FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
@@ -75,7 +71,27 @@ class MXNet(Framework):
     dtypes: tuple[str, ...] = tensors.DTYPES
 
     variables: tuple[str, ...] = PACKAGE.variables
+    private_names = private
     gradients: bool = True
+
+    devices = staticmethod(devices)
+    parse_device = staticmethod(parse)
+    device_memory = staticmethod(free_memory)
+    operators = staticmethod(registry.operators)
+    target_of = staticmethod(functions.target_of)
+    constructor = staticmethod(functions.constructor_of)
+    call_parameters = staticmethod(gluon.call_parameters)
+    function = staticmethod(functions.function_of)
+    tensor = staticmethod(tensors.tensor)
+    describe = staticmethod(tensors.describe)
+    copy_to_device = staticmethod(tensors.copy_to_device)
+    with_inferred_shapes = staticmethod(inference.complete_shapes)
+    source = staticmethod(source.script)
+    extents = staticmethod(tensors.extents)
+    contents = staticmethod(tensors.contents)
+    narrowed = staticmethod(tensors.narrowed)
+    refusal = staticmethod(messages.refusal)
+    unavailable = staticmethod(messages.unavailable)
 
     def __init__(self) -> None:
         user_operators.record_registrations()
@@ -100,23 +116,8 @@ class MXNet(Framework):
     def seed(self, seed: int) -> None:
         mx.random.seed(seed)
 
-    def devices(self) -> tuple[str, ...]:
-        return devices.devices()
-
-    def parse_device(self, text: str) -> str:
-        return devices.parse(text)
-
-    def device_memory(self, device: str) -> int:
-        return devices.free_memory(device)
-
-    def absent_names(self) -> tuple[str, ...]:
-        return absent_names(private)
-
     def registered(self) -> int:
         return len(registry.registered())
-
-    def operators(self) -> tuple[Operator, ...]:
-        return registry.operators()
 
     def large_tensor_limit(self) -> str:
         if self.features().get("INT64_TENSOR_SIZE", False):
@@ -128,9 +129,6 @@ class MXNet(Framework):
 
     def resolve(self, name: str) -> Operator | None:
         return registry.by_name().get(name)
-
-    def target_of(self, function: Callable[..., Any]) -> Target:
-        return functions.target_of(function)
 
     def callable_target(self, path: str) -> Target:
         target = user_code.target_at(self.name, path)
@@ -153,18 +151,12 @@ class MXNet(Framework):
     def place(self, target: Target) -> str:
         return wrapped.place_of(functions.canonical_target(target))
 
-    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
-        return functions.constructor_of(target)
-
-    def call_parameters(self, built: type) -> dict[str, bool] | None:
-        return gluon.call_parameters(built)
-
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, mx.gluon.Block)
 
     def place_weights(self, built: Any, case: Case) -> Any:
         if isinstance(built, mx.gluon.Block):
-            built.initialize(ctx=devices.context(case.settings.device))
+            built.initialize(ctx=context(case.settings.device))
             built.cast(case.settings.dtype)
         return built
 
@@ -173,30 +165,15 @@ class MXNet(Framework):
             return (Note("", NoteCode.FALLBACK, FALLBACK),)
         return ()
 
-    def function(self, target: Target) -> Callable[..., Any]:
-        return functions.function_of(target)
-
     def array_type(self, target: Target) -> str:
         return "np" if functions.is_numpy(target) else ""
-
-    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
         if isinstance(value, DType):
             return tensors.dtype_of(value.name)
         if isinstance(value, Device):
-            return devices.context(value.name or device)
+            return context(value.name or device)
         return super().constant(value, device)
-
-    def describe(self, value: Any) -> TensorSpec | None:
-        return tensors.describe(value)
-
-    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return tensors.copy_to_device(value, spec, device)
-
-    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
-        return tensors.narrowed(dtype, beside)
 
     def requires_gradient(self, value: Any) -> bool:
         return isinstance(value, mx.nd.NDArray) and value.grad is not None
@@ -236,17 +213,11 @@ class MXNet(Framework):
             # The path of a lambda or of a function inside another leads nowhere.
             return None
 
-    def with_inferred_shapes(self, case: Case) -> Case:
-        return inference.complete_shapes(case)
-
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        return source.script(case, arguments, call)
-
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
         """Device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
-            stack.enter_context(devices.context(case.settings.device))
+            stack.enter_context(context(case.settings.device))
             training = case.settings.phase == "train"
             stack.enter_context(
                 mx.autograd.train_mode() if training else mx.autograd.predict_mode()
@@ -261,12 +232,6 @@ class MXNet(Framework):
     def has_nan(self, outputs: Any) -> bool:
         return any(tensors.has_nan(array) for array in flatten(outputs))
 
-    def contents(self, value: Any) -> Contents | None:
-        return tensors.contents(value) if isinstance(value, mx.nd.NDArray) else None
-
-    def extents(self, values: Any) -> list[Extent]:
-        return tensors.extents(values)
-
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(
             call,
@@ -277,8 +242,7 @@ class MXNet(Framework):
         )
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        is_own = isinstance(target, OperatorTarget) or self.place(target)
-        return None if is_own else restoring.watch(value)
+        return None if self.is_own(target) else restoring.watch(value)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
@@ -297,12 +261,6 @@ class MXNet(Framework):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": lambda device: trace.NativeProfiler()}
-
-    def refusal(self, error: Exception) -> str | None:
-        return messages.refusal(error)
-
-    def unavailable(self, refusal: str) -> bool:
-        return messages.unavailable(refusal)
 
 
 def _distribution() -> str:

@@ -23,7 +23,7 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet import private
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.user_inputs import FUNCTION
-from opperf.model import Fill, TensorSpec
+from opperf.model import Fill, Settings, TensorSpec
 
 DTYPES = (
     *("float16", "float32", "float64", "bfloat16"),
@@ -63,8 +63,10 @@ def stored_parts(array: Any) -> list[Any]:
     return [array] if places is None else [array.data, *(getattr(array, name) for name in places)]
 
 
-def contents(value: Any) -> Contents:
-    """What an array holds, of a sparse one the zeros included."""
+def contents(value: Any) -> Contents | None:
+    """Returns what an array holds, of a sparse one the zeros included; None for any other value."""
+    if not isinstance(value, mx.nd.NDArray):
+        return None
     dtype = dtype_name(value.dtype)
 
     def numbers(step: int) -> Any:
@@ -254,7 +256,7 @@ def describe(value: Any) -> TensorSpec | None:
     return None
 
 
-def narrowed(dtype: str, beside: Collection[str]) -> str:
+def narrowed(dtype: str, beside: Collection[str], settings: Settings) -> str:
     """The dtype that MXNet makes of an array of NumPy beside those of others. Its operators take
     one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
     others = {one for one in beside if is_floating(one)} - {NUMPY_DEFAULT}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.base import Constant, Contents, Extent, MemoryReading, Watched
+from opperf.frameworks.base import Constant, MemoryReading
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.contents import array_contents
 from opperf.frameworks.numpy import (
@@ -25,16 +25,13 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.frameworks.private import absent_names
 from opperf.model import (
-    CallableTarget,
     Case,
     DType,
     Generator,
     Operator,
     OperatorTarget,
     Target,
-    TensorSpec,
 )
 
 
@@ -45,6 +42,26 @@ class NumPy(Framework):
     rules = "opperf.rules.numpy"
     dtypes: tuple[str, ...] = registry.DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
+    private_names = private
+    roots = functions.ROOTS
+
+    operators = staticmethod(registry.operators)
+    target_of = staticmethod(functions.target_of)
+    callable_target = staticmethod(functions.target_at)
+    function = staticmethod(functions.function_of)
+    view = staticmethod(tensors.view)
+    describe = staticmethod(tensors.describe)
+    write = staticmethod(tensors.write)
+    memory_of = staticmethod(tensors.memory_of)
+    output_shapes = staticmethod(inference.output_shapes)
+    source = staticmethod(source.script)
+    has_nan = staticmethod(tensors.has_nan)
+    tensor = staticmethod(tensors.tensor)
+    copy_to_device = staticmethod(tensors.copy_to_device)
+    extents = staticmethod(tensors.extents)
+    contents = staticmethod(array_contents)
+    watch = staticmethod(restoring.watch)
+    refusal = staticmethod(messages.refusal)
 
     def __init__(self) -> None:
         # Read now: each fork of this process would otherwise read it again.
@@ -65,38 +82,14 @@ class NumPy(Framework):
     def commit(self) -> str:
         return str(np.version.git_revision)
 
-    def absent_names(self) -> tuple[str, ...]:
-        return absent_names(private)
-
     def registered(self) -> int:
         return len(registry.public_functions())
-
-    def operators(self) -> tuple[Operator, ...]:
-        return registry.operators()
 
     def resolve(self, name: str) -> Operator | None:
         return registry.by_name().get(name)
 
-    def target_of(self, function: Callable[..., Any]) -> Target:
-        return functions.target_of(function)
-
-    def callable_target(self, path: str) -> Target:
-        return functions.target_at(path)
-
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
-
-    def place(self, target: Target) -> str:
-        if not isinstance(target, CallableTarget):
-            return ""
-        root, _, place = target.path.partition(".")
-        return place if root in functions.ROOTS else ""
-
-    def function(self, target: Target) -> Callable[..., Any]:
-        return functions.function_of(target)
-
-    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        return tensors.tensor(spec, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
         if isinstance(value, DType):
@@ -104,21 +97,6 @@ class NumPy(Framework):
         if isinstance(value, Generator):
             return np.random.default_rng(value.seed)
         return super().constant(value, device)
-
-    def view(self, storage: Any, spec: TensorSpec) -> Any:
-        return tensors.view(storage, spec)
-
-    def describe(self, value: Any) -> TensorSpec | None:
-        return tensors.describe(value)
-
-    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return tensors.copy_of(value, spec)
-
-    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
-        return tensors.write(view, value, spec)
-
-    def memory_of(self, value: Any) -> int | None:
-        return tensors.memory_of(value)
 
     def bind(
         self,
@@ -132,15 +110,6 @@ class NumPy(Framework):
         declared = signatures.parameters(name, called)
         return functions.bind(called, declared, arguments)
 
-    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        return restoring.watch(target, value)
-
-    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        return inference.output_shapes(case)
-
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        return source.script(case, arguments, call)
-
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
         """Suppresses warnings, as of deprecated functions. The phase has no effect."""
@@ -148,23 +117,11 @@ class NumPy(Framework):
             warnings.simplefilter("ignore")
             yield
 
-    def has_nan(self, outputs: Any) -> bool:
-        return tensors.has_nan(outputs)
-
-    def contents(self, value: Any) -> Contents | None:
-        return array_contents(value)
-
-    def extents(self, values: Any) -> list[Extent]:
-        return [tensors.extent(one) for one in tensors.arrays(values)]
-
     def supports_fork(self, device: str) -> bool:
         return True
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return memory.measure()
-
-    def refusal(self, error: Exception) -> str | None:
-        return messages.refusal(error)
 
 
 def _libraries() -> dict[str, str]:

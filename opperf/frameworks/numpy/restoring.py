@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def checksum(array: Any) -> int:
     return zlib.crc32(data.reshape(-1).view(np.uint8).data)
 
 
-def watch(target: Target, value: Any) -> Watched | None:
+def watch(target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
     """Returns an array among a function's arguments; None for any other value, and for arguments of
     an operator."""
     if not isinstance(value, np.ndarray) or isinstance(target, OperatorTarget):

@@ -34,7 +34,7 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     return fill.code(spec, seed)
 
 
-def tensor(spec: TensorSpec, seed: int) -> Any:
+def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
     # A case may write to its arrays, and none other has this one's memory.
     return np.require(code(spec, seed).run(), requirements=["C", "W"])
@@ -76,17 +76,17 @@ def memory_of(value: Any) -> int | None:
     return numpy_layout.layout(value).memory if value.size else None
 
 
-def copy_of(value: Any, spec: TensorSpec) -> Any:
+def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
     """A contiguous copy of an array that a user passed."""
     made = value.astype(spec.dtype if spec.fill.dtype else value.dtype, order="C")
     return protected(made, spec)
 
 
-def write(view_: Any, value: Any, spec: TensorSpec) -> Any:
+def write(view: Any, value: Any, spec: TensorSpec) -> Any:
     """A view with the contents of an array that a user passed."""
     # Equal elements of an overlapping view are at one place.
-    view_[...] = value
-    return protected(view_, spec)
+    view[...] = value
+    return protected(view, spec)
 
 
 def protected(value: Any, spec: TensorSpec) -> Any:
@@ -121,3 +121,8 @@ def extent(value: Any) -> Extent:
         reach = (count - 1) * stride
         begin, end = begin + min(0, reach), end + max(0, reach)
     return Extent(min(int(value.nbytes), end - begin), begin, end)
+
+
+def extents(values: Any) -> list[Extent]:
+    """Returns the places in memory of the arrays among values."""
+    return [extent(array) for array in arrays(values)]

@@ -82,9 +82,9 @@ def torch_device(name: str) -> torch.device:
     return torch.device(kind) if kind == "cpu" else torch.device(kind, index)
 
 
-def free_memory(name: str) -> int:
+def free_memory(device: str) -> int:
     """Returns the number of bytes that can still be allocated on a device."""
-    kind, index = _split(name)
+    kind, index = _split(device)
     if kind == "cuda":
         free, _ = torch.cuda.mem_get_info(index)
         # The caching allocator reuses what it has reserved.

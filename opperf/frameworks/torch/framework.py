@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Contents, Extent, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.private import absent_names
-from opperf.frameworks.timing import Event, ProfilerFactory
+from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
     bodies,
     compiler,
     cuda,
-    devices,
     dtypes,
     embedding_tables,
     functions,
     given,
     inference,
     kernels,
-    memory,
     messages,
     options,
     private,
@@ -43,12 +39,12 @@ from opperf.frameworks.torch import (
     tracing,
 )
 from opperf.frameworks.torch import modes as execution
-from opperf.frameworks.torch.devices import synchronize
+from opperf.frameworks.torch.devices import devices, free_memory, parse, synchronize, torch_device
 from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient, record_forward
 from opperf.frameworks.torch.kineto import NativeProfiler
+from opperf.frameworks.torch.memory import measure
 from opperf.model import (
     Argument,
-    CallableTarget,
     Case,
     Device,
     DType,
@@ -60,7 +56,6 @@ from opperf.model import (
     OperatorTarget,
     SnippetTarget,
     Target,
-    TensorSpec,
 )
 
 
@@ -75,7 +70,45 @@ class PyTorch(Framework):
     compiled_modes: tuple[str, ...] = execution.COMPILED
     autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
+    private_names = private
+    roots = functions.ROOTS
     gradients = True
+
+    devices = staticmethod(devices)
+    parse_device = staticmethod(parse)
+    missing_kernel = staticmethod(kernels.missing)
+    device_memory = staticmethod(free_memory)
+    synchronize = staticmethod(synchronize)
+    uuid = staticmethod(cuda.uuid)
+    empty_kernel = staticmethod(cuda.empty_kernel)
+    operators = staticmethod(registry.operators)
+    importing = staticmethod(registry.importing)
+    target_of = staticmethod(functions.target_of)
+    callable_target = staticmethod(functions.target_at)
+    constructor = staticmethod(functions.constructor_of)
+    function = staticmethod(functions.function_of)
+    tensor = staticmethod(tensors.tensor)
+    view = staticmethod(tensors.view)
+    describe = staticmethod(given.describe)
+    copy_to_device = staticmethod(given.copy_to_device)
+    memory_of = staticmethod(given.memory_of)
+    output_shapes = staticmethod(inference.output_shapes)
+    with_outputs = staticmethod(inference.with_outputs)
+    foreseen_refusal = staticmethod(inference.foreseen_refusal)
+    tracing = staticmethod(tracing.tracing)
+    has_events = staticmethod(cuda.has_events)
+    event = staticmethod(cuda.event)
+    cache_flush = staticmethod(cuda.cache_flush)
+    memory = staticmethod(measure)
+    option = staticmethod(options.option)
+    has_nan = staticmethod(tensors.has_nan)
+    threads = staticmethod(torch.get_num_threads)
+    extents = staticmethod(tensors.extents)
+    contents = staticmethod(tensors.contents)
+    write = staticmethod(given.write)
+    build = staticmethod(snippets.build)
+    refusal = staticmethod(messages.refusal)
+    unavailable = staticmethod(messages.unavailable)
 
     def __init__(self) -> None:
         # Read now: each fork of this process would otherwise read it again.
@@ -108,65 +141,27 @@ class PyTorch(Framework):
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
 
-    def devices(self) -> tuple[str, ...]:
-        return devices.devices()
-
-    def parse_device(self, text: str) -> str:
-        return devices.parse(text)
-
-    def missing_kernel(self, operator: Operator, device: str) -> str:
-        return kernels.missing(operator, device)
-
-    def device_memory(self, device: str) -> int:
-        return devices.free_memory(device)
-
-    synchronize = staticmethod(synchronize)
-
     def has_queue(self, device: str) -> bool:
         return not device.startswith("cpu")
 
     def is_asynchronous(self, device: str) -> bool:
         return not device.startswith("cpu")
 
-    def uuid(self, device: str) -> str:
-        return cuda.uuid(device)
-
-    def empty_kernel(self, device: str) -> Callable[[], object] | None:
-        return cuda.empty_kernel(device)
-
-    def absent_names(self) -> tuple[str, ...]:
-        return absent_names(private)
-
     def registered(self) -> int:
         return len(registry.registered_names())
-
-    def operators(self) -> tuple[Operator, ...]:
-        return registry.operators()
-
-    def importing(self) -> AbstractContextManager[None]:
-        return registry.importing()
 
     def resolve(self, name: str) -> Operator | None:
         found = registry.find(name)
         return None if found is None else found.operator
 
-    def target_of(self, function: Callable[..., Any]) -> Target:
-        return functions.target_of(function)
-
-    def callable_target(self, path: str) -> Target:
-        return functions.target_at(path)
-
     def function_paths(self) -> tuple[str, ...]:
         return paths.public_paths({place.path: place.module for place in public.PLACES})
-
-    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
-        return functions.constructor_of(target)
 
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, torch.nn.Module)
 
     def place_weights(self, built: Any, case: Case) -> Any:
-        device = devices.torch_device(case.settings.device)
+        device = torch_device(case.settings.device)
         if isinstance(built, embedding_tables.SplitTableBatchedEmbeddingBagsCodegen):
             return built.on(device)
         if not isinstance(built, torch.nn.Module):
@@ -179,48 +174,21 @@ class PyTorch(Framework):
             return Operator(framework=self.name, namespace="", name=target.label)
         return functions.signature(target, function or self.function(target))
 
-    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
-        return functions.wrapped(target)
-
-    def place(self, target: Target) -> str:
-        if not isinstance(target, CallableTarget):
-            return ""
-        root, _, place = target.path.partition(".")
-        return place if root in functions.ROOTS else ""
-
-    def function(self, target: Target) -> Callable[..., Any]:
-        return functions.function_of(target)
-
-    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        return tensors.tensor(spec, device, seed)
-
     def constant(self, value: Constant, device: str) -> Any:
         if isinstance(value, DType):
             return dtypes.dtype_of(value.name)
         if isinstance(value, Device):
-            return devices.torch_device(value.name or device)
+            return torch_device(value.name or device)
         if isinstance(value, MemoryFormat):
             return tensors.MEMORY_FORMATS[value.name]
         if isinstance(value, Generator):
-            return torch.Generator(devices.torch_device(device)).manual_seed(value.seed)
+            return torch.Generator(torch_device(device)).manual_seed(value.seed)
         if isinstance(value, Function):
             return bodies.function_at(value.path)
         return super().constant(value, device)
 
-    def view(self, storage: Any, spec: TensorSpec) -> Any:
-        return tensors.view(storage, spec)
-
-    def describe(self, value: Any) -> TensorSpec | None:
-        return given.describe(value)
-
-    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return given.copy_to_device(value, spec, device)
-
-    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
-        return given.write(view, value)
-
-    def memory_of(self, value: Any) -> int | None:
-        return given.memory_of(value)
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return functions.wrapped(target)
 
     def requires_gradient(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor) and value.requires_grad
@@ -234,7 +202,7 @@ class PyTorch(Framework):
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
         call = self._bind_eagerly(case, arguments, function)
-        return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
+        return execution.prepare(case, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
         self,
@@ -247,17 +215,6 @@ class PyTorch(Framework):
             called.train(case.settings.phase == "train")
         return functions.bind(called, arguments, case.settings.device)
 
-    def build(self, cases: Sequence[Case]) -> None:
-        snippets.build(cases)
-
-    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        return inference.output_shapes(case)
-
-    def with_outputs(
-        self, operator: Operator, arguments: Mapping[str, Argument]
-    ) -> Mapping[str, Argument]:
-        return inference.with_outputs(operator, arguments)
-
     def returning(self, operator: Operator) -> Operator | None:
         return registry.returning(operator) if schemas.OUT in operator.variants else None
 
@@ -265,13 +222,6 @@ class PyTorch(Framework):
         return schemas.IN_PLACE not in operator.variants or inference.fits_in_place(
             operator, arguments
         )
-
-    def foreseen_refusal(self, case: Case) -> str:
-        return inference.foreseen_refusal(case)
-
-    def _is_own(self, target: Target) -> bool:
-        """Whether a target is an operator or a function of PyTorch's."""
-        return isinstance(target, OperatorTarget) or bool(self.place(target))
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         called = self.function(case.target)
@@ -292,23 +242,6 @@ class PyTorch(Framework):
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
 
-    def tracing(
-        self, chrome: Path | None, execution: Path | None
-    ) -> AbstractContextManager[tracing.Label]:
-        return tracing.tracing(chrome, execution)
-
-    def has_events(self, device: str) -> bool:
-        return cuda.has_events(device)
-
-    def event(self, device: str) -> Event:
-        return cuda.event(device)
-
-    def cache_flush(self, device: str) -> Callable[[], object] | None:
-        return cuda.cache_flush(device)
-
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return memory.measure(device)
-
     def keeps_workspace(self, device: str) -> bool:
         # cuBLAS has one workspace for all calls of a process.
         return not device.startswith("cpu")
@@ -325,18 +258,6 @@ class PyTorch(Framework):
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return compiler.count()
-
-    def option(self, name: str, text: str) -> Callable[[], object]:
-        return options.option(name, text)
-
-    def has_nan(self, outputs: Any) -> bool:
-        return tensors.has_nan(outputs)
-
-    def contents(self, value: Any) -> Contents | None:
-        return tensors.contents(value) if isinstance(value, torch.Tensor) else None
-
-    def extents(self, values: Any) -> list[Extent]:
-        return [tensors.extent(one) for one in tensors.tensors(values)]
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:
@@ -367,16 +288,7 @@ class PyTorch(Framework):
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         is_layer = isinstance(target, ObjectTarget) and target.path.split(".")[0] in functions.ROOTS
-        return restoring.watch(target, value, is_layer or self._is_own(target))
+        return restoring.watch(target, value, is_layer or self.is_own(target))
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)
-
-    def threads(self) -> int | None:
-        return torch.get_num_threads()
-
-    def refusal(self, error: Exception) -> str | None:
-        return messages.refusal(error)
-
-    def unavailable(self, refusal: str) -> bool:
-        return messages.unavailable(refusal)

@@ -123,7 +123,7 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> torch.Tensor:
     return copied.contiguous(memory_format=memory_format(spec)) if spec.memory_format else copied
 
 
-def write(view: torch.Tensor, value: Any) -> torch.Tensor:
+def write(view: torch.Tensor, value: Any, spec: TensorSpec) -> torch.Tensor:
     """Returns a view with the contents of a tensor or array that a user passed."""
     contents = value.detach() if isinstance(value, torch.Tensor) else _of_array(np.array(value))
     # PyTorch does not write to elements that a stride of zero repeats.

@@ -307,9 +307,12 @@ LEAST_BYTES = 4
 """Of an element whose numbers NumPy has: smaller floating-point numbers become float32."""
 
 
-def contents(value: torch.Tensor) -> Contents:
+def contents(value: Any) -> Contents | None:
     """Returns what a tensor holds: of a sparse one, zeros included; of a nested one, its sequences
-    one after the other; of a quantised one, the numbers that it stands for."""
+    one after the other; of a quantised one, the numbers that it stands for. None for any other
+    value."""
+    if not isinstance(value, torch.Tensor):
+        return None
     plain = value.detach()
     layout = layout_of(plain)
     count = sum(one.numel() for one in plain.unbind()) if layout in NESTED else plain.numel()
@@ -356,3 +359,8 @@ def extent(value: torch.Tensor) -> Extent:
     end = begin + (last + 1) * value.element_size()
     # Elements that a stride of zero repeats count once.
     return Extent(min(value.numel() * value.element_size(), end - begin), begin, end)
+
+
+def extents(values: Any) -> list[Extent]:
+    """Returns the places in memory of the tensors among values."""
+    return [extent(tensor) for tensor in tensors(values)]
