@@ -9,6 +9,7 @@ import pytest
 
 from opperf.instruments.instrument import Instrument
 from opperf.model import Case, OperatorTarget
+from opperf.reports.formats import RUN, Format
 from opperf.rules.registering import Families
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import FAMILIES as TORCH
@@ -75,3 +76,9 @@ def test_the_instrument_is_one(run_block):
     instrument = run_block(block)["BANDWIDTH"]
     assert isinstance(instrument, Instrument) and instrument.metrics[0].name == "bandwidth"
     assert "contributed" not in sys.modules
+
+
+def test_the_format_is_one(run_block):
+    (block,) = [block for _, block in BLOCKS if "TSV = " in block]
+    format = run_block(block)["TSV"]
+    assert isinstance(format, Format) and format.writes(RUN) and format.writes("compare")

@@ -127,7 +127,7 @@ BUILT_IN = (
     Format(
         "md",
         ".md",
-        run="opperf.results.markdown:markdown_text",
+        run="opperf.reports.run_page:markdown_text",
         report="opperf.reports.markdown:write_markdown",
         commands=REPORTS | LISTINGS,
         other_extensions=(".markdown",),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opperf.reports.model import Cell, Column, Report
-from opperf.results.units import format_figure, unit_words
 
 TEMPLATE = "report.html.jinja"
 """The fragment's text, beside this module."""
@@ -22,7 +21,7 @@ class ShownCell(NamedTuple):
 
 def write_html(report: Report, width: int | None = None) -> str:
     """Returns the fragment, with every row."""
-    return render(__package__, TEMPLATE, {"report": report, "rows": _rows, "title": _title})
+    return render(__package__, TEMPLATE, {"report": report, "rows": _rows})
 
 
 def render(package: str, template: str, content: Mapping[str, Any]) -> str:
@@ -40,21 +39,14 @@ def render(package: str, template: str, content: Mapping[str, Any]) -> str:
     return environment.get_template(template).render(content)
 
 
-def _title(column: Column) -> str:
-    words = unit_words(column.title, column.unit) if column.unit else ()
-    return " ".join([column.title, *words])
-
-
 def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
-    cells = ([_shown(column, cell) for cell in column.cells] for column in columns)
+    cells = (
+        map(_shown, [column] * len(column.cells), column.whole(), column.cells)
+        for column in columns
+    )
     return list(zip(*cells, strict=True))
 
 
-def _shown(column: Column, cell: Cell) -> ShownCell:
-    if column.unit is None:
-        text = str(cell.value or "")
-    else:
-        figure = None if isinstance(cell.value, str) else cell.value
-        text = str(format_figure(figure, column.unit))
+def _shown(column: Column, text: str, cell: Cell) -> ShownCell:
     classes = " ".join(filter(None, ("number" if column.is_number else "", cell.tone)))
     return ShownCell(text, classes, cell.note)

@@ -11,9 +11,7 @@ from tabulate import tabulate
 
 from opperf.errors import one_line
 from opperf.reports.model import Cell, Column, Fact, Report, Section
-from opperf.results.markdown import fold
 from opperf.results.text import short_inputs
-from opperf.results.units import format_figure, unit_words
 
 INPUTS_WIDTH = 120
 """Characters of a case's inputs where fewer distinguish an operator's cases: a comment on GitHub
@@ -27,18 +25,20 @@ def write_markdown(report: Report, width: int | None = None) -> str:
     """Returns the page; its lines have any width."""
     title = report.headline or plain(report.title)
     blocks = [
-        f"## {title}" if title else "",
+        f"{'#' * report.level} {title}" if title else "",
         *report.answer,
         # A headline stands in the place of the title.
         plain(report.title) if report.headline else "",
         # How to read a page is said at its end.
-        *map(_section, sorted(report.sections, key=lambda section: bool(section.manual))),
-        *(f"{why}:\n\n```sh\n{command}\n```" for why, command in report.commands),
+        *(
+            _section(section, report.level + 1)
+            for section in sorted(report.sections, key=lambda section: bool(section.manual))
+        ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, level: int) -> str:
     title = section.page_title or section.title
     parts = ["\n".join(map(_fact, section.facts))]
     sentences = list(map(plain, filter(None, (section.manual, *section.prose))))
@@ -54,18 +54,24 @@ def _section(section: Section) -> str:
     elif section.items:
         parts.append("\n".join(f"- {plain(item)}" for item in section.limited_items()))
     parts += map(plain, section.below)
+    parts += (f"{why}:\n\n```sh\n{command}\n```" for why, command in section.commands)
     body = "\n\n".join(filter(None, parts))
     if not title:
         return body
     if section.is_folded:
         return fold(html.escape(title, quote=False), body)
-    return f"### {plain(title)}\n\n{body}"
+    return f"{'#' * level} {plain(title)}\n\n{body}"
 
 
 def _fact(fact: Fact) -> str:
     label = fact.page_label or fact.label
     named = [f"{label}: {code(fact.name)}"] if fact.name else [plain(label)]
     return "- " + ", ".join([*named, *([plain(fact.about)] if fact.about else [])])
+
+
+def fold(title: str, body: str) -> str:
+    """Folds a part of a page, which a click opens where the page supports that."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
 def grid(columns: Sequence[Column]) -> str:
@@ -83,22 +89,21 @@ def grid(columns: Sequence[Column]) -> str:
 
 def _title(column: Column) -> str:
     title = column.page_title or column.title
-    words = unit_words(column.title, column.unit) if column.unit else ()
-    return " ".join([title, *(f"({word})" for word in words)])
+    return " ".join([title, *(f"({word})" for word in column.unit_words())])
 
 
 def _texts(column: Column) -> list[str]:
+    whole = column.whole()
     if column.cases is not None:
         own, run = column.cases
         short = short_inputs(run, INPUTS_WIDTH)
-        return [_escape(in_cell(one_line(short[case], LONGEST_INPUTS))) for case in own]
-    return [_escape(_text(column, cell)) for cell in column.cells]
+        whole = [one_line(short[case], LONGEST_INPUTS) for case in own]
+    return [
+        _escape(_text(column, text, cell)) for text, cell in zip(whole, column.cells, strict=True)
+    ]
 
 
-def _text(column: Column, cell: Cell) -> str:
-    if column.unit is not None:
-        return str(format_figure(None if isinstance(cell.value, str) else cell.value, column.unit))
-    text = str(cell.value or "")
+def _text(column: Column, text: str, cell: Cell) -> str:
     if column.is_name:
         return code(text) if text else ""
     shown = text if column.is_number else in_cell(text)
@@ -112,8 +117,8 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns text with its markup escaped."""
-    return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", " ".join(text.split()))
+    """Returns text with its markup escaped, but not the underscores in names, which are none."""
+    return re.sub(r"([\\`*\[\]<>&~#|]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(text.split()))
 
 
 def in_cell(text: str) -> str:

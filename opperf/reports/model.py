@@ -3,13 +3,13 @@ values for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from opperf.results.figures import Unit
 from opperf.results.text import Shown
-from opperf.results.units import Figure, choose_unit
+from opperf.results.units import Figure, FigureText, choose_unit, format_figure, unit_words
 
 Tone = Literal["", "worse", "better", "open"]
 """The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
@@ -48,6 +48,27 @@ class Column(NamedTuple):
     them."""
     page_title: str = ""
     """On a page for readers who have no manual, where it is another."""
+
+    def heading(self) -> str:
+        """Returns the title with the unit."""
+        return " ".join([self.title, *self.unit_words()])
+
+    def unit_words(self) -> tuple[str, ...]:
+        """Returns the name of the unit, if the title does not say it."""
+        return unit_words(self.title, self.unit) if self.unit else ()
+
+    def whole(self) -> list[str]:
+        """Returns the cells as texts, none of them shortened, and figures in the unit."""
+        return [str(text) for text in self.figure_texts()] if self.unit else self._words()
+
+    def figure_texts(self) -> list[FigureText]:
+        """Returns the figures in the unit."""
+        unit = self.unit or Unit("", 1.0)
+        values = (None if isinstance(cell.value, str) else cell.value for cell in self.cells)
+        return [format_figure(value, unit) for value in values]
+
+    def _words(self) -> list[str]:
+        return [" ".join(str(cell.value or "").split()) for cell in self.cells]
 
 
 def names(title: str, texts: Iterable[str], wraps: bool = False) -> Column:
@@ -161,6 +182,8 @@ class Section(NamedTuple):
     """The items in one sentence, where there is not room for a line each."""
     below: Sequence[str] = ()
     """Sentences that explain the table."""
+    commands: Sequence[tuple[str, str]] = ()
+    """Commands to run next, each with the reason."""
     is_folded: bool = False
     """Whether a page shows it on demand only, as it holds no finding."""
     page_title: str = ""
@@ -174,7 +197,7 @@ class Section(NamedTuple):
     def has_content(self) -> bool:
         """Whether there is anything below its title."""
         table = self.table is not None and self.table.height
-        return bool(self.facts or self.prose or table or self.items or self.below)
+        return bool(self.facts or self.prose or table or self.items or self.below or self.commands)
 
     def limited_items(self) -> list[str]:
         """Returns the items, where there is not room for all."""
@@ -210,14 +233,9 @@ class Report:
     rows: Sequence[Sequence[Any]] = ()
     """A row for each figure, with all digits; empty if the report has no place for them."""
     tests: Sequence[Test] = ()
-    commands: Sequence[tuple[str, str]] = ()
-    """Commands to run next, each with the reason."""
     headline: str = ""
     """The title of a page for readers who did not make the report."""
     answer: Sequence[str] = ()
     """Paragraphs, with their markup, on the first thing to know and on what to do."""
-
-
-def dictionaries(report: Report) -> list[Mapping[str, Any]]:
-    """Returns the rows of a report, each by the names of its columns."""
-    return [dict(zip(report.header, row, strict=True)) for row in report.rows]
+    level: int = 2
+    """Of its heading on a page: 1 of a page of its own."""

@@ -10,7 +10,7 @@ from opperf.results.messages import wrap_message
 from opperf.results.table import inputs_texts
 from opperf.results.terminal import GAP, table_text
 from opperf.results.text import fit_paths, wrap
-from opperf.results.units import align, format_figure, unit_words
+from opperf.results.units import align
 
 WIDTH = 100
 """Width of sentences without a terminal; tables are then not limited."""
@@ -18,18 +18,21 @@ WIDTH = 100
 
 def write_text(report: Report, width: int | None = None) -> str:
     """Returns the report, no wider than `width` except for the commands at its end."""
-    blocks = [report.title, *(_section(section, width) for section in report.sections)]
-    text = "\n\n".join(filter(None, blocks))
-    if width is not None:
-        text = wrap_message(text, width)
-    lines = [line.rstrip() for line in text.splitlines()]
-    for why, command in report.commands:
-        # Never cut, because it is for copying.
-        lines += ["", f"{why}:", f"  {command}"]
-    return "\n".join(lines) + "\n"
+    written = [report.title, *(_section(section, width) for section in report.sections)]
+    return "\n\n".join(filter(None, written)) + "\n"
 
 
 def _section(section: Section, width: int | None) -> str:
+    text = _without_commands(section, width)
+    if width is not None:
+        text = wrap_message(text, width)
+    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    # Never cut, because they are for copying.
+    commands = (f"{why}:\n  {command}" for why, command in section.commands)
+    return "\n\n".join(filter(None, (lines, *commands)))
+
+
+def _without_commands(section: Section, width: int | None) -> str:
     columns = width or WIDTH
     if section.brief:
         return wrap(f"{section.title}: {section.brief}", columns)
@@ -92,23 +95,10 @@ def _inputs(
 
 def _plain(column: Column) -> terminal.Column:
     return terminal.Column(
-        _title(column),
-        _texts(column),
+        column.heading(),
+        align(column.figure_texts()) if column.unit else column.whole(),
         is_text=not column.is_number,
         is_extra=column.is_extra,
         wraps=column.wraps,
         is_whole=column.is_whole,
     )
-
-
-def _title(column: Column) -> str:
-    words = unit_words(column.title, column.unit) if column.unit else ()
-    return " ".join([column.title, *words])
-
-
-def _texts(column: Column) -> list[str]:
-    if column.unit is None:
-        return [" ".join(str(cell.value or "").split()) for cell in column.cells]
-    unit = column.unit
-    values = [None if isinstance(cell.value, str) else cell.value for cell in column.cells]
-    return align([format_figure(value, unit) for value in values])

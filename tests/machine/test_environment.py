@@ -19,7 +19,7 @@ from opperf.machine.health.examine import PROBES, TRANSIENT
 from opperf.machine.health.finding import Reading
 from opperf.machine.kernel import USABLE_CPUS, Machine
 from opperf.model import SCHEMA_VERSION, Environment, Header, Run
-from opperf.results.markdown import environment_facts
+from opperf.reports.run_page import environment_facts
 
 
 def test_load_cores_and_threads_are_this_processes(fake, monkeypatch):

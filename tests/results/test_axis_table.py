@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from opperf.model import Status
+from opperf.reports.run_page import markdown_text
 from opperf.results.axis_table import axis_tables, column_setting, render_by_axis
-from opperf.results.markdown import markdown_text
 from opperf.results.sweep_table import render_by_size
 from tests.results.conftest import record, summary
 

@@ -20,8 +20,8 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from opperf.reports.run_page import markdown_text
 from opperf.reports.summary import summarise
-from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
     COLUMNS,
     MIN_POINTS,

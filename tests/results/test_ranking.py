@@ -6,8 +6,8 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record, Status, TensorSpec
+from opperf.reports.run_page import markdown_text
 from opperf.reports.summary import SLOWEST, summarise
-from opperf.results.markdown import markdown_text
 from opperf.results.outliers import outliers
 from opperf.results.ranking import explain_unranked, is_ranked
 

@@ -3,8 +3,8 @@
 import msgspec
 
 from opperf.model import Settings
+from opperf.reports.run_page import markdown_text
 from opperf.results.csv_file import csv_text
-from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.settings import (
     changed_settings_text,

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from opperf.commands.export import export
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Run
+from opperf.reports.run_page import markdown_text
 from opperf.reports.runs import write
-from opperf.results.markdown import markdown_text
 
 
 def test_an_output_there_and_a_run_file_that_is_not(tmp_path: Path) -> None:

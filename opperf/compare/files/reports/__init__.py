@@ -19,7 +19,6 @@ def report_of(comparison: Comparison) -> Report:
         header=[name for name, _ in COLUMNS],
         rows=rows(comparison),
         tests=tests(comparison),
-        commands=comparison.commands,
         headline=f"Operators: {code(comparison.new.path)} against {code(comparison.base.path)}",
         answer=(answer(comparison),),
     )

@@ -77,7 +77,7 @@ def sections(comparison: Comparison) -> tuple[Section, ...]:
         *([weighted_section(comparison.weighted, FILES)] if comparison.weighted else []),
         *_changes(comparison),
         uncompared(comparison.results),
-        Section(prose=closing_sentences(comparison)),
+        Section(prose=closing_sentences(comparison), commands=comparison.commands),
     )
     return tuple(section for section in found if section.has_content)
 

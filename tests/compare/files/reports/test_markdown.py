@@ -125,7 +125,7 @@ def test_code_shows_what_is_in_it(text, shown):
 
 
 def test_text_and_cells_have_no_markup():
-    assert plain("a_b *c*\n<d>") == r"a\_b \*c\* \<d\>"
+    assert plain("a_b _e_ *c*\n<d>") == r"a_b \_e\_ \*c\* \<d\>"
     assert in_cell("a_b _c_ <d> *e* `f` & g") == (
         "a_b &#95;c&#95; &#60;d> &#42;e&#42; &#96;f&#96; &#38; g"
     )

@@ -8,8 +8,10 @@ from typing import Any
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.model import MetricKind
+from opperf.reports.markdown import write_markdown
+from opperf.reports.model import Report, Section, Table, numbers, texts, words
+from opperf.reports.run_page import features_section
 from opperf.results.figures import NOT_APPLICABLE
-from opperf.results.markdown import FEATURES, features_text, fold, grid
 from opperf.results.result_keys import Source, source_of
 
 MEDIANS = (
@@ -38,7 +40,7 @@ def results_text(
     """Returns the page: a row for each configuration, sorted by operator, then the runtime
     features. Times are medians, or means if the results, of another program, have no medians.
     `kind` is that of the times."""
-    listed = [(name, one) for name, several in sorted(results.items()) for one in several]
+    listed = [(name, result) for name, own in sorted(results.items()) for result in own]
     figures = [_figures(name, result) for name, result in listed]
     have_medians = any(source in found for found in figures for _, source in MEDIANS)
     columns = (
@@ -46,19 +48,19 @@ def results_text(
         ("Memory (kB)", Source(MEMORY, "median")),
         *(PERCENTILES if kind is MetricKind.WALL else ()),
     )
-    rows = [
-        [name, _inputs(result), *(found.get(source, NOT_APPLICABLE) for _, source in columns)]
-        for (name, result), found in zip(listed, figures, strict=True)
-    ]
-    titles = ["Operator", "Inputs", *(title for title, _ in columns)]
-    return "\n\n".join(
-        [
-            "# Operator benchmarks",
-            "## Results",
-            grid(titles, rows, text_columns=2),
-            fold(FEATURES, features_text(dict(features))),
-        ]
+    table = Table(
+        (
+            words("Operator", [name for name, _ in listed]),
+            texts("Inputs", [_inputs(result) for _, result in listed]),
+            *(
+                numbers(title, [found.get(source, NOT_APPLICABLE) for found in figures])
+                for title, source in columns
+            ),
+        )
     )
+    sections = (Section("Results", table=table), features_section(dict(features)))
+    page = Report("run", "Operator benchmarks", sections, None, level=1)
+    return write_markdown(page).rstrip("\n")
 
 
 def _inputs(result: Mapping[str, Any]) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
+from opperf.reports.run_page import flatten, markdown_text
 from opperf.reports.runs import write
-from opperf.results.markdown import flatten, grid, markdown_text
+from opperf.results.markdown import grid
 from opperf.results.table import LEGEND
 from opperf.results.units import MARK_LEGEND
 

@@ -1,0 +1,189 @@
+"""What every format is held to, built-in or of another package: the toy stands for those."""
+
+import csv
+import io
+import json
+import math
+import re
+import runpy
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from opperf.compare.ab.reports import report_for
+from opperf.compare.explaining.difference import Counts, Difference, Row, Side
+from opperf.compare.explaining.functions import Function
+from opperf.compare.explaining.reports.difference_report import report_of as of_functions
+from opperf.compare.files.reports import report_of as of_files
+from opperf.errors import UsageError
+from opperf.model import Note, NoteCode, Status
+from opperf.reports import formats
+from opperf.reports.formats import BUILT_IN, REPORTS, RUN, Format, format_named
+from opperf.reports.hotspots.data import find_hotspots
+from opperf.reports.hotspots.ranking_report import report_of as of_ranking
+from opperf.results.runfile import read_run
+from tests.compare.ab.test_report import report as session  # noqa: F401
+from tests.compare.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
+
+# Not by the path of imports, where every later test would find it as an installed one.
+TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]
+
+EVERY = {format.name: format for format in (*BUILT_IN, TSV)}
+
+
+@pytest.fixture(params=EVERY.values(), ids=EVERY.keys())
+def format(request):
+    return request.param
+
+
+@pytest.fixture
+def odd_run(run, make_record):
+    """A run with a record of every status, notes, labels that are markup, and NaN."""
+    stalled = Note("forward", NoteCode.STALL, NASTY)
+    nan = {"mean": math.nan, "median": math.nan, "p90": math.nan}
+    whole = make_record(NASTY.replace("\x07", ""))
+    figure = msgspec.structs.replace(whole.summaries["forward"], **nan)
+    records = (
+        msgspec.structs.replace(make_record("relu"), notes=(stalled,)),
+        whole,
+        msgspec.structs.replace(make_record("exp"), summaries={"forward": figure}),
+        *(make_record(status.value, status, reason=NASTY) for status in Status if status != "ok"),
+    )
+    cases = tuple(record.case for record in records)
+    return msgspec.structs.replace(run, records=records, cases=cases)
+
+
+@pytest.fixture
+def found(odd_run, everything, hostile, session):  # noqa: F811
+    """Reports of every command, among them such of names that are markup."""
+    first, *others = session.rows
+    rows = (msgspec.structs.replace(first, operator=NASTY, inputs=NASTY, note=NASTY), *others)
+    odd = msgspec.structs.replace(session, rows=rows, a=NASTY, lost={NASTY: NASTY})
+    side = Side(NASTY, 1, {"Ir": 5.0}, None)
+    changed = Row(Function(NASTY, NASTY), "", Counts(5.0, 5.0), Counts(7.0, 7.0))
+    functions = Difference(side, side, "Ir", "exclusive", (changed,))
+    return {
+        "compare": [of_files(everything), of_files(hostile)],
+        "ab": [report_for(session), report_for(odd)],
+        "report": [of_ranking(find_hotspots([odd_run]))],
+        "explain": [of_functions(functions, NASTY)],
+    }
+
+
+def check_json(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError:
+        # A value on each line.
+        for line in text.splitlines():
+            json.loads(line, parse_constant=refuse)
+
+
+def check_csv(text):
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header and {len(row) for row in rows} <= {len(header)}
+
+
+class Tags(HTMLParser):
+    """The tags of a fragment that are open, and all that there were."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def check_html(text):
+    tags = Tags()
+    tags.feed(text)
+    tags.close()
+    assert tags.open == [] and not {"script", "b", "img", "iframe"} & tags.seen
+
+
+def check_markdown(text):
+    # Code spans and fences show what is in them as it is.
+    outside = re.sub(r"```sh\n.*?\n```|``.*?``(?!`)|`[^`\n]*`", "", text, flags=re.DOTALL)
+    assert "<script" not in re.sub(r"\\<", "", outside)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+CHECKS = {
+    ".json": check_json,
+    ".jsonl": check_json,
+    ".csv": check_csv,
+    ".xml": ET.fromstring,
+    ".html": check_html,
+    ".md": check_markdown,
+    ".txt": lambda text: None,
+    ".tsv": lambda text: None,
+}
+
+
+def check(format, text):
+    assert text.endswith("\n")
+    CHECKS[format.extension](text)
+
+
+def test_it_says_what_it_writes(format):
+    assert re.fullmatch(r"\.\w+", format.extension)
+    written = [what for what in (RUN, *REPORTS) if format.writes(what)]
+    assert written and isinstance(format, Format)
+
+
+def test_it_writes_a_run_with_every_status_and_odd_names(format, odd_run):
+    if not format.writes(RUN):
+        pytest.skip("not a format of runs")
+    text, missing = format.write_run(odd_run)
+    check(format, text)
+    assert (text, missing) == format.write_run(odd_run), "the same for the same run"
+
+
+def test_it_writes_every_report_with_odd_names(format, found):
+    for command, reports in found.items():
+        if format.writes(command):
+            for report in reports:
+                check(format, format.write_report(report))
+
+
+def test_a_terminal_is_not_exceeded(found):
+    for command, reports in found.items():
+        for report in reports:
+            text = format_named("text", command).write_report(report, 100)
+            # Commands and what cannot be shortened are the last lines.
+            assert max(len(line) for line in text.splitlines() if "opperf ab" not in line) <= 100
+
+
+def test_a_run_file_is_read_again(odd_run, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text(EVERY["jsonl"].write_run(odd_run)[0])
+    again, warnings = read_run(path)
+    assert not warnings and [one.id for one in again.records] == [one.id for one in odd_run.records]
+
+
+@pytest.mark.parametrize(
+    "declared, said",
+    [("no format", "is no Format"), (TSV._replace(name="md"), "already a format 'md'")],
+)
+def test_a_declaration_that_is_none_is_refused(monkeypatch, declared, said):
+    class Entry:
+        value = "toy_format:TSV"
+
+        def load(self):
+            return declared
+
+    monkeypatch.setattr("opperf.declared.declared", lambda group: (Entry(),))
+    with pytest.raises(UsageError, match=said):
+        formats.known_formats()
