@@ -12,7 +12,7 @@ from opperf.near_names import nearest
 FOUND = 1
 """Exit code of a command that found what it was asked to look for."""
 
-UNDECIDED = 3
+INCONCLUSIVE = 3
 """Exit code of a command that could not decide what it was asked to."""
 
 INTERRUPTED = 130
@@ -80,7 +80,7 @@ class InternalError(OpperfError):
 class ProfilerError(OpperfError):
     """A profiler that recorded nothing, or not all calls."""
 
-    exit_code = UNDECIDED
+    exit_code = INCONCLUSIVE
 
 
 class NoGradientError(OpperfError):

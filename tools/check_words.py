@@ -18,7 +18,6 @@ COVERED = ("opperf", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 UNCOVERED = (
     "opperf/compare",
-    "opperf/errors.py",
     "opperf/frameworks",
     "opperf/results",
     "opperf/rules",

@@ -33,7 +33,7 @@ from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.compare.weighted import check_format
-from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
+from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, UsageError
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT
 from opperf.plurals import pluralize
@@ -136,7 +136,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
 EXIT_CODES = {
     Verdict.REGRESSED.value: FOUND,
     Verdict.IMPROVED.value: FOUND,
-    Verdict.AMBIGUOUS.value: UNDECIDED,
+    Verdict.AMBIGUOUS.value: INCONCLUSIVE,
     DIFFERENT: FOUND,
 }
 """What a session can fail on, each with its exit code."""
@@ -150,7 +150,7 @@ def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_result
         return EXIT_CODES[DIFFERENT]
     decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
     if not analysis.valid or not decided:
-        return UNDECIDED
+        return INCONCLUSIVE
     verdicts = {one.verdict.value for one in analysis.verdicts}
     if analysis.shift is not None:
         verdicts.add(analysis.shift.verdict.value)

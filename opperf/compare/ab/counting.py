@@ -38,7 +38,7 @@ from opperf.compare.files.outcome import LOOKED_FOR, SOUND
 from opperf.compare.files.reading import read
 from opperf.compare.project_file import limits_from
 from opperf.compare.statistics.data import Arm, Verdict
-from opperf.errors import INTERRUPTED, UNDECIDED, OpperfError, RunFileError, UsageError
+from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import (
@@ -194,7 +194,7 @@ def _undecided(comparison: Comparison, options: Options) -> int:
     """Returns the exit code of counts without a verdict, if that is asked for or all are."""
     decided = [row.verdict in SOUND for row in comparison.rows]
     is_open = not all(decided) if Verdict.AMBIGUOUS.value in options.fail_on else not any(decided)
-    return UNDECIDED if is_open else 0
+    return INCONCLUSIVE if is_open else 0
 
 
 def _resume_advice(options: Options) -> str:

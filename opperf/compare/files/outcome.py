@@ -7,7 +7,7 @@ from collections.abc import Callable
 from opperf.compare.files.comparison import MISSING, Change, Comparison, Row
 from opperf.compare.results import count_different
 from opperf.compare.statistics.data import Verdict
-from opperf.errors import FOUND, UNDECIDED
+from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.model import DIFFERENT
 
 SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
@@ -71,7 +71,7 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
         return FOUND, ", ".join(f"{number} {word}" for word, number in found.items() if number)
     open_words = [word for word in comparison.fail_on if not _is_decidable(comparison, word)]
     if open_words and len(open_words) == len(comparison.fail_on):
-        return UNDECIDED, "; ".join(
+        return INCONCLUSIVE, "; ".join(
             f"cannot decide whether anything is {word}: {_advice(comparison, word)}"
             for word in open_words
         )
