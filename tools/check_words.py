@@ -19,7 +19,6 @@ COVERED = ("opperf", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 UNCOVERED = (
     "opperf/compare",
     "opperf/frameworks",
-    "opperf/results",
     "opperf/rules",
     "opperf/runner",
 )

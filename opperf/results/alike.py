@@ -1,4 +1,4 @@
-"""What cases have in common that differ in their settings alone: their inputs, without what follows
+"""Common parts of cases that differ in their settings alone: their inputs, without what follows
 from the settings."""
 
 from __future__ import annotations

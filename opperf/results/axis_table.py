@@ -68,7 +68,8 @@ def _effect(rows: Sequence[Row]) -> float:
 
 
 def _times(row: Row) -> list[float]:
-    found = [one.summaries["forward"].median for one in row.records.values() if one.summaries]
+    measured = [record for record in row.records.values() if record.summaries]
+    found = [record.summaries["forward"].median for record in measured]
     return [time for time in found if time > 0 and math.isfinite(time)]
 
 
@@ -78,9 +79,9 @@ def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[
     dtypes = dtypes_of(record.case for record in records)
     labels: dict[str, int] = {}
     cases: dict[str, int] = {}
-    places: dict[tuple[Any, ...], tuple[int, int]] = {}
+    positions: dict[tuple[Any, ...], tuple[int, int]] = {}
     for record in records:
-        others = _others(record, [one for one in names if one != name])
+        others = _others(record, [other for other in names if other != name])
         value = value_text(record, name)
         label, inputs = record.case.label, alike_text(record.case, dtypes)
         # Cases that look alike have a row each, by their order.
@@ -89,12 +90,12 @@ def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[
             number += 1
         key = (label, inputs, others, number)
         found[key].records[value] = record
-        places[key] = (
+        positions[key] = (
             labels.setdefault(label, len(labels)),
             cases.setdefault(inputs, len(cases)),
         )
     # The rows of one operator, and of one case, are together.
-    return [found[key] for key in sorted(found, key=lambda key: places[key])]
+    return [found[key] for key in sorted(found, key=lambda key: positions[key])]
 
 
 def _others(record: Record, names: Sequence[str]) -> tuple[str, ...]:
@@ -138,7 +139,7 @@ def _figure_columns(
         value: [column.read(row.records[value]) if value in row.records else None for row in rows]
         for value in values
     }
-    unit = choose_unit(column.metric.unit, [one for own in figures.values() for one in own])
+    unit = choose_unit(column.metric.unit, [figure for own in figures.values() for figure in own])
     first = values[0]
     columns = []
     for value in values:

@@ -62,7 +62,7 @@ def _ratio(record: Record) -> Figure | None:
     forward, backward = figure_of(record, FORWARD.name), figure_of(record, BACKWARD.name)
     if forward is None or backward is None or forward.value <= 0:
         return None
-    shares = [one.share for one in (forward, backward) if one.share is not None]
+    shares = [figure.share for figure in (forward, backward) if figure.share is not None]
     value = backward.value / forward.value
     # The passes are timed one after the other, so that their errors are independent.
     half_width = _scaled(math.hypot(*shares) if len(shares) == 2 else None, value)

@@ -88,7 +88,7 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     measured = [record for group in by_label.values() for record in group if _is_ok(record)]
     forward = {record.case.label for record in measured}
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
-    usual = [one for one in listing.operators if one.operator.is_usual]
+    usual = [listed for listed in listing.operators if listed.operator.is_usual]
     operators = [listed.operator for listed in usual]
     runnable = [listed.operator for listed in usual if listed.has_kernel]
 
@@ -211,7 +211,7 @@ def coverage_markdown(found: Coverage) -> str:
         rows = [[name, *_count_cells(count)] for name, count in counts.items()]
         sections.append(grid((title, *COUNT_TITLES), rows, 1))
     if found.not_measured:
-        rows = [list(one) for one in sorted(found.not_measured.items())]
+        rows = [list(pair) for pair in sorted(found.not_measured.items())]
         sections.append(grid(("Not measured", "Reason"), rows, 2))
     return "\n\n".join(sections)
 

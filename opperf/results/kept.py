@@ -137,8 +137,8 @@ def keep(path: Path) -> KeptRun:
     except OSError as error:
         raise unwritable(kept, error) from error
     cut_short = [run for run in _cut_short() if not run.is_being_written]
-    for one in [*earlier, *_surplus(list(_in_folder())), *_surplus(cut_short)]:
-        remove(one)
+    for spare in [*earlier, *_surplus(list(_in_folder())), *_surplus(cut_short)]:
+        remove(spare)
     return KeptRun(id, kept, now)
 
 

@@ -1,5 +1,5 @@
-"""What a list of kept runs and sessions says about each: read from the beginning and the end of its
-file, as the records between take a hundred times as long."""
+"""Facts that a list of kept runs and sessions says about each, read from the beginning and the end
+of its file, because the records between take a hundred times as long."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _End(Struct, frozen=True, tag="closing", tag_field="line"):
 
 
 class RunFacts(msgspec.Struct, frozen=True):
-    """What a list says about a run, or a session."""
+    """Facts that a list says about a run, or a session."""
 
     kind: str
     started: str

@@ -19,7 +19,7 @@ whether its run is kept or not."""
 
 
 class KnownOutput(msgspec.Struct):
-    """What is known of an output's content."""
+    """Facts about an output's content."""
 
     run: str
     """Id of the run."""
@@ -37,8 +37,8 @@ def remember(path: Path, run: str, is_default: bool) -> None:
     except OSError as error:
         raise OutputError(f"{entry.parent} cannot be created: {error.strerror}") from error
     replace(entry, msgspec.json.encode(KnownOutput(run, is_default)))
-    for one in _oldest_first(entry.parent)[:-MOST_REMEMBERED]:
-        one.unlink(missing_ok=True)
+    for remembered in _oldest_first(entry.parent)[:-MOST_REMEMBERED]:
+        remembered.unlink(missing_ok=True)
 
 
 def is_default_output(path: Path) -> bool:
@@ -56,7 +56,8 @@ are renamed one after the other, and some file systems count in steps of two sec
 
 def _is_as_old_as_its_sidecar(path: Path) -> bool:
     """Returns whether an output has not been changed since its sidecar was written: all that is
-    known where there is no folder of data, as in a container with a home that cannot be written."""
+    known where there is no folder of data, for example in a container with a home that cannot be
+    written."""
     beside = sidecar(path)
     try:
         about = msgspec.json.decode(beside.read_bytes(), type=dict)

@@ -47,7 +47,7 @@ class FileKind:
     content: str
     """Name in messages of what one file holds: a run, a session."""
     advice: str = ""
-    """What else there is to do about another file, after a semicolon."""
+    """Further advice about another file, after a semicolon."""
 
 
 class LineFile(AbstractContextManager["LineFile"]):

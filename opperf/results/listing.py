@@ -50,7 +50,7 @@ FIELDS = (
     Field("Aliases", lambda listed: ", ".join(listed.operator.aliases), wraps=True),
     Field("Namespace", lambda listed: listed.operator.namespace),
 )
-"""Columns of the list, the least important last. The cell of an operator whose inputs have to be
+"""Columns of the list, ordered by importance. The cell of an operator whose inputs have to be
 searched for has no number of cases."""
 
 ALWAYS = 3
@@ -131,9 +131,9 @@ def categories_text(operators: Sequence[ListedOperator], width: int | None = Non
     """Returns a table with a row for each category, no wider than `width`."""
     found = categories(operators)
     columns = [
-        Column("Category", [one.category for one in found], wraps=True),
-        Column("Operators", [str(one.operators) for one in found], is_text=False),
-        Column("Cases", [str(one.cases) for one in found], is_text=False),
+        Column("Category", [category.category for category in found], wraps=True),
+        Column("Operators", [str(category.operators) for category in found], is_text=False),
+        Column("Cases", [str(category.cases) for category in found], is_text=False),
     ]
     number = len(found)
     closing = f"{number} {'category' if number == 1 else 'categories'}, {_closing(operators)}"
@@ -152,7 +152,7 @@ def operator_rows(operators: Sequence[ListedOperator]) -> Content:
 
 def category_rows(operators: Sequence[ListedOperator]) -> Content:
     """Returns the table of the categories."""
-    rows = [[str(value) for value in one] for one in categories(operators)]
+    rows = [[str(value) for value in category] for category in categories(operators)]
     return [name.capitalize() for name in Category._fields], rows
 
 
@@ -179,4 +179,4 @@ def operators_as_values(operators: Sequence[ListedOperator]) -> Any:
 
 def categories_as_values(operators: Sequence[ListedOperator]) -> Any:
     """Returns the categories as values for JSON."""
-    return [one._asdict() for one in categories(operators)]
+    return [category._asdict() for category in categories(operators)]

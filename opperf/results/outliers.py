@@ -163,7 +163,7 @@ def commands_for(run: Run, record: Record) -> dict[str, str]:
     }
     options = [
         *("--framework", case.target.framework),
-        *(word for one in run.header.interpreters for word in ("--python", str(one))),
+        *(word for python in run.header.interpreters for word in ("--python", str(python))),
         *(str(word) for pair in shapes.items() if pair[1] is not None for word in pair),
         *option_words(settings),
         *("--id", record.id),

@@ -132,7 +132,7 @@ def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
             continue
         peak = record.summaries.get(peaks[name]) if is_gpu else None
         found[name] = {
-            "warmup.time": [one / NS_PER_MS for one in record.warmup.get(name, [])],
+            "warmup.time": [ns / NS_PER_MS for ns in record.warmup.get(name, [])],
             "warmup.gpu.memory": [],
             "measure.time": [sample / NS_PER_MS for sample in record.samples[name]],
             "measure.gpu.memory": [] if peak is None else [peak.median / MIB],
@@ -165,7 +165,7 @@ def _build(case: Case) -> dict[str, Any] | None:
 def _spec(arguments: Mapping[str, Argument]) -> dict[str, Any]:
     unnamed, named = split_positional(arguments)
     return {
-        "args": [_argument(one) for one in unnamed],
+        "args": [_argument(argument) for argument in unnamed],
         "kwargs": {name: _argument(one) for name, one in named.items()},
     }
 
@@ -195,7 +195,7 @@ def _argument(value: Argument) -> dict[str, Any]:
         case float():
             return {"type": "float", "value": value}
         case tuple():
-            return {"type": "genericlist", "value": [_argument(one) for one in value]}
+            return {"type": "genericlist", "value": [_argument(element) for element in value]}
         case Device():
             return {"type": "device", "value": device_name(value.name or "cpu")}
         case DType():
@@ -208,6 +208,6 @@ def _argument(value: Argument) -> dict[str, Any]:
         case MemoryFormat():
             return {"type": "memory_format", "value": value.name}
         case MappingValue():
-            entries = [_argument(one) for one in value.entries.values()]
+            entries = [_argument(entry) for entry in value.entries.values()]
             return {"type": "genericlist", "value": entries}
     return {"type": "str", "value": str(getattr(value, "name", value))}

@@ -118,7 +118,7 @@ def inputs_texts(
     line = INPUTS_WIDTH
     if width is not None:
         whole = Column("Inputs", [text for _, text in listed], wraps=True)
-        left = width - sum(one.width + GAP for one in beside)
+        left = width - sum(column.width + GAP for column in beside)
         # Texts beside them that wrap leave more.
         line = max(LEAST_TEXT, left, widths_of([whole, *beside], width)[0])
     short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))

@@ -56,7 +56,7 @@ def figure_column(
 ) -> Column:
     """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
-    cells = align([format_figure(one, unit) for one in figures])
+    cells = align([format_figure(figure, unit) for figure in figures])
     heading = title or metric.title
     return Column(
         " ".join([heading, *unit_words(heading, unit)]), cells, is_text=False, is_extra=is_extra
@@ -180,5 +180,8 @@ LEAST_WIDTHS = (_least_wrapped, _least_cut, _least_beside_figures)
 
 def least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
-    cells = (one.width if one.is_whole else min(one.width, _least_cut(one)) for one in columns)
-    return sum(cells) + GAP * (len(columns) - 1)
+    widths = (
+        column.width if column.is_whole else min(column.width, _least_cut(column))
+        for column in columns
+    )
+    return sum(widths) + GAP * (len(columns) - 1)

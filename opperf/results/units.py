@@ -109,7 +109,8 @@ def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
     """Returns the unit in which the median of a column's figures has one to three digits before the
     point; the metric's unit if there is no other."""
     units = SCALES.get(measured, (Unit(measured, 1.0),))
-    sizes = [abs(one.value) for one in figures if one is not None and math.isfinite(one.value)]
+    values = [figure.value for figure in figures if figure is not None]
+    sizes = [abs(value) for value in values if math.isfinite(value)]
     middle = median(size for size in sizes if size) if any(sizes) else 0.0
     return next((unit for unit in reversed(units) if middle >= unit.size), units[0])
 
@@ -164,14 +165,14 @@ def _share_text(share: float) -> str:
 
 def align(column: Sequence[FigureText]) -> list[str]:
     """Returns the cells of a column with aligned points, percent signs and marks."""
-    parts = [one.value.partition(".") for one in column]
+    parts = [figure.value.partition(".") for figure in column]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point) + len(rest) for _, point, rest in parts), default=0)
-    shares = max((len(one.share) for one in column), default=0)
-    marks = max((len(one.mark) for one in column), default=0)
+    shares = max((len(figure.share) for figure in column), default=0)
+    marks = max((len(figure.mark) for figure in column), default=0)
     cells = []
-    for one, (whole, point, rest) in zip(column, parts, strict=True):
+    for figure, (whole, point, rest) in zip(column, parts, strict=True):
         cell = f"{whole:>{before}}{point + rest:<{after}}"
-        cell += f" {one.share:>{shares}}" if shares else ""
-        cells.append(cell + (f" {one.mark:<{marks}}" if marks else ""))
+        cell += f" {figure.share:>{shares}}" if shares else ""
+        cells.append(cell + (f" {figure.mark:<{marks}}" if marks else ""))
     return cells

@@ -136,12 +136,12 @@ def swept_inputs(cases: Sequence[Case]) -> str:
     shown = [display_arguments(case) for case in cases]
     details = [display_details(case) for case in cases]
     joined = {
-        place: _varying_words([one.get(place, "") for one in details], points)
+        place: _varying_words([detail.get(place, "") for detail in details], points)
         for place in details[0]
     }
     texts = []
     for name in shown[0]:
-        values = [one.get(name) for one in shown]
+        values = [detail.get(name) for detail in shown]
         same = all(value == values[0] for value in values)
         text = value_text(values[0], name, joined) if same else _varying_text(values, points)
         detail = "" if same else joined.get(name, "")
@@ -158,7 +158,7 @@ def _varying_words(texts: Sequence[str], points: Sequence[Mapping[str, int]]) ->
     if all(text == texts[0] for text in texts):
         return texts[0]
     split = [NUMBER.split(text) for text in texts]
-    if any(len(one) != len(split[0]) or one[::2] != split[0][::2] for one in split):
+    if any(len(words) != len(split[0]) or words[::2] != split[0][::2] for words in split):
         return ""
     return "".join(
         column[0] if all(text == column[0] for text in column) else _variable(column, points)
@@ -174,7 +174,7 @@ def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) ->
     if all(isinstance(value, list) and len(value) == len(first) for value in values):
         texts = [_varying_text(column, points) for column in zip(*values, strict=True)]
         inside = ", ".join(texts)
-        if any(isinstance(one, list) for one in first):
+        if any(isinstance(element, list) for element in first):
             return f"[{inside}]"
         return f"({inside},)" if len(texts) == 1 else f"({inside})"
     return _variable([str(value) for value in values], points)

@@ -342,4 +342,4 @@ SPECIFICATIONS: dict[str, Callable[[Reader, str], None]] = {
     "jfi": Reader._define_file,
     "jfn": Reader._define_function,
 }
-"""What the lines `key=value` of a body set."""
+"""Meanings of the lines `key=value` of a body."""

@@ -79,8 +79,8 @@ def _cases(run: Run) -> list[Case]:
 
 
 def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case, Case]:
-    """Returns the wanted case in both runs. Where only one has it under this id, as with another
-    interpreter, the other's is the one with the same target and arguments."""
+    """Returns the wanted case in both runs. Where only one has it under this id, for example with
+    another interpreter, the other's is the one with the same target and arguments."""
     everything = [_cases(run) for run in runs]
     found = [_matching(cases, wanted) for cases in everything]
     where = " and ".join(map(str, paths))
@@ -123,7 +123,7 @@ MEANINGS: tuple[Callable[[str], Callable[[Case], bool]], ...] = (
     lambda word: lambda case: case.id.startswith(word.casefold()),
     lambda word: lambda case: word.casefold() in (case.label.casefold(), case.pattern.casefold()),
 )
-"""What a word may mean, the most exact first."""
+"""Meanings of a word, the most exact first."""
 
 
 def _is_same_call(one: Case, other: Case) -> bool:
@@ -150,7 +150,7 @@ def _dump_of(path: Path, run: Run, case: Case, measured_pass: str) -> Path:
     if record.status is not Status.OK:
         why = f"it was {record.status.value}: {one_line(record.reason)}"
         raise CallgrindError(f"{path}: {case.label} has no profile; {why}")
-    others = sorted(one.name.split(".")[1] for one in folder.glob(f"{case.id}.*.callgrind"))
+    others = sorted(path.name.split(".")[1] for path in folder.glob(f"{case.id}.*.callgrind"))
     if others:
         raise CallgrindError(
             f"{path}: {case.label} has no profile of its {measured_pass} pass, only of "

@@ -41,7 +41,7 @@ class Row(NamedTuple):
     @property
     def inclusive_change(self) -> float | None:
         """Difference of the inclusive counts; None for several functions together."""
-        found = [one.inclusive if one else 0.0 for one in (self.base, self.new)]
+        found = [counts.inclusive if counts else 0.0 for counts in (self.base, self.new)]
         base, new = found
         return None if base is None or new is None else new - base
 
@@ -77,7 +77,7 @@ class Difference(NamedTuple):
     base: Side
     new: Side
     event: str
-    """What the counts are of, by callgrind's name."""
+    """The counted event, by callgrind's name."""
     order: str
     rows: tuple[Row, ...]
     """Every function of either dump, in the order."""
@@ -174,7 +174,7 @@ def _fold(rows: Iterable[Row], standing: Callable[[Row], Function | None]) -> li
 
 
 def _sum(counts: Iterable[Counts | None]) -> Counts | None:
-    found = [one.own for one in counts if one is not None]
+    found = [count.own for count in counts if count is not None]
     return Counts(sum(found), None) if found else None
 
 

@@ -6,7 +6,7 @@ nested calls count several times, so with recursion:
 
 - Callgrind counts calls that are nested in another call of the same function apart (`visit'2`). The
   outermost ones are complete, so theirs alone are the inclusive counts.
-- A function's calls of itself are left out, if a file does not count nested calls apart.
+- A function's calls of itself are omitted, if a file does not count nested calls apart.
 - A function of a cycle has at most the counts of the whole cycle, which are exact: those of the
   cycle's own code and of the calls that leave it.
 - A nested call whose outermost one began before the dump did is counted as far as no call of the

@@ -95,7 +95,7 @@ class _Expansion:
     def __init__(self, dump: Dump, event: int, python: bool) -> None:
         self._flow = flow = Flow(dump, cycles_of(dump), event)
         self._functions = [Function(node.name, node.object) for node in dump.nodes]
-        self._is_folded = [not python and is_python_frame(one) for one in self._functions]
+        self._is_folded = [not python and is_python_frame(function) for function in self._functions]
         self._least = FOLLOWED * flow.total
         self._callees: list[list[tuple[int, int]]] = [[] for _ in dump.nodes]
         for caller, callee, count in flow.calls:

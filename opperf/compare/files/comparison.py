@@ -80,7 +80,7 @@ class Row(Struct, frozen=True):
     allowed: float | None = None
     """Largest difference that counts as none; None for a metric that differs from run to run."""
     tolerance: str = ""
-    """What it follows from: `1% or 50 instructions`."""
+    """The rule that it follows from: `1% or 50 instructions`."""
     results: str = ""
     """How the results of the case compare, a `SameResults`; empty if they were not."""
     difference: str = ""
@@ -180,7 +180,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[tuple[str, str], ...]:
-        """What to run next: why, and the command."""
+        """Commands to run next, each with the reason."""
         found = (("To confirm", self.confirm), ("Functions that changed", self.explain))
         return tuple((why, command) for why, command in found if command)
 

@@ -49,7 +49,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
     entries = (*base.entries, *new.entries)
     patterns = {entry.operator: entry.pattern for entry in entries}
     rows = [row for row in _suspect_rows(found.rows) if patterns.get(row.operator, row.operator)]
-    fields = {one.field for one in found.differences}
+    fields = {difference.field for difference in found.differences}
     # Both arms of `ab` measure one framework.
     if not rows or "framework" in fields:
         return ""
@@ -124,8 +124,10 @@ def _case_words(
 
 def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
     """The ids of the rows' cases in a file, each once; empty for one that it does not have."""
-    by_case = {(one.operator, one.inputs, one.differing): one.selector for one in side.entries}
-    by_id = {one.id: one.selector for one in side.entries if one.id}
+    by_case = {
+        (entry.operator, entry.inputs, entry.differing): entry.selector for entry in side.entries
+    }
+    by_id = {entry.id: entry.selector for entry in side.entries if entry.id}
     found = (
         by_id.get(row.id) or by_case.get((row.operator, row.inputs, row.settings), "")
         for row in rows
@@ -135,16 +137,12 @@ def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
 
 def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
     """The ids, as short as they are distinct in either file."""
-    known = {one.selector for side in (base, new) for one in side.entries}
+    known = {entry.selector for side in (base, new) for entry in side.entries}
     length = next(
-        (
-            n
-            for n in range(SHORTEST_ID, LONGEST_ID)
-            if len({one[:n] for one in known}) == len(known)
-        ),
+        (n for n in range(SHORTEST_ID, LONGEST_ID) if len({id[:n] for id in known}) == len(known)),
         LONGEST_ID,
     )
-    return [one[:length] for one in ids]
+    return [id[:length] for id in ids]
 
 
 def _suspect_rows(rows: Iterable[Row]) -> list[Row]:
@@ -177,11 +175,11 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
     """The assignments that make an arm like one side in what differs, as far as it had one value of
     it."""
     found: list[str] = []
-    for one in differences:
-        group, _, name = one.field.partition(".")
-        value = (one.base, one.new)[side]
-        if one.field in THREAD_FIELDS and value in (None, ABSENT):
-            # Without that, an arm has one thread.
+    for differing in differences:
+        group, _, name = differing.field.partition(".")
+        value = (differing.base, differing.new)[side]
+        if differing.field in THREAD_FIELDS and value in (None, ABSENT):
+            # Without that, an arm has differing thread.
             found += DECLARED["threads"].assignments(None)
         elif value in (None, ABSENT) or isinstance(value, tuple):
             continue
@@ -193,7 +191,7 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
 
 
 def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
-    """The option for the framework; none where a command without it takes the same one."""
+    """The option for the framework; none where a command without it takes the same differing."""
     environment = base.environment or new.environment
     if environment is None:
         return ()

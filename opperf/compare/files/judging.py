@@ -67,11 +67,11 @@ class Question(Struct, frozen=True):
     """Whether cases are joined by their places in the files, whatever they are."""
     thresholds: Thresholds = Thresholds()
     tolerances: Tolerances = Tolerances()
-    """What takes the place of the tolerances of metrics that are the same on every run."""
+    """Tolerances in the place of those of metrics that are the same on every run."""
     limits_file: str = ""
     """The file that thresholds and tolerances are from; empty without one."""
     weight: str | None = None
-    """What totals are weighted by, `weighted.COUNT`; None for no totals."""
+    """The weight of totals, `weighted.COUNT`; None for no totals."""
 
 
 def compare(base: Measured, new: Measured, question: Question) -> Comparison:

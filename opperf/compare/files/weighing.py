@@ -24,21 +24,23 @@ def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) 
         raise UsageError(
             f"--weight count is of times; add {' or '.join(PASSES)} to --metric, or omit it"
         )
-    if all(one is None or one.count is None for pair in pairs for one in pair):
+    if all(entry is None or entry.count is None for pair in pairs for entry in pair):
         raise RunFileError("--weight count: neither file has counts; use run files (-f jsonl)")
-    cases = [one for pair in pairs for one in _weighed(pair, metrics, averages)]
+    cases = [case for pair in pairs for case in _weighed(pair, metrics, averages)]
     if not cases:
         raise RunFileError(f"no common case has a {' or '.join(PASSES)} time; nothing to weight")
-    alone = (one for pair in pairs for one in _alone(pair, metrics, averages))
-    without = (pair for pair in pairs if not any(_figures(one, metrics) for one in pair))
+    alone = (case for pair in pairs for case in _alone(pair, metrics, averages))
+    without = (pair for pair in pairs if not any(_figures(entry, metrics) for entry in pair))
     return weigh(cases, alone, metrics, sum(_counts(pair)[0] for pair in without))
 
 
 def _counts(pair: Pair) -> tuple[int, int]:
     """Returns the counts of a case on either side. Results by operator, which have none, take those
     of the other file, or 1."""
-    known = [one.count for one in pair if one and one.count is not None] or [1]
-    base, new = (known[0] if one is None or one.count is None else one.count for one in pair)
+    known = [entry.count for entry in pair if entry and entry.count is not None] or [1]
+    base, new = (
+        known[0] if entry is None or entry.count is None else entry.count for entry in pair
+    )
     return base, new
 
 
@@ -52,7 +54,7 @@ def _figures(entry: Entry | None, metrics: Iterable[str]) -> dict[str, Figure]:
 
 def _weighed(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Weighed]:
     """Yields the case if both files have a time of it, the sum of those that both have."""
-    base, new = (_figures(one, metrics) for one in pair)
+    base, new = (_figures(entry, metrics) for entry in pair)
     common = [name for name in base if name in new]
     if pair.base is not None and common:
         sides = [[side[name] for name in common] for side in (base, new)]
@@ -64,7 +66,7 @@ def _weighed(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Wei
 
 def _alone(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Alone]:
     """Yields the case for each file that has a time of it that the other lacks."""
-    base, new = (_figures(one, metrics) for one in pair)
+    base, new = (_figures(entry, metrics) for entry in pair)
     if base.keys() & new.keys():
         return
     for side, entry, figures, calls in zip(
@@ -77,10 +79,10 @@ def _alone(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Alone
 
 def _time(figures: Iterable[Figure], averages: bool) -> float:
     """Returns the time of one call in nanoseconds."""
-    return math.fsum(one.mean if averages else one.median for one in figures)
+    return math.fsum(figure.mean if averages else figure.median for figure in figures)
 
 
 def _half_width(figures: Sequence[Figure]) -> float | None:
     """Returns the half-width of the time of one call; None if a figure has none."""
-    widths = [one.half_width for one in figures if one.half_width is not None]
+    widths = [figure.half_width for figure in figures if figure.half_width is not None]
     return math.hypot(*widths) if len(widths) == len(figures) else None

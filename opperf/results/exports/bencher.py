@@ -22,11 +22,11 @@ def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
     is none."""
     found, warnings = select_figures(run)
     return {
-        f"{one.name} {one.place}": {
-            MEASURES.get(metric.name, metric.name): _measure(one.record.summaries[metric.name])
-            for metric in one.metrics
+        f"{entry.name} {entry.place}": {
+            MEASURES.get(metric.name, metric.name): _measure(entry.record.summaries[metric.name])
+            for metric in entry.metrics
         }
-        for one in found
+        for entry in found
     }, warnings
 
 

@@ -15,11 +15,11 @@ def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the run's medians, an entry for each metric of each case, and warnings. Raises
     `RunFileError` if there is none."""
     found, warnings = select_figures(run)
-    figures = [(one, metric) for one in found for metric in one.metrics]
+    figures = [(entry, metric) for entry in found for metric in entry.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:
         warnings.append(f"excluded: {pluralize(larger, 'figure')} for which larger is better")
-    return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
+    return [_entry(entry, metric) for entry, metric in figures if metric.lower_is_better], warnings
 
 
 def _entry(one: ExportEntry, metric: Metric) -> dict[str, Any]:

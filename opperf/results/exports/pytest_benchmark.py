@@ -31,16 +31,16 @@ FENCE = 1.5
 
 
 def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """Returns the run's times, and warnings. Raises `RunFileError` if no record has one."""
+    """Returns the run's times, and warnings. Raises `RunFileError` if no record has entry."""
     found, warnings = select_figures(run)
     benchmarks, without = [], 0
-    for one in found:
-        for metric in one.metrics:
+    for entry in found:
+        for metric in entry.metrics:
             if not metric.is_time:
                 continue
-            samples = one.record.samples.get(metric.name, [])
+            samples = entry.record.samples.get(metric.name, [])
             if samples and are_finite(samples):
-                benchmarks.append(_benchmark(one, metric.name, samples, run.environment))
+                benchmarks.append(_benchmark(entry, metric.name, samples, run.environment))
             else:
                 without += 1
     if without:

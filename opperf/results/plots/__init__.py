@@ -1,1 +1,1 @@
-"""Plots of run files: the data, the specification of a picture, and what writes it."""
+"""Plots of run files: the data, the specification of an image, and what writes it."""

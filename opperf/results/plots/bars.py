@@ -78,7 +78,7 @@ class BarPanel(NamedTuple):
 
 
 class BarPlot(NamedTuple):
-    """The panels of one picture."""
+    """The panels of one image."""
 
     series: tuple[str, ...]
     panels: tuple[BarPanel, ...]

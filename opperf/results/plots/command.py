@@ -17,12 +17,12 @@ from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
-from opperf.results.plots.bar_pictures import bar_picture, legend_lines
+from opperf.results.plots.bar_images import bar_picture, legend_lines
 from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import MOST_ROWS, BarPlot, make_bars
 from opperf.results.plots.data import Plot, has_sizes, make_plot
 from opperf.results.plots.dimensions import Source, measured_records
-from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
+from opperf.results.plots.images import INTERVALS, WRITERS, image
 from opperf.results.plots.text import plot_text
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import terminal_width, truncate
@@ -34,10 +34,10 @@ TEXT_WIDTH = 80
 """Columns of a chart that is printed to a file or a pipe."""
 
 TITLE_WIDTH = 100
-"""Most characters of a line above a picture, the width of two panels."""
+"""Most characters of a line above an image, the width of two panels."""
 
 SHOWN_INPUTS = 6
-"""Most operators whose inputs are above a picture."""
+"""Most operators whose inputs are above an image."""
 
 
 def plot_command(options: Mapping[str, Any]) -> int:
@@ -84,12 +84,12 @@ def _print(plot: Plot | BarPlot) -> None:
 
 
 def _chart(plot: Plot | BarPlot, runs: Sequence[Run], records: Sequence[Record]) -> Any:
-    """Returns the picture of a plot, with its title."""
+    """Returns the image of a plot, with its title."""
     title, subtitle = _title(records), _subtitle(runs, records)
     if isinstance(plot, BarPlot):
         return bar_picture(plot, title, [*subtitle, *legend_lines(plot), *plot.notes])
     marks = [INTERVALS] if plot.has_intervals else []
-    return picture(plot, title, [*subtitle, *marks, *plot.notes])
+    return image(plot, title, [*subtitle, *marks, *plot.notes])
 
 
 def _lower(words: Sequence[str]) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ def _lower(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_output(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
-    """Returns the extension of the picture. Raises `UsageError` for an unknown one, and
-    `OutputError` if the picture cannot be written."""
+    """Returns the extension of the image. Raises `UsageError` for an unknown one, and
+    `OutputError` if the image cannot be written."""
     if output is None:
         return ""
     suffix = output.suffix.lower()
     if suffix not in WRITERS:
         raise UsageError(
-            f"{output}: the name of a picture ends in {', '.join(WRITERS)}; without -o the chart "
+            f"{output}: the name of an image ends in {', '.join(WRITERS)}; without -o the chart "
             "is printed in the terminal"
         )
     if output in files:
@@ -170,9 +170,9 @@ def _subtitle(runs: Sequence[Run], records: Sequence[Record]) -> list[str]:
         lines.append(f"and {pluralize(len(swept) - SHOWN_INPUTS, 'other operator')}")
     facts: dict[str, None] = {}
     for run in runs:
-        for one in run.environments.values():
-            version = one.versions.get(one.framework, "")
-            facts |= {f"{one.framework} {version}".strip(): None, one.cpu: None}
+        for environment in run.environments.values():
+            version = environment.versions.get(environment.framework, "")
+            facts |= {f"{environment.framework} {version}".strip(): None, environment.cpu: None}
     for name in ("device", "dtype", "profiler", "threads"):
         values = {getattr(record.case.settings, name) for record in records}
         if len(values) == 1:

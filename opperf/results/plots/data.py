@@ -77,7 +77,7 @@ class Panel(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """The panels of one picture, which share their sizes."""
+    """The panels of one image, which share their sizes."""
 
     x_title: str
     sizes: tuple[float, ...]

@@ -124,11 +124,11 @@ def _set_axes(
     along, up = transforms
     longest = max(len(number_text(size)) for size in plot.sizes)
     sizes = ticks_of(plot.sizes, max(2, width // (longest + 4)), along)
-    figure.ruler("x").ticks([along(size) for size in sizes], [number_text(one) for one in sizes])
+    figure.ruler("x").ticks([along(size) for size in sizes], [number_text(size) for size in sizes])
     most = HEIGHT // ROWS_PER_TICK + 1
     values = (log_ticks if is_log else linear_ticks)(*limits, most)
     figure.ruler("y").lim(up(limits[0]), up(limits[1]))
-    figure.ruler("y").ticks([up(value) for value in values], [number_text(one) for one in values])
+    figure.ruler("y").ticks(list(map(up, values)), list(map(number_text, values)))
 
 
 def _legend(panel: Panel, width: int) -> list[str]:

@@ -18,7 +18,7 @@ def number_text(value: float) -> str:
     """Returns a number as the label of an axis: `2048`, `0.05`, `1.05M`."""
     if abs(value) < LARGE:
         return f"{value:.6g}"
-    size, prefix = next(one for one in PREFIXES if abs(value) >= one[0])
+    size, prefix = next(pair for pair in PREFIXES if abs(value) >= pair[0])
     return f"{value / size:.3g}{prefix}"
 
 

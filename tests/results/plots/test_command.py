@@ -82,8 +82,8 @@ def test_what_is_not_drawn_is_counted(run_file, make_point):
 @pytest.mark.parametrize(
     "words, error, message",
     [
-        (("-o", "a.pdf"), UsageError, "a.pdf: the name of a picture ends in .png, .svg, .html"),
-        (("-o", "plot"), UsageError, "plot: the name of a picture ends in"),
+        (("-o", "a.pdf"), UsageError, "a.pdf: the name of an image ends in .png, .svg, .html"),
+        (("-o", "plot"), UsageError, "plot: the name of an image ends in"),
         (("-o", "/nowhere/a.png"), OutputError, "/nowhere does not exist"),
         (("--x", "k"), UsageError, "unknown size for --x 'k'"),
         (("--by", "k"), UsageError, "unknown dimension for --by 'k'"),

@@ -36,7 +36,7 @@ MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
 
 MAX_SAME = 20
-"""Most rows of the table of figures that are the same: the longest and the least urgent."""
+"""Most rows of the table of figures that are the same: the longest, and not urgent."""
 
 INTERVAL = "90 % interval"
 """Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""

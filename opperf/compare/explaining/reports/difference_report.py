@@ -35,7 +35,7 @@ EVENTS = {
     "Bi": "Indirect branches",
     "Bim": "Mispredicted indirect branches",
 }
-"""What callgrind's events are, in words."""
+"""Callgrind's events in words."""
 
 
 def report_of(difference: Difference, title: str, most: int | None = None) -> Report:

@@ -1,4 +1,4 @@
-"""A flame graph of a difference, as a picture (SVG) and as a page (HTML), without scripts and
+"""A flame graph of a difference, as an image (SVG) and as a page (HTML), without scripts and
 external resources: the paths of the new dump, as wide as their counts, coloured by their
 difference."""
 
@@ -49,7 +49,7 @@ TITLE_LETTERS = 170
 
 
 def svg_flame(graph: Graph, difference: Difference, title: str) -> str:
-    """Returns the flame graph as a picture."""
+    """Returns the flame graph as an image."""
     return render(__package__, "flame.svg.jinja", _content(graph, difference, title))
 
 

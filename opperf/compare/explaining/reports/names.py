@@ -55,7 +55,7 @@ def without_arguments(name: str) -> str:
 
 
 def decimals_of(values: Iterable[float]) -> int:
-    """Returns the decimals of a column: none if all its values are whole, as of a single call."""
+    """Returns the decimals of a column: none if all values are whole, like those of one call."""
     return 0 if all(value == int(value) for value in values) else 1
 
 

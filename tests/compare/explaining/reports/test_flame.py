@@ -1,4 +1,4 @@
-"""The flame graph as a picture and as a page."""
+"""The flame graph as an image and as a page."""
 
 from xml.etree import ElementTree
 

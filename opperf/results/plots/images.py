@@ -1,4 +1,4 @@
-"""Plots as pictures and pages: PNG, SVG, and HTML that needs no network."""
+"""Plots as images and pages: PNG, SVG, and HTML that needs no network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MOST_TICKS = 8
 """Most sizes that are labelled on an axis of `WIDTH`, in which their numbers do not overlap."""
 
 
-def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
+def image(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
     """Returns the plot as a chart of Altair."""
     import altair as alt
 
@@ -75,7 +75,7 @@ def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
 
 
 def styled(charts: Any, title: str, subtitle: Sequence[str]) -> Any:
-    """Returns charts with a title, and the fonts and colours of all pictures."""
+    """Returns charts with a title, and the fonts and colours of all images."""
     import altair as alt
 
     return (
@@ -104,14 +104,15 @@ def _grids(plot: Plot, names: Sequence[str]) -> list[Any]:
     grids = []
     for metric in dict.fromkeys(panel.metric for panel in plot.panels):
         panels = [panel for panel in plot.panels if panel.metric == metric]
-        shared = _limits(panels) if plot.x_is_log and all(one.is_log for one in panels) else None
+        is_log = plot.x_is_log and all(panel.is_log for panel in panels)
+        shared = _limits(panels) if is_log else None
         charts = [_panel(panel, plot, names, SMALL, shared) for panel in panels]
         grids.append(alt.concat(*charts, columns=GRID_COLUMNS, spacing=25))
     return grids
 
 
 def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
-    """Returns the least and the largest value of any point or interval, as far as it is drawn."""
+    """Returns the minimum and the maximum of any point or interval, as far as it is drawn."""
     rows = [row for panel in panels for row in _rows(panel.lines, panel.end)]
     return min(row["low"] for row in rows), max(row["high"] for row in rows)
 
@@ -155,8 +156,8 @@ def _panel(
         ),
     )
     made = layers.properties(width=size[0], height=size[1])
-    if len({one.title for one in plot.panels}) == 1:
-        # The picture's title says it.
+    if len({panel.title for panel in plot.panels}) == 1:
+        # The image's title says it.
         return made
     return made.properties(title=alt.TitleParams(panel.title, frame="group", fontSize=13))
 
@@ -225,21 +226,21 @@ def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
 
 
 def write_png(chart: Any) -> bytes:
-    """Returns the picture as PNG."""
+    """Returns the image as PNG."""
     file = io.BytesIO()
     chart.save(file, format="png", scale_factor=SCALE)
     return file.getvalue()
 
 
 def write_svg(chart: Any) -> bytes:
-    """Returns the picture as SVG."""
+    """Returns the image as SVG."""
     file = io.StringIO()
     chart.save(file, format="svg")
     return file.getvalue().encode()
 
 
 def write_html(chart: Any) -> bytes:
-    """Returns the picture as a page that contains all its scripts."""
+    """Returns the image as a page that contains all its scripts."""
     file = io.StringIO()
     chart.save(file, format="html", inline=True)
     return file.getvalue().encode()

@@ -1,4 +1,4 @@
-"""Pictures and pages: valid files with all of the data."""
+"""Images and pages: valid files with all of the data."""
 
 import re
 import struct
@@ -14,13 +14,13 @@ from opperf.results.plots.text import MARKS
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from opperf.results.plots.pictures import (  # noqa: E402
+from opperf.results.plots.images import (  # noqa: E402
     GRID_COLUMNS,
     MOST_ROWS,
     PALETTE,
     SHAPES,
     WRITERS,
-    picture,
+    image,
     write_html,
     write_png,
     write_svg,
@@ -36,7 +36,7 @@ def chart(make_point):
         for name in ("relu", "exp")
         for n in (128, 256, 512)
     ]
-    return picture(make_plot([Source("run", records)]), "relu, exp", ["below the title"])
+    return image(make_plot([Source("run", records)]), "relu, exp", ["below the title"])
 
 
 def test_the_specification_has_the_points_and_their_scales(chart):
@@ -93,7 +93,7 @@ def test_a_page_needs_no_network(chart):
 
 def test_a_line_alone_has_no_legend(make_point):
     plot = make_plot([Source("run", [make_point(n=n) for n in (128, 256)])])
-    spec = picture(plot, "relu", []).to_dict()
+    spec = image(plot, "relu", []).to_dict()
     (panel,) = spec["vconcat"][0]["hconcat"]
     assert panel["layer"][-1]["encoding"]["color"]["legend"] is None
     assert "title" not in panel
@@ -111,7 +111,7 @@ def test_a_long_name_takes_several_lines_of_the_legend(make_point):
         for own in ({}, details)
         for n in (128, 256)
     ]
-    drawn = write_svg(picture(make_plot([Source("run", records)]), "relu", []))
+    drawn = write_svg(image(make_plot([Source("run", records)]), "relu", []))
     texts = [element.text or "" for element in xml.fromstring(drawn).iter(f"{SVG}tspan")]
     shown = " ".join(texts)
     assert shown.count("strides (256, 2)") == len(details) and "…" not in shown
@@ -120,7 +120,7 @@ def test_a_long_name_takes_several_lines_of_the_legend(make_point):
 def test_panels_of_other_lines_have_titles(make_point):
     records = [make_point(name, n=n) for name in ("relu", "exp") for n in (128, 256)]
     plot = make_plot([Source("run", records)], by=("dtype",))
-    rows = picture(plot, "relu, exp", []).to_dict()["vconcat"]
+    rows = image(plot, "relu, exp", []).to_dict()["vconcat"]
     assert [row["hconcat"][0]["title"]["text"] for row in rows] == ["relu", "exp"]
 
 
@@ -131,7 +131,7 @@ def test_many_panels_are_small_ones_that_share_an_axis(make_point):
         for place, time in enumerate(times)
         for n in (128, 256, 512)
     ]
-    time, rate = picture(make_plot([Source("run", records)]), "", []).to_dict()["vconcat"]
+    time, rate = image(make_plot([Source("run", records)]), "", []).to_dict()["vconcat"]
     assert len(time["concat"]) == len(rate["concat"]) == len(times)
     assert time["columns"] == GRID_COLUMNS
     scales = [panel["layer"][-1]["encoding"]["y"]["scale"] for panel in time["concat"]]

@@ -1,4 +1,4 @@
-"""Bar charts as pictures: rows below one another, in columns where they are many."""
+"""Bar charts as images: rows below one another, in columns where they are many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opperf.results.plots.bars import INPUTS_WIDTH, BarPanel, BarPlot, Limits, Row
-from opperf.results.plots.pictures import PALETTE, styled
+from opperf.results.plots.images import PALETTE, styled
 from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text
 from opperf.results.units import MARK_LEGEND, format_figure
 
