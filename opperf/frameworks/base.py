@@ -1,4 +1,4 @@
-"""What every framework has: the required core, and the objects that it returns."""
+"""The required core of every framework, and the objects that it returns."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Extent(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a tensor holds, to be compared with another's."""
+    """The contents of a tensor, to be compared with another's."""
 
     shape: tuple[int, ...]
     dtype: str

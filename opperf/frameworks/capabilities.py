@@ -1,4 +1,4 @@
-"""What a framework has: the required core, and capabilities, each with its default.
+"""The capabilities of a framework, each with its default, beside the required core.
 
 A framework's class inherits `Framework`, implements `Core`, and overrides the methods of the
 capabilities that it has. One module, as the author of a framework reads all.
@@ -271,7 +271,7 @@ class Arrays(Core):
     """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
 
     def array_type(self, target: Target) -> str:
-        """Returns the array type that the target takes, as in `TensorSpec.array_type`."""
+        """Returns the array type that the target takes, one of `TensorSpec.array_type`."""
         return ""
 
     def constant(self, value: Constant, device: str) -> Any:

@@ -1,4 +1,4 @@
-"""What NumPy arrays hold, which functions of any framework may return."""
+"""The contents of NumPy arrays, which functions of any framework may return."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NUMERIC = "biufc"
 """Kinds of dtypes of numbers."""
 
 SPANS = "mM"
-"""Kinds of dtypes of dates and spans of time, which are whole numbers of a unit."""
+"""Kinds of dtypes of dates and spans of time, which are integers in a unit."""
 
 
 def array_contents(value: Any) -> Contents | None:
-    """What an array or number holds; None for any other value, and for an array of objects, texts
-    or records."""
+    """Returns what an array or number holds; None for any other value, and for an array of objects,
+    texts or records."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return None
     if value.dtype.kind not in (*NUMERIC, *SPANS):

@@ -10,7 +10,7 @@ from opperf.dtypes import DTYPES
 from opperf.model import Fill, TensorSpec
 
 INTEGER_SPAN = 10
-"""Width of the range that integers are drawn from if a fill's domain holds no whole number, e.g.
+"""Width of the range that integers are drawn from if a fill's domain holds no integer, e.g.
 [0.1, 0.9). Small, so that sums and products of int8 stay in range."""
 
 DIAGONAL_MARGIN = 1.0
@@ -47,7 +47,7 @@ DATA = "data"
 
 
 def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
-    """Returns the range of whole numbers [low, high) in a continuous fill's domain."""
+    """Returns the range of integers [low, high) in a continuous fill's domain."""
     if fill.distribution == "normal":
         low, high = -INTEGER_SPAN // 2, INTEGER_SPAN // 2
     else:
@@ -111,11 +111,11 @@ IN_WHOLE_NUMBERS = Drawing(
     INTEGERS.expression,
     lambda spec: dict(zip(("low", "high"), whole_range(spec.fill, spec.dtype), strict=True)),
 )
-"""The continuous fills in dtypes of whole numbers."""
+"""The continuous fills in dtypes of integers."""
 
 
 def _whole_sums(low: int, high: int) -> dict[str, Any]:
-    """Returns the values of `WHOLE_SUMS` for whole numbers in [low, high). Sums in 32 bits take
+    """Returns the values of `WHOLE_SUMS` for integers in [low, high). Sums in 32 bits take
     half the time."""
     bits = 32 if -(2**31) <= low < high <= 2**31 and high - low <= 2**31 else 64
     return {"low": low, "span": high - low, "signed": f"int{bits}", "unsigned": f"uint{bits}"}
@@ -312,7 +312,8 @@ WHOLE: dict[str, Drawing] = {
         _corners,
         ("corner = rng.uniform({low}, {middle}, {corners})",),
     ),
-    # Around an object, boxes overlap by about half; few scores are high, as of most anchors.
+    # Around an object, boxes overlap by about half; few scores are high, like those of most
+    # anchors.
     "detections": Drawing(
         "np.concatenate([(which % {classes})[..., None], rng.random({boxes})[..., None] ** 4,"
         " corner, corner + sides], axis=-1)[..., -{columns}:].reshape({shape})",

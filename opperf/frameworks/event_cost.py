@@ -9,7 +9,7 @@ from opperf.frameworks.recording import Union
 
 LARGE_SHARE = 0.01
 """Share of the time that recording may take by the cost in the process. Where it takes more, the
-cost is measured on the case itself: it is twice as much where the events fill the caches and slow
+cost is that of the case's own calls: it is twice as much where the events fill the caches and slow
 the operator, and a fifth more for some of XLA's programs."""
 
 FILLED = 0.9
@@ -24,7 +24,7 @@ MOST_TIMES = 2.5
 
 class EventCost:
     """The cost of an event of a phase, in nanoseconds: that in the process, `event_ns`, until it is
-    measured on the phase's own calls."""
+    measured by the phase's own calls."""
 
     def __init__(self, event_ns: float) -> None:
         self.ns = self._event_ns = event_ns
@@ -33,7 +33,7 @@ class EventCost:
         self._calls: list[Union] = []
 
     def is_large(self, calls: Sequence[Union]) -> bool:
-        """Returns whether the cost is to be measured on calls such as these."""
+        """Returns whether the cost is to be measured by calls such as these."""
         recording_ns = self._event_ns * statistics.median(call.events for call in calls)
         return recording_ns > LARGE_SHARE * statistics.median(call.length_ns for call in calls)
 
@@ -47,8 +47,8 @@ class EventCost:
         if statistics.median(call.length_ns for call in self._calls) < FILLED * wall:
             self.ns = self._event_ns
             return
-        # The marker is an event too. Of the median calls, as of the times that it is subtracted
-        # from: the fastest one of either kind may have had memory that none of the other has.
+        # The marker is an event too. By medians, like the times that it is subtracted from: the
+        # fastest one of either kind may have had memory that none of the other has.
         events = statistics.median(call.events + 1 for call in self._calls)
         cost = (wall - statistics.median(self._plain)) / events
         self.ns = min(max(cost, 0.0), MOST_TIMES * self._event_ns)

@@ -130,7 +130,7 @@ def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
             f"a tensor filled as {spec.fill.distribution} cannot have strides or shared storage"
         )
     sharing = [one for _, one in case.tensors() if one.storage == spec.storage]
-    elements = max(one.reach for one in (sharing if spec.storage else [spec]))
+    elements = max(sharer.reach for sharer in (sharing if spec.storage else [spec]))
     fill = NOTHING if spec.fill.distribution in USERS else spec.fill
     return TensorSpec((elements,), spec.dtype, fill, array_type=spec.array_type)
 
@@ -164,7 +164,7 @@ INFINITE = (
 
 
 def _with_others(spec: TensorSpec, seed: int) -> Code:
-    """Returns the code of a tensor of which some elements are infinite or NaN; whole numbers are
+    """Returns the code of a tensor of which some elements are infinite or NaN; integers are
     neither."""
     complete = structs.replace(spec.fill, missing=0.0, infinite=0.0)
     made = code(structs.replace(spec, fill=complete), seed)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opperf.installing import install_command
 
 UNKNOWN = "unknown"
-"""Version of a package that is on the path but was not installed, as in a build folder."""
+"""Version of a package that is on the path but was not installed, such as one in a build folder."""
 
 
 def no_obstacle() -> str:
@@ -32,7 +32,7 @@ class Package(NamedTuple):
     requirement: str
     """The argument of `pip install`, `opperf[EXTRA]` for an extra of opperf itself."""
     install_remark: str = ""
-    """What to add to the command that installs it, and when."""
+    """Remark on the command that installs it: an addition, and when it applies."""
     parts: tuple[str, ...] = ()
     """Other packages that types of its objects are from."""
     build_files: tuple[str, ...] = ("__init__.py",)

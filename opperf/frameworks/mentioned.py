@@ -73,9 +73,9 @@ def _roots(word: str) -> set[str]:
         # Whoever reads the file for its contents says what is wrong with it.
         return set()
     imported = [
-        one for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names
+        alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
     ]
-    return {one.name.partition(".")[0] for one in imported} | {
+    return {alias.name.partition(".")[0] for alias in imported} | {
         (node.module or "").partition(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and not node.level

@@ -51,12 +51,12 @@ def layout(value: Any) -> Layout:
     if not value.flags.aligned or any(step % size for step in value.strides):
         raise UsageError(
             f"an array's elements of {size} bytes are {value.strides} bytes apart, or at odd "
-            "addresses, as in a packed structure; return a copy of it"
+            "addresses, like those of a packed structure; return a copy of it"
         )
     if (address - begin) % size:
         # As in a file behind a header: the memory before it holds no elements.
         begin = address
-    strides = () if value.flags.c_contiguous else tuple(one // size for one in value.strides)
+    strides = () if value.flags.c_contiguous else tuple(stride // size for stride in value.strides)
     return Layout(strides, (address - begin) // size, begin)
 
 

@@ -63,7 +63,7 @@ def names_in(module: ModuleType) -> dict[str, PrivateName]:
 def absent_names(module: ModuleType) -> tuple[str, ...]:
     """Returns those that the installed version lacks, each with what needs it."""
     return tuple(
-        f"{one.places[0].replace(':', '.')} (for {one.use})"
-        for one in names_in(module).values()
-        if one.find() is None
+        f"{private_name.places[0].replace(':', '.')} (for {private_name.use})"
+        for private_name in names_in(module).values()
+        if private_name.find() is None
     )

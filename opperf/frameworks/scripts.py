@@ -37,7 +37,7 @@ class ScriptTensor(NamedTuple):
 
 def definitions(codes: Iterable[Code]) -> list[str]:
     """Returns the lines that define the functions which a script's tensors are made with."""
-    texts = dict.fromkeys(one.definition for one in codes if one.definition)
+    texts = dict.fromkeys(code.definition for code in codes if code.definition)
     return [line for text in texts for line in ("", *text.splitlines())]
 
 

@@ -63,10 +63,12 @@ def function_of(target: SnippetTarget, namespace: dict[str, Any]) -> Callable[[]
     """
     compiled(target.source, target.label)
     table = symtable.symtable(target.source, target.label, "exec")
-    symbols = [one for one in table.get_symbols() if one.get_name() in namespace]
+    symbols = [symbol for symbol in table.get_symbols() if symbol.get_name() in namespace]
     used = _used(target, set(namespace) - {"__builtins__"})
     rebound = sorted(
-        one.get_name() for one in symbols if one.is_assigned() and one.get_name() in used
+        symbol.get_name()
+        for symbol in symbols
+        if symbol.is_assigned() and symbol.get_name() in used
     )
     keep = f"nonlocal {', '.join(rebound)}" if rebound else "pass"
     template = ast.parse(

@@ -121,7 +121,7 @@ def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> C
 
 
 PACKAGES = {"fbgemm_gpu": "fbgemm-gpu-cpu, or fbgemm-gpu for GPUs"}
-"""What installs a package, where it has another name than the package."""
+"""The requirement that installs a package, where it has another name than the package."""
 
 
 OBJECT = "layer"
@@ -158,7 +158,11 @@ def parameters_of(function: Callable[..., Any], bound: int = 1) -> dict[str, boo
     first `bound` ones, as `self`."""
     own = list(inspect.signature(function).parameters.values())[bound:]
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return {one.name: one.default is one.empty for one in own if one.kind in named}
+    return {
+        parameter.name: parameter.default is parameter.empty
+        for parameter in own
+        if parameter.kind in named
+    }
 
 
 def call_in_script(target: Target) -> tuple[list[str], str]:

@@ -25,7 +25,7 @@ FUNCTION: Final = "function"
 """Distribution of a tensor that a user's function returns."""
 
 PLACE = re.compile(r"(?P<function>.+)\(\)\[(?P<index>\d+)\]\['(?P<name>.+?)'\](?:\[(?P<at>\d+)\])?")
-"""Place of an array among what a function returns, as in Python: `make()[0]['data']`."""
+"""Place of an array among what a function returns, in Python: `make()[0]['data']`."""
 
 VARIABLE = "inputs"
 """Variable of a script that holds what the function returns."""

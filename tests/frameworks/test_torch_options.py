@@ -71,7 +71,7 @@ def test_setters_are_called():
         ),
         ("allow_tf32", "true", "did you mean torch.backends."),
         ("torch.backends.cudnn.benchmark", "1", "it is true or false"),
-        ("torch.backends.cudnn.benchmark_limit", "-1", "it is a whole number"),
+        ("torch.backends.cudnn.benchmark_limit", "-1", "it is an integer"),
         (
             "torch.set_float32_matmul_precision",
             "hihg",

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 
 def decayed_sum(total: Any, x: Any) -> Any:
-    """A running sum that forgets, as of a linear state-space layer."""
+    """A running sum that forgets, like that of a linear state-space layer."""
     total = 0.9 * total + x
     return total, total
 
@@ -115,7 +115,7 @@ def conjugate_gradients(operator: Any, right_hand_side: Any) -> Any:
 
 
 def cosine_residual(x: Any) -> Any:
-    """What is zero where x = cos(x)."""
+    """A function that is zero where x = cos(x)."""
     return x - jnp.cos(x)
 
 

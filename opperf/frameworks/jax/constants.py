@@ -20,8 +20,8 @@ BODIES = "opperf.frameworks.jax.bodies"
 """Module of opperf's own functions that cases pass to functions such as `lax.scan`."""
 
 STRUCTURES: Mapping[str, type] = {
-    one.__name__: one
-    for one in (
+    function.__name__: function
+    for function in (
         lax.GatherDimensionNumbers,
         lax.ScatterDimensionNumbers,
         lax.RaggedDotDimensionNumbers,
@@ -31,7 +31,7 @@ STRUCTURES: Mapping[str, type] = {
 mapping of their fields."""
 
 BY_NAME: Mapping[str, Callable[[Any], Any]] = {"shardings": jax.sharding.SingleDeviceSharding}
-"""What makes a parameter's value of a case's, by the parameter's name."""
+"""Functions that make a parameter's value of a case's, by the parameter's name."""
 
 
 def constant(value: Constant, device: str) -> Any:
@@ -72,8 +72,8 @@ def structure(declared: parameters.Parameters, named: dict[str, Any]) -> None:
 def bodies_in(values: Any) -> list[str]:
     """Returns the source of opperf's functions among a call's arguments, each once."""
     leaves: Iterable[Any] = jax.tree_util.tree_leaves(values)
-    found = [one for one in leaves if getattr(one, "__module__", None) == BODIES]
-    return [inspect.getsource(one) for one in dict.fromkeys(found)]
+    found = [leaf for leaf in leaves if getattr(leaf, "__module__", None) == BODIES]
+    return [inspect.getsource(body) for body in dict.fromkeys(found)]
 
 
 def source_of(value: Any, path_of: Callable[[Any], str]) -> str | None:

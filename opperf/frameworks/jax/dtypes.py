@@ -31,7 +31,7 @@ DTYPES = (
 """Supported dtypes."""
 
 NARROWED = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
-"""What JAX makes of a dtype without its option for 64 bits."""
+"""The dtype that JAX makes of one without its option for 64 bits."""
 
 
 def has_wide() -> bool:

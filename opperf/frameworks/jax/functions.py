@@ -120,8 +120,8 @@ def _complete(
     if operator.namespace == "random":
         for name in declared.keys() & set(parameters.KEYS):
             named.setdefault(name, jax.random.key(seed))
-    for one in operator.parameters:
-        value = named.get(one.name)
-        if one.choices and isinstance(value, str) and value in DTYPES:
-            named[one.name] = dtype_of(value)
+    for parameter in operator.parameters:
+        value = named.get(parameter.name)
+        if parameter.choices and isinstance(value, str) and value in DTYPES:
+            named[parameter.name] = dtype_of(value)
     constants.structure(declared, named)

@@ -60,7 +60,9 @@ class VectorJacobianProduct:
             # One gradient of a call after another has the same programs.
             if places not in call.gradients:
                 functions = _functions(call.flat, places)
-                call.gradients[places] = [Program(one, cost=call.program.cost) for one in functions]
+                call.gradients[places] = [
+                    Program(function, cost=call.program.cost) for function in functions
+                ]
             self._forward, self._backward = call.gradients[places]
         else:
             first, second = _functions(call.flat, places)
@@ -76,7 +78,7 @@ class VectorJacobianProduct:
             outputs, self._pullback = self._forward(*self._arrays)
             if not outputs:
                 raise NoGradientError("its results are no real or complex numbers")
-            self._heads = [head(one) for one in outputs]
+            self._heads = [head(output) for output in outputs]
             del outputs
             self.backward()
         except OpperfError:
@@ -121,9 +123,9 @@ def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], C
         for place, one in zip(places, differentiated, strict=True):
             taken[place] = one
         leaves = jax.tree_util.tree_leaves(flat(*taken))
-        # Some results are plain values, as of `cho_factor` whether its factor is the lower one.
-        arrays = (one for one in leaves if isinstance(one, jax.Array))
-        return [one for one in arrays if jnp.issubdtype(one.dtype, jnp.inexact)]
+        # Some results are plain values, such as whether `cho_factor` returns the lower factor.
+        arrays = (leaf for leaf in leaves if isinstance(leaf, jax.Array))
+        return [array for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]
 
     def forward(*taken: Any) -> tuple[Any, Any]:
         differentiated = [taken[place] for place in places]

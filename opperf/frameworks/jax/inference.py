@@ -31,7 +31,7 @@ def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
             raise
         # The call's own refusal is the better message.
         return None
-    return [tuple(one.shape) for one in jax.tree_util.tree_leaves(made)]
+    return [tuple(leaf.shape) for leaf in jax.tree_util.tree_leaves(made)]
 
 
 def _as_made(spec: TensorSpec, made: Any) -> Any:
@@ -42,8 +42,8 @@ def abstract(value: Any, device: str, array: Callable[[TensorSpec, Any], Any] = 
     """Returns an argument with shapes in place of arrays. `array` sees each spec with its shape,
     and returns what takes the array's place."""
     if isinstance(value, tuple):
-        made = [abstract(one, device, array) for one in value]
-        return made if any(isinstance(one, TensorSpec) for one in value) else tuple(made)
+        made = [abstract(element, device, array) for element in value]
+        return made if any(isinstance(element, TensorSpec) for element in value) else tuple(made)
     if isinstance(value, Mapping):
         return {name: abstract(one, device, array) for name, one in value.entries.items()}
     if isinstance(value, TensorSpec):

@@ -61,10 +61,10 @@ def _counters(device: Any) -> Mapping[str, int]:
 def live_bytes(device: Any) -> int:
     """Returns the bytes of all arrays on a device, each piece of memory once."""
     sizes: dict[int, int] = {}
-    for one in jax.live_arrays():
-        if one.is_deleted():
+    for array in jax.live_arrays():
+        if array.is_deleted():
             continue
-        for shard in one.addressable_shards:
+        for shard in array.addressable_shards:
             if shard.device == device:
                 sizes[shard.data.unsafe_buffer_pointer()] = shard.data.on_device_size_in_bytes()
     return sum(sizes.values())

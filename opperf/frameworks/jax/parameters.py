@@ -50,7 +50,7 @@ BY_NAME: Mapping[str, Kind] = {
         ),
         Kind.TENSOR,
     ),
-    # Of a distribution, by default the whole numbers 0 and 1.
+    # Of a distribution, by default the integers 0 and 1.
     **dict.fromkeys(("loc", "scale"), Kind.TENSOR),
     **dict.fromkeys(("operands", "arys", "arrays", "args", "xi"), Kind.TENSORS),
     "axis": Kind.INT,
@@ -92,7 +92,8 @@ SAYS_NOTHING = ("", "Any", "typing.Any")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 OMITTED = frozenset({"out", "device", "sharding", "out_sharding", "precision"})
-"""Optional parameters that no rule sets by kind: JAX takes no outputs, and places are settings."""
+"""Optional parameters that no rule sets by kind: JAX takes no outputs, and devices and shardings
+are settings."""
 
 
 @functools.cache
@@ -101,7 +102,7 @@ def signature_of(function: Callable[..., Any]) -> Parameters:
     if isinstance(function, jnp.ufunc) and function.nin in UFUNC_INPUTS:
         names = UFUNC_INPUTS[function.nin]
         kind = inspect.Parameter.POSITIONAL_ONLY
-        return {one: inspect.Parameter(one, kind, annotation="ArrayLike") for one in names}
+        return {name: inspect.Parameter(name, kind, annotation="ArrayLike") for name in names}
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -112,9 +113,9 @@ def signature_of(function: Callable[..., Any]) -> Parameters:
 def declared(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """Returns the parameters of a function, by its name in the registry."""
     return tuple(
-        _parameter(name, one)
-        for one in signature_of(function).values()
-        if one.kind is not one.VAR_KEYWORD and not one.name.startswith("_")
+        _parameter(name, parameter)
+        for parameter in signature_of(function).values()
+        if parameter.kind is not parameter.VAR_KEYWORD and not parameter.name.startswith("_")
     )
 
 

@@ -45,11 +45,15 @@ def by_name() -> dict[str, core.Primitive]:
     that some platform has a lowering of."""
     # Modules that are imported late register theirs at that time.
     registry.public_functions()
-    public = [one for one in vars(core.primitives).values() if isinstance(one, core.Primitive)]
-    others = [one for platform in (None, *PLATFORMS) for one in _lowerings(platform)]
+    public = [
+        primitive
+        for primitive in vars(core.primitives).values()
+        if isinstance(primitive, core.Primitive)
+    ]
+    others = [primitive for platform in (None, *PLATFORMS) for primitive in _lowerings(platform)]
     found: dict[str, core.Primitive] = {}
-    for one in (*public, *others):
-        found.setdefault(_operator_name(one.name), one)
+    for primitive in (*public, *others):
+        found.setdefault(_operator_name(primitive.name), primitive)
     return dict(sorted(found.items()))
 
 
@@ -89,7 +93,7 @@ def find(name: str) -> Operator | None:
     """Returns the operator of a primitive's name, such as `primitive.add`; None if there is
     none."""
     wanted = name.removeprefix("jax.")
-    return next((one for one in operators() if wanted in one.names), None)
+    return next((operator for operator in operators() if wanted in operator.names), None)
 
 
 def of(target: OperatorTarget) -> core.Primitive | None:
@@ -105,7 +109,7 @@ def missing_lowering(operator: Operator, device: str) -> str:
     common = _lowerings()
     if not common or primitive in common:
         return ""
-    having = [one for one in PLATFORMS if primitive in _lowerings(one)]
+    having = [platform for platform in PLATFORMS if primitive in _lowerings(platform)]
     if platform_of(device) in having:
         return ""
     return f"JAX has it for {', '.join(having)} only"
@@ -204,8 +208,8 @@ def callers(name: str) -> tuple[Operator, ...]:
     bare = by_name()[name].name
     same = (f"{namespace}.{bare.replace('-', '_')}" for namespace in SAME_NAME)
     known = registry.by_name()
-    found = (known.get(one) for one in (*same, *CALLERS.get(bare, ())))
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    found = (known.get(caller) for caller in (*same, *CALLERS.get(bare, ())))
+    return tuple(dict.fromkeys(caller for caller in found if caller is not None))
 
 
 def bind(primitive: core.Primitive, arguments: Mapping[str, Any]) -> functools.partial[Any]:

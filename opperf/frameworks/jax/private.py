@@ -1,4 +1,5 @@
-"""What opperf uses of JAX that is no public API, or that versions have in different places."""
+"""The names of JAX that opperf uses and that are no public API, or that versions have in different
+places."""
 
 from __future__ import annotations
 

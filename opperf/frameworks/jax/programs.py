@@ -35,7 +35,7 @@ class Flat:
         )
         self._places = [i for i, one in enumerate(leaves) if isinstance(one, self.kinds)]
         self.arrays = [leaves[place] for place in self._places]
-        self._leaves = [None if isinstance(one, self.kinds) else one for one in leaves]
+        self._leaves = [None if isinstance(leaf, self.kinds) else leaf for leaf in leaves]
         self.__name__ = getattr(self.call.func, "__name__", type(self.call.func).__name__)
 
     def __call__(self, *arrays: Any) -> Any:
@@ -62,7 +62,7 @@ class Flat:
 
 @dataclass(eq=False)
 class Cost:
-    """What compiling a function took, and what XLA says of the program."""
+    """The cost of compiling a function, and XLA's figures of the program."""
 
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
@@ -134,8 +134,8 @@ class Program:
         steps = [] if entry is None else list(STEP.finditer(entry["body"]))
         return (
             bool(steps)
-            and all(one["name"] in MOVES for one in steps)
-            and any(one["first"] and one["name"] == "copy" for one in steps)
+            and all(step["name"] in MOVES for step in steps)
+            and any(step["first"] and step["name"] == "copy" for step in steps)
         )
 
     def analysis(self) -> Mapping[str, float]:
@@ -186,8 +186,8 @@ class CompiledCall:
         self.arrays = list(self.flat.arrays)
         self.program = Program(self.flat, donated)
         self.gradients: dict[tuple[int, ...], list[Program]] = {}
-        """The programs of the forward and the backward pass, by the places of the arrays that take
-        a gradient."""
+        """The programs of the forward and the backward pass, by the indices of the arrays that
+        take a gradient."""
 
     def __call__(self) -> Any:
         return self.program.run(*self.arrays)
@@ -256,7 +256,7 @@ class EagerCall:
 
     def replace(self, array: Any, other: Any) -> None:
         """Has the call take another array in place of one that it takes."""
-        arrays = [other if one is array else one for one in self.flat.arrays]
+        arrays = [other if given is array else given for given in self.flat.arrays]
         self._call = self.flat.bound(arrays)
         self.flat.arrays = arrays
 
@@ -284,8 +284,8 @@ MODES: Mapping[str, Callable[[partial[Any], Sequence[int]], Call]] = {
     "jit": compiled,
     "eager": EagerCall,
 }
-"""What makes a call with arrays that it may overwrite, by their indices, by the mode's name, the
-default one first. Only a program overwrites any."""
+"""Functions that make a call, by the mode's name, the default one first. They take the indices of
+the arrays that it may overwrite; only a program overwrites any."""
 
 COMPILED = ("jit",)
 """Modes that compile at the first call."""

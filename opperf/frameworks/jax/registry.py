@@ -29,7 +29,7 @@ class Place(NamedTuple):
     path: str
     """Below `jax`."""
     prefix: str
-    """What the names of its functions begin with, as users write them."""
+    """Beginning of the names of its functions, as users write them."""
 
     @property
     def module(self) -> ModuleType | None:
@@ -209,7 +209,7 @@ def operators() -> tuple[Operator, ...]:
 def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
     name, place, function = found
     known = public_functions()
-    spaces = {space for one in (name, *aliases) for space in known[one].place.namespaces}
+    spaces = {space for spelling in (name, *aliases) for space in known[spelling].place.namespaces}
     operator = Operator(
         framework=FRAMEWORK,
         namespace=place.namespaces[0],

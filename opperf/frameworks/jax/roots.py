@@ -1,4 +1,4 @@
-"""What dotted paths of JAX's functions begin with."""
+"""The modules that dotted paths of JAX's functions begin with."""
 
 from __future__ import annotations
 

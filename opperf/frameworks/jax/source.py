@@ -28,9 +28,13 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     """Returns the imports, the arrays and the call, with its backward pass if the case has one."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
-    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    codes: dict[str, Code] = {one.name: tensors.code(one.spec, one.seed) for one in made}
-    filled = [line for one in made for line in codes[one.name].lines(one.name)]
+    names: Names = {
+        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
+    }
+    codes: dict[str, Code] = {
+        scripted.name: tensors.code(scripted.spec, scripted.seed) for scripted in made
+    }
+    filled = [line for scripted in made for line in codes[scripted.name].lines(scripted.name)]
     words = [render(value, names, _render_plain) for value in call.args]
     words += [
         f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
@@ -48,9 +52,9 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     for body in bodies:
         lines += ["", "", *body.splitlines()]
     lines += [""]
-    passed = [one for one in made if one.tensor is not None]
-    wanted = [one.name for one in passed if one.spec.gradient]
-    every = ", ".join(one.name for one in passed)
+    passed = [scripted for scripted in made if scripted.tensor is not None]
+    wanted = [scripted.name for scripted in passed if scripted.spec.gradient]
+    every = ", ".join(scripted.name for scripted in passed)
     lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", ""]
     is_compiled = case.settings.mode == "jit"
     donated = tuple(i for i, one in enumerate(passed) if one.spec.donated)
@@ -70,7 +74,11 @@ def _modules_of(called: str) -> list[str]:
     while module and module not in sys.modules:
         module = module.rpartition(".")[0]
     named = dict.fromkeys([module, *STRUCTURES.findall(called)])
-    own = [f"import {one}" for one in named if one.startswith("jax.") and one != "jax.numpy"]
+    own = [
+        f"import {module}"
+        for module in named
+        if module.startswith("jax.") and module != "jax.numpy"
+    ]
     return ["import jax", *own]
 
 
@@ -84,8 +92,8 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
         "",
         f"def inexact({listed}):",
         f"    leaves = jax.tree_util.tree_leaves(call({every}))",
-        "    arrays = [one for one in leaves if isinstance(one, jax.Array)]",
-        "    return [one for one in arrays if jnp.issubdtype(one.dtype, jnp.inexact)]",
+        "    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]",
+        "    return [array for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]",
         "",
         "",
         "def head(result):",
@@ -109,8 +117,8 @@ def _render_plain(value: Any) -> str:
     own = constants.source_of(value, functions.path_of)
     if own is not None:
         return own
-    if isinstance(value, tuple) and any(callable(one) for one in value):
-        return f"({', '.join(_render_plain(one) for one in value)},)"
+    if isinstance(value, tuple) and any(callable(element) for element in value):
+        return f"({', '.join(_render_plain(element) for element in value)},)"
     if isinstance(value, jnp.dtype):
         return f"jnp.{value}" if str(value) != "bool" else "jnp.bool_"
     if isinstance(value, jax.Array) and tensors.is_key(value):

@@ -59,7 +59,7 @@ MOVING = frozenset(
 """Primitives whose results are numbers of an input."""
 
 SELECTION = "select_n"
-"""The primitive that selects among its inputs but the first. It moves whole numbers, as indices
+"""The primitive that selects among its inputs but the first. It moves integers, such as indices
 from the end that are made positive; of others it may select those that are in a domain."""
 
 
@@ -73,7 +73,7 @@ class Step(NamedTuple):
     def size(self) -> int:
         """Number of elements of all inputs and results."""
         values = (*self.equation.invars, *self.equation.outvars)
-        return sum(math.prod(getattr(one.aval, "shape", ())) for one in values)
+        return sum(math.prod(getattr(entry.aval, "shape", ())) for entry in values)
 
 
 def steps(
@@ -89,8 +89,7 @@ def steps(
 
 
 Traced = Callable[[Flat, Sequence[int]], Callable[..., Any]]
-"""What makes the function to trace, from a call and the places of its arrays that take a
-gradient."""
+"""Returns the function to trace, from a call and the indices of its arrays that take a gradient."""
 
 
 def forward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
@@ -106,12 +105,12 @@ def backward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
         for place, one in zip(places, differentiated, strict=True):
             taken[place] = one
         leaves = jax.tree_util.tree_leaves(flat(*taken))
-        return [one for one in leaves if jnp.issubdtype(one.dtype, jnp.inexact)]
+        return [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact)]
 
     def gradients(*arrays: Any) -> Any:
         wanted = [arrays[place] for place in places]
         outputs, pullback = jax.vjp(functools.partial(total, others=arrays), *wanted)
-        return pullback([jnp.ones_like(one) for one in outputs])
+        return pullback([jnp.ones_like(output) for output in outputs])
 
     return gradients
 
@@ -153,7 +152,7 @@ def _steps_of(
     try:
         values = {name: abstract(value, CPU, array) for name, value in arguments.items()}
         flat = Flat(functions.bind(function, values, SEED), (jax.Array, jax.ShapeDtypeStruct))
-        of_arrays = [specs.get(id(one)) for one in flat.arrays]
+        of_arrays = [specs.get(id(array)) for array in flat.arrays]
         places = [i for i, spec in enumerate(of_arrays) if spec is not None and spec.gradient]
         program = jax.make_jaxpr(traced(flat, places))(*flat.arrays)
     except Exception as error:
@@ -165,13 +164,13 @@ def _steps_of(
 
 
 Known = dict[Any, TensorSpec | None]
-"""What is known of the contents of a program's values."""
+"""The known contents of a program's values."""
 
 
 def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
     """Yields the steps of a program and of the programs inside it, and adds to `known`."""
     for equation in program.eqns:
-        contents = tuple(_contents(one, known) for one in equation.invars)
+        contents = tuple(_contents(variable, known) for variable in equation.invars)
         yield Step(equation, contents)
         for inner in _programs(list(equation.params.values())):
             # The program of a function's call has its inputs; those of a loop have others too.
@@ -180,18 +179,20 @@ def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
             inside: Known = dict(zip(inner.invars, contents, strict=True)) if is_call else {}
             yield from _walk(inner, inside)
             if is_call:
-                results = (_contents(one, inside) for one in inner.outvars)
+                results = (_contents(variable, inside) for variable in inner.outvars)
                 known.update(zip(equation.outvars, results, strict=True))
         if equation.primitive.name in MOVING:
             known[equation.outvars[0]] = _first(contents)
         elif equation.primitive.name == SELECTION:
             known[equation.outvars[0]] = _first(
-                one for one in contents[1:] if one is not None and kind_of(one.dtype) == "integer"
+                spec
+                for spec in contents[1:]
+                if spec is not None and kind_of(spec.dtype) == "integer"
             )
 
 
 def _first(contents: Iterable[TensorSpec | None]) -> TensorSpec | None:
-    return next((one for one in contents if one is not None), None)
+    return next((spec for spec in contents if spec is not None), None)
 
 
 def _programs(values: Any) -> Iterator[core.Jaxpr]:
@@ -201,8 +202,8 @@ def _programs(values: Any) -> Iterator[core.Jaxpr]:
     elif isinstance(values, core.Jaxpr):
         yield values
     elif isinstance(values, tuple | list):
-        for one in values:
-            yield from _programs(one)
+        for entry in values:
+            yield from _programs(entry)
 
 
 def _contents(value: Any, known: Known) -> TensorSpec | None:

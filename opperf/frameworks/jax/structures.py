@@ -74,7 +74,7 @@ def encode(value: Any) -> Argument:
         entries = {name: encode(getattr(value, name)) for name in fields}
         return Mapping({TYPE: _known(value), **entries})
     if isinstance(value, tuple | list):
-        return tuple(encode(one) for one in value)  # type: ignore[misc]
+        return tuple(encode(element) for element in value)  # type: ignore[misc]
     raise UnsupportedError(f"a {type(value).__name__} cannot be an argument of a case")
 
 
@@ -100,7 +100,7 @@ def _encode_computation(value: Any) -> Mapping:
     steps = program.eqns
     if len(steps) != 1 or list(steps[0].invars) != list(program.invars) or steps[0].params:
         raise UnsupportedError("a computation of several steps cannot be an argument of a case")
-    dtypes = tuple(DType(str(one.aval.dtype)) for one in program.invars)
+    dtypes = tuple(DType(str(variable.aval.dtype)) for variable in program.invars)
     return Mapping({TYPE: type(value).__name__, NAME: steps[0].primitive.name, "dtypes": dtypes})
 
 
@@ -131,14 +131,14 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "ClosedJaxpr": _computation,
     "Jaxpr": lambda name, dtypes: _computation(name, dtypes).jaxpr,
 }
-"""What makes the values of other types, from their entries."""
+"""Functions that make the values of other types, from their entries."""
 
 
 def decode(value: Any) -> Any:
     """Returns JAX's argument of a value, a dict in place of its mappings, as `encode` has made it;
     any other value unchanged."""
     if isinstance(value, tuple | list):
-        return type(value)(decode(one) for one in value)
+        return type(value)(decode(element) for element in value)
     if not isinstance(value, dict):
         return value
     entries = {name: decode(one) for name, one in value.items()}
@@ -167,11 +167,10 @@ def source(value: Any, other: Callable[[Any], str]) -> str:
     fields = tuple(_fields(value))
     if fields:
         path, _ = PATHS[_known(value)]
-        return (
-            f"{path}({', '.join(f'{one}={source(getattr(value, one), other)}' for one in fields)})"
-        )
-    if isinstance(value, tuple) and any(isinstance(one, enum.Enum) for one in value):
-        return f"({', '.join(source(one, other) for one in value)},)"
+        words = (f"{field}={source(getattr(value, field), other)}" for field in fields)
+        return f"{path}({', '.join(words)})"
+    if isinstance(value, tuple) and any(isinstance(element, enum.Enum) for element in value):
+        return f"({', '.join(source(element, other) for element in value)},)"
     return other(value)
 
 
@@ -180,6 +179,8 @@ def _computation_source(value: Any) -> str:
     entries = _encode_computation(value).entries
     path, _ = _primitive(str(entries[NAME]))
     program = getattr(value, "jaxpr", value)
-    numbers = (f"jax.ShapeDtypeStruct((), {str(one.aval.dtype)!r})" for one in program.invars)
+    numbers = (
+        f"jax.ShapeDtypeStruct((), {str(variable.aval.dtype)!r})" for variable in program.invars
+    )
     made = f"jax.make_jaxpr({path}.bind)({', '.join(numbers)})"
     return made if isinstance(value, core.ClosedJaxpr) else f"{made}.jaxpr"

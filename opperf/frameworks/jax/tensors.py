@@ -121,9 +121,9 @@ def has_nan(outputs: Any) -> bool:
     """Whether any array among a call's results has a NaN."""
     # By NumPy: JAX would compile two programs for each shape.
     return any(
-        bool(np.isnan(np.asarray(one)).any())
-        for one in arrays(outputs)
-        if jnp.issubdtype(one.dtype, jnp.inexact)
+        bool(np.isnan(np.asarray(array)).any())
+        for array in arrays(outputs)
+        if jnp.issubdtype(array.dtype, jnp.inexact)
     )
 
 

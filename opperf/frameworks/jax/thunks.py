@@ -69,12 +69,14 @@ def thunk_ns() -> float:
         for place in range(len(calls)):
             inside[place] += unions[place :: len(calls)]
             walls[place] += plain[place :: len(calls)]
-    few, many = (statistics.median(one.events for one in unions) for unions in inside)
+    few, many = (statistics.median(union.events for union in unions) for unions in inside)
     if few == many:
         # A version that records no thunks of a loop's body.
         return 0.0
     # Of both, what a call has besides its steps is not in the difference.
-    short_ns, long_ns = (statistics.median(one.length_ns for one in unions) for unions in inside)
+    short_ns, long_ns = (
+        statistics.median(union.length_ns for union in unions) for unions in inside
+    )
     plain_ns = statistics.median(walls[1]) - statistics.median(walls[0])
     return max(0.0, (long_ns - short_ns - plain_ns) / (many - few))
 
@@ -149,7 +151,7 @@ class NativeProfiler:
             # Each recording then takes 0.1 s to be read: the caller looks at the time.
             if calls - done > self._calls_at_once and done % loops == 0:
                 break
-        return [one.phase_times(loops) for one in taken]
+        return [samples.phase_times(loops) for samples in taken]
 
     def _record(self, calls: int, taken: Sequence[Taken]) -> None:
         """Adds some calls of each phase to those taken so far."""

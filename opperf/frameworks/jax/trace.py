@@ -18,7 +18,7 @@ from opperf.frameworks.recording import Interval
 MARKER = "opperf::call"
 
 THUNK = "hlo_op"
-"""What a profile says of a thunk, and of nothing else: the operation that it is of."""
+"""The statistic of a profile that thunks alone have: the operation that one is of."""
 
 WAIT = "ThunkExecutor::Execute (wait for completion)"
 
@@ -69,8 +69,8 @@ STDERR = 2
 """The descriptor that XLA prints to."""
 
 TENSORFLOW = b"Can't import tensorflow"
-"""What XLA prints at the begin and the end of each recording where TensorFlow is not installed, to
-which it would offer the profile."""
+"""The message that XLA prints at the begin and the end of each recording where TensorFlow is not
+installed, to which it would offer the profile."""
 
 
 @contextmanager

@@ -75,6 +75,6 @@ REMARK = re.compile(r"  # type: ignore\S*")
 def source(*defined: Callable[..., Any]) -> list[str]:
     """The source of functions or classes, each after an empty line."""
     lines = ["from typing import Any"]
-    for one in defined:
-        lines += ["", *REMARK.sub("", inspect.getsource(one)).splitlines()]
+    for function in defined:
+        lines += ["", *REMARK.sub("", inspect.getsource(function)).splitlines()]
     return [*lines, ""]

@@ -176,13 +176,13 @@ NUMPY_VALUES = frozenset(
         "indices_or_sections",
     }
 )
-"""NumPy's names of parameters that are whole numbers."""
+"""NumPy's names of parameters that are integers."""
 
 
 @functools.cache
 def _kinds() -> dict[str, Kind]:
     """Kinds by parameter name, where the name determines one: a tensor if any operator declares it
-    as one, whole numbers likewise."""
+    as one, an integer likewise."""
     kinds: dict[str, Kind] = {}
     for operator in registry.operators():
         for parameter in operator.parameters:
@@ -388,7 +388,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
 
 def _takes_names(function: Callable[..., Any]) -> bool:
     """Whether a callable takes arguments by name: of Gluon's objects few do."""
-    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     return any(kind is not inspect.Parameter.VAR_POSITIONAL for kind in kinds)
 
 
@@ -411,7 +411,7 @@ def _renamed_parameters(
 
 
 def _holds_arrays(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(one, mx.nd.NDArray) for one in value)
+    return isinstance(value, list) and any(isinstance(element, mx.nd.NDArray) for element in value)
 
 
 def target_of(function: Callable[..., Any]) -> Target:

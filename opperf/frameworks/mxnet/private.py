@@ -1,5 +1,5 @@
-"""What opperf uses of MXNet that is no public API: its C library, and the modules of the functions
-that it generates from its registry.
+"""The names of MXNet that opperf uses and that are no public API: its C library, and the modules of
+the functions that it generates from its registry.
 
 MXNet has no other interface to its registry. 1.9.1 and 2.0.0b1 have all of these, and no version
 follows them.

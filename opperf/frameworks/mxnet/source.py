@@ -52,15 +52,20 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     """The imports, the tensors and the call, with its backward pass if the case has that."""
     made = scripts.tensors(case, arguments, seeding=f"mx.random.seed({case.settings.seed})")
     names: Names = {
-        id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
-        for one in made
+        id(scripted.tensor): f"{scripted.name}.name"
+        if scripted.spec.layout == "file"
+        else scripted.name
+        for scripted in made
     }
     called = _render_call(case, call, names)
-    wanted = [one for one in made if one.spec.gradient]
+    wanted = [scripted for scripted in made if scripted.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    codes = {one.name: tensors.code(one.spec, one.device, one.seed) for one in made}
+    codes = {
+        scripted.name: tensors.code(scripted.spec, scripted.device, scripted.seed)
+        for scripted in made
+    }
     train = case.settings.phase == "train"
-    filled = [line for one in made for line in _tensor(one, codes[one.name])]
+    filled = [line for scripted in made for line in _tensor(scripted, codes[scripted.name])]
     heads = gradient.heads(call, train) if backward else {}
     for number, one in enumerate(heads.values()):
         name = f"head_gradient{number}"
@@ -74,7 +79,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
             one.text(f"head_gradient{number}", f"out{place}")
             for number, (place, one) in enumerate(heads.items())
         )
-        lines += [_attach_grad(one) for one in wanted]
+        lines += [_attach_grad(scripted) for scripted in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
         lines += [f"mx.autograd.backward([{outputs}], [{gradients}], train_mode={train})"]
     elif train:

@@ -58,7 +58,7 @@ def has_nan(array: Any) -> bool:
 
 
 def stored_parts(array: Any) -> list[Any]:
-    """What an array stores, as dense arrays: values, and where they are."""
+    """Returns what an array stores, as dense arrays: values, and where they are."""
     places = {"csr": ("indices", "indptr"), "row_sparse": ("indices",)}.get(array.stype)
     return [array] if places is None else [array.data, *(getattr(array, name) for name in places)]
 
@@ -142,7 +142,7 @@ SPARSE = {
     "row_sparse": "mx.nd.sparse.row_sparse_array(({made}, places), shape={extents}, ",
 }
 """The beginning of the call that makes an array of a sparse layout from stored values and their
-places, which are sorted: places of elements, or numbers of rows."""
+indices, which are sorted: those of elements, or of rows."""
 
 PLACES = (
     "gaps = np.random.default_rng({seed}).standard_exponential({kept} + 1)",
@@ -259,7 +259,7 @@ def describe(value: Any) -> TensorSpec | None:
 def narrowed(dtype: str, beside: Collection[str], settings: Settings) -> str:
     """The dtype that MXNet makes of an array of NumPy beside those of others. Its operators take
     one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
-    others = {one for one in beside if is_floating(one)} - {NUMPY_DEFAULT}
+    others = {other for other in beside if is_floating(other)} - {NUMPY_DEFAULT}
     return min(others) if dtype == NUMPY_DEFAULT and others else dtype
 
 

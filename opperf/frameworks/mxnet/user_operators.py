@@ -100,12 +100,12 @@ def _parameters(declaration: type) -> tuple[Parameter, ...]:
         *(Parameter(name=name, kind=Kind.TENSOR, required=True) for name in tensors),
         *(
             Parameter(
-                name=one.name,
+                name=parameter.name,
                 kind=Kind.STRING,
-                required=one.default is one.empty,
-                default=None if one.default is one.empty else str(one.default),
+                required=parameter.default is parameter.empty,
+                default=None if parameter.default is parameter.empty else str(parameter.default),
             )
-            for one in plain
+            for parameter in plain
         ),
     )
 

@@ -112,7 +112,7 @@ class NumPy(Framework):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Suppresses warnings, as of deprecated functions. The phase has no effect."""
+        """Suppresses warnings, such as those of deprecated functions. The phase has no effect."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield

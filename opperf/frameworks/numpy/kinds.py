@@ -86,7 +86,7 @@ OF_ONE: Mapping[tuple[str, str], Kind] = {
     ("triu_indices_from", "k"): Kind.INT,
 }
 """By a function's own name and a parameter of it, where it means something else there. A dtype
-that is no dtype of arrays in general, as of `integers`, is not set by `--dtype`."""
+that is no dtype of arrays in general, like that of `integers`, is not set by `--dtype`."""
 
 BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOL),

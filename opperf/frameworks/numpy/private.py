@@ -1,4 +1,4 @@
-"""What opperf uses of NumPy that is no public API."""
+"""The names of NumPy that opperf uses and that are no public API."""
 
 from __future__ import annotations
 

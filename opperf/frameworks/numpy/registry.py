@@ -161,7 +161,9 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
         namespace=place.namespace,
         name=name,
         aliases=aliases,
-        namespaces=tuple(sorted({known[one].place.namespace for one in (name, *aliases)})),
+        namespaces=tuple(
+            sorted({known[spelling].place.namespace for spelling in (name, *aliases)})
+        ),
         parameters=declared_parameters(name, place.namespace, function),
         # NumPy has no gradients to try.
         differentiable=False,
@@ -175,9 +177,9 @@ def declared_parameters(
 ) -> tuple[Parameter, ...]:
     """The parameters of a function, without `self`."""
     return tuple(
-        _parameter(name, namespace, one)
-        for one in signatures.parameters(name, function).values()
-        if one.kind is not one.VAR_KEYWORD and one.name != "self"
+        _parameter(name, namespace, parameter)
+        for parameter in signatures.parameters(name, function).values()
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "self"
     )
 
 

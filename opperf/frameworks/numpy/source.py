@@ -21,9 +21,15 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     """The import, the arrays and the call."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
-    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if one.has_contents}
-    lines = [line for one in made for line in _array(one, codes)]
+    names: Names = {
+        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
+    }
+    codes = {
+        scripted.name: tensors.code(scripted.spec, scripted.seed)
+        for scripted in made
+        if scripted.has_contents
+    }
+    lines = [line for scripted in made for line in _array(scripted, codes)]
     words = [render(value, names) for value in call.args]
     words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
     imported, own = call_in_script(case.target)

@@ -107,7 +107,7 @@ def arrays(outputs: Any) -> Iterator[Any]:
 
 def has_nan(outputs: Any) -> bool:
     """Whether any array among a call's results has a NaN."""
-    return any(bool(np.isnan(one).any()) for one in arrays(outputs) if one.dtype.kind in "fc")
+    return any(bool(np.isnan(array).any()) for array in arrays(outputs) if array.dtype.kind in "fc")
 
 
 def extent(value: Any) -> Extent:

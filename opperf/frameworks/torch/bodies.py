@@ -43,7 +43,7 @@ def _block_mask(entries: Mapping[str, Any], device: torch.device) -> Any:
 
 
 BUILT: Mapping[str, Callable[[Mapping[str, Any], torch.device], Any]] = {"block_mask": _block_mask}
-"""What makes a parameter's value of a case's mapping, by the parameter's name."""
+"""Functions that make a parameter's value of a case's mapping, by the parameter's name."""
 
 
 def build(named: dict[str, Any], device: torch.device) -> None:
@@ -71,5 +71,5 @@ def source_of(value: Any) -> str | None:
 def definitions(values: Any) -> list[str]:
     """Returns the source of these functions among a call's arguments, each once."""
     taken = (getattr(value, "mask_mod", value) for value in values)
-    own = [one for one in taken if getattr(one, "__module__", None) == PATH]
-    return [inspect.getsource(one) for one in dict.fromkeys(own)]
+    own = [value for value in taken if getattr(value, "__module__", None) == PATH]
+    return [inspect.getsource(body) for body in dict.fromkeys(own)]

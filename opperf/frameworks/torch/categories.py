@@ -168,9 +168,11 @@ POINTWISE_NAMES: Mapping[str, str] = {
 def _operands(operator: Operator) -> list[str]:
     """Returns the tensors and numbers that an elementwise operator computes with."""
     return [
-        one.name
-        for one in operator.parameters
-        if one.required and one.kind in (Kind.TENSOR, Kind.FLOAT) and one.name not in RESULTS
+        parameter.name
+        for parameter in operator.parameters
+        if parameter.required
+        and parameter.kind in (Kind.TENSOR, Kind.FLOAT)
+        and parameter.name not in RESULTS
     ]
 
 
@@ -195,8 +197,8 @@ def _expression(globs: str) -> re.Pattern[str]:
 def category_of(operator: Operator, schema: Any) -> str:
     """Returns the category of an operator."""
     name = operator.name.rpartition(".")[2]
-    for one in (name, SUFFIXES.sub("", name)):
-        found = _by_name(one, NAMES) or _by_name(one, POINTWISE_NAMES)
+    for candidate in (name, SUFFIXES.sub("", name)):
+        found = _by_name(candidate, NAMES) or _by_name(candidate, POINTWISE_NAMES)
         if found:
             return found
     for category, holds in BY_OPERATOR.items():

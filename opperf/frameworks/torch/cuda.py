@@ -1,5 +1,5 @@
-"""What a CUDA device has beyond a CPU: a UUID, launches, events, an L2 cache, and memory that runs
-out."""
+"""The parts of a CUDA device beyond those of a CPU: a UUID, launches, events, an L2 cache, and
+memory that runs out."""
 
 from __future__ import annotations
 

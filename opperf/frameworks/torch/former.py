@@ -48,5 +48,5 @@ SUCCESSORS: Mapping[str, str] = {
     "symeig": "linalg_eigh",
     "trtrs": "triangular_solve",
 }
-"""What has taken the place of operators, by their names. Source: the release notes of PyTorch 0.4
-to 2.0, and the errors of the functions that are left."""
+"""Operators that have taken the place of others, by the names of these. Source: the release notes
+of PyTorch 0.4 to 2.0, and the errors of the functions that are left."""

@@ -125,7 +125,7 @@ class PyTorch(Framework):
         return {name: version for name, version in found.items() if version}
 
     def features(self) -> dict[str, bool]:
-        """What the build has, and the processor's instruction set that it uses."""
+        """Returns what the build has, and the processor's instruction set that it uses."""
         level = torch.backends.cpu.get_cpu_capability()
         return {
             "cuda": torch.backends.cuda.is_built(),

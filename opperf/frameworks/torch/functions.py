@@ -69,7 +69,7 @@ def target_of(function: Callable[..., Any]) -> Target:
 def target_at(path: str) -> Target:
     """Returns the target at a path. Raises `UnknownOperatorError`."""
     if path.partition(".")[0] not in ROOTS and (NAMESPACE.search(path) or ":" not in path):
-        names = [one.target.path for one in registry.operators() if one.is_usual]
+        names = [operator.target.path for operator in registry.operators() if operator.is_usual]
         near = did_you_mean(nearest(registry.without_prefix(path), names))
         raise UnknownOperatorError(f"PyTorch has no operator {path!r}{_removed(path) or near}")
     if path.removeprefix("torch.") in SUCCESSORS:
@@ -89,7 +89,9 @@ def _removed(path: str) -> str:
         return f": {REMOVED[name]}"
     base, _, overload = name.rpartition(".")
     labels = [
-        one.label for one in registry.operators() if one.name == base and OUT not in one.variants
+        operator.label
+        for operator in registry.operators()
+        if operator.name == base and OUT not in operator.variants
     ]
     if not labels:
         return ""
@@ -170,9 +172,9 @@ def python_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
         # A function written in C may have no signature.
         return ()
     return tuple(
-        _python_parameter(one)
-        for one in declared
-        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        _python_parameter(parameter)
+        for parameter in declared
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     )
 
 
@@ -206,16 +208,16 @@ def bind(
     schema = private.schema_of(function)
     _to_own(schema, named, device)
     omitted = False
-    for one in schema.arguments[len(unnamed) :]:
-        if one.name in named:
-            if not (omitted or one.kwarg_only):
-                unnamed.append(named.pop(one.name))
-        elif one.has_default_value():
+    for argument in schema.arguments[len(unnamed) :]:
+        if argument.name in named:
+            if not (omitted or argument.kwarg_only):
+                unnamed.append(named.pop(argument.name))
+        elif argument.has_default_value():
             omitted = True
-        elif schemas.type_of(one)[1]:
+        elif schemas.type_of(argument)[1]:
             # It has to be passed, and may be None.
-            if omitted or one.kwarg_only:
-                named[one.name] = None
+            if omitted or argument.kwarg_only:
+                named[argument.name] = None
             else:
                 unnamed.append(None)
         else:
@@ -227,14 +229,14 @@ def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
     """Replaces names of dtypes and layouts by PyTorch's objects, and adds the device to a call that
     makes tensors from none."""
     takes_tensors = False
-    for one in schema.arguments:
-        kind, is_optional = schemas.type_of(one)
+    for argument in schema.arguments:
+        kind, is_optional = schemas.type_of(argument)
         takes_tensors = takes_tensors or "Tensor" in kind
-        value = named.get(one.name)
+        value = named.get(argument.name)
         if isinstance(value, str) and kind == schemas.DTYPE_TYPE:
-            named[one.name] = dtype_of(value) if value in DTYPES else value
+            named[argument.name] = dtype_of(value) if value in DTYPES else value
         if isinstance(value, str) and kind == schemas.LAYOUT_TYPE:
             made = getattr(torch, value, None)
-            named[one.name] = made if isinstance(made, torch.layout) else value
-        if kind == "Device" and is_optional and one.name not in named and not takes_tensors:
-            named[one.name] = devices.torch_device(device)
+            named[argument.name] = made if isinstance(made, torch.layout) else value
+        if kind == "Device" and is_optional and argument.name not in named and not takes_tensors:
+            named[argument.name] = devices.torch_device(device)

@@ -35,7 +35,7 @@ def describe(value: Any) -> TensorSpec | None:
     shape = () if layout in ("nested", "jagged") else tuple(tensor.shape)
     digest = hashlib.sha256(repr((shape, layout, str(tensor.dtype))).encode())
     if tensor.is_nested:
-        digest.update(repr([tuple(one.shape) for one in tensor.unbind()]).encode())
+        digest.update(repr([tuple(part.shape) for part in tensor.unbind()]).encode())
     if layout == "dense" and tensor.is_quantized:
         digest.update(repr((tensor.q_scale(), tensor.q_zero_point())).encode())
     for part in stored_parts(tensor):

@@ -91,7 +91,7 @@ def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
 @contextmanager
 def differentiating(inputs: Iterable[torch.Tensor]) -> Iterator[None]:
     """Has autograd record what is computed from the inputs."""
-    before = [(one, one.requires_grad) for one in inputs]
+    before = [(tensor, tensor.requires_grad) for tensor in inputs]
     for one, _ in before:
         one.requires_grad_(True)
     try:
@@ -104,8 +104,8 @@ def differentiating(inputs: Iterable[torch.Tensor]) -> Iterator[None]:
 def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], tries: bool) -> None:
     """Has autograd record each forward call, unless the call `tries` and is refused then, as that
     of an operator which writes to its input."""
-    for one in inputs:
-        one.requires_grad_(True)
+    for tensor in inputs:
+        tensor.requires_grad_(True)
     if not tries:
         return
     try:
@@ -113,8 +113,8 @@ def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], trie
     except Exception as error:
         if refusal(error) is None:
             raise
-        for one in inputs:
-            one.requires_grad_(False)
+        for tensor in inputs:
+            tensor.requires_grad_(False)
 
 
 def heads(call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> dict[str, Head]:
@@ -166,15 +166,15 @@ class RecordedGradient:
 
     def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
         """Raises `NoGradientError` if there is no gradient among those found."""
-        if all(one is None for one in found):
+        if all(gradient is None for gradient in found):
             raise NoGradientError("its results do not depend on an input that takes a gradient")
 
     def record(self) -> None:
         """Runs and records the forward call."""
         self._outputs = []
-        for one in self._inputs:
-            one.requires_grad_(True)
-        self._outputs = [one for one in tensors(self._call()) if one.requires_grad]
+        for tensor in self._inputs:
+            tensor.requires_grad_(True)
+        self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
     def backward(self) -> None:
         """Computes the gradients of the last recorded call."""

@@ -62,7 +62,7 @@ def output_shapes(case: Case) -> list[Shape] | None:
     if not isinstance(case.target, OperatorTarget):
         return None
     found = outputs(case.target, case.arguments)
-    return None if found is None else [tuple(one.shape) for one in found]
+    return None if found is None else [tuple(output.shape) for output in found]
 
 
 def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
@@ -74,7 +74,7 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
     if not outs or outs[0] in arguments:
         return dict(arguments)
     found = _functional_outputs(operator, arguments)
-    accepted = {one.name for one in operator.parameters}
+    accepted = {parameter.name for parameter in operator.parameters}
     # The form that makes its result may take a dtype, which here is that of the tensor.
     arguments = {name: value for name, value in arguments.items() if name in accepted}
     if found is None or len(found) < len(outs):
@@ -83,9 +83,10 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
             "inferred by PyTorch"
         )
     specs = [
-        TensorSpec(tuple(one.shape), name_of(one.dtype), Fill("constant", 0.0)) for one in found
+        TensorSpec(tuple(output.shape), name_of(output.dtype), Fill("constant", 0.0))
+        for output in found
     ]
-    kinds = {one.name: one.kind for one in operator.parameters}
+    kinds = {parameter.name: parameter.kind for parameter in operator.parameters}
     if kinds[outs[0]] is Kind.TENSORS:
         return {**arguments, outs[0]: tuple(specs)}
     return {**arguments, **dict(zip(outs, specs, strict=False))}
@@ -97,7 +98,7 @@ def written_only(operator: Operator) -> list[str]:
         return []
     found = registry.at(operator.target)
     assert found is not None
-    return [one.name for one in found.schema.arguments if one.is_out]
+    return [argument.name for argument in found.schema.arguments if argument.is_out]
 
 
 def _functional_outputs(
@@ -142,7 +143,11 @@ def keeps_elements(operator: Operator, written: TensorSpec, arguments: Iterable[
     call, without which the next call cannot be given what it had before."""
     if written.layout not in COMPRESSED:
         return True
-    several = [one for one in arguments if isinstance(one, TensorSpec) and one.layout in COMPRESSED]
+    several = [
+        argument
+        for argument in arguments
+        if isinstance(argument, TensorSpec) and argument.layout in COMPRESSED
+    ]
     return len(several) == 1 and RESHAPES not in operator.tags
 
 

@@ -98,7 +98,7 @@ DEVICE_ACTIVITIES = {
     "cuda": ProfilerActivity.CUDA,
     "xpu": ProfilerActivity.XPU,
 }
-"""What kineto has to record, by PyTorch's type of device."""
+"""The activity that kineto has to record, by PyTorch's type of device."""
 
 
 class NativeProfiler:
@@ -143,7 +143,7 @@ class NativeProfiler:
         done, calls = 0, count * loops
         while done < calls:
             done += self._record(min(self._calls_at_once, calls - done), taken)
-        return [one.phase_times(loops) for one in taken]
+        return [samples.phase_times(loops) for samples in taken]
 
     def _record(self, calls: int, taken: Sequence[Taken]) -> int:
         """Adds some calls of each phase to those taken so far, and returns their number. It is none

@@ -204,8 +204,8 @@ def _measure_allocator(allocator: ModuleType, index: int) -> Iterator[AllocatorR
     def take_peaks() -> None:
         allocator.synchronize(index)
         peaks = allocator.max_memory_allocated(index), allocator.max_memory_reserved(index)
-        for one in readings:
-            one.raise_to(*peaks)
+        for reading in readings:
+            reading.raise_to(*peaks)
         allocator.reset_peak_memory_stats(index)
 
     take_peaks()

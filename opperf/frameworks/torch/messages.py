@@ -37,7 +37,7 @@ INTERNAL = re.compile(
 NARRATED = re.compile(
     r"^.*?\n\s*Explanation: (?:Dynamo failed to run FX node .*?: got )?", re.DOTALL
 )
-"""What comes before the compiler's explanation, which says as much, and before the error that it
+"""The text before the compiler's explanation, which says as much, and before the error that it
 found in a call."""
 
 UNAVAILABLE = re.compile(

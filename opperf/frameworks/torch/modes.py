@@ -32,7 +32,7 @@ def prepare(case: Case, call: partial[Any], is_user_code: bool) -> Callable[[], 
 
 
 class Work(NamedTuple):
-    """What a mode runs."""
+    """The work of a mode."""
 
     call: partial[Any]
     device: str
@@ -61,7 +61,7 @@ class _OfTensors(torch.nn.Module):
         self._function = call.func
         self._places = [i for i, one in enumerate(leaves) if isinstance(one, torch.Tensor)]
         self.tensors = [leaves[place] for place in self._places]
-        self._leaves = [None if isinstance(one, torch.Tensor) else one for one in leaves]
+        self._leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
     def forward(self, *tensors: torch.Tensor) -> Any:
         leaves = list(self._leaves)
@@ -78,7 +78,7 @@ def _trace(work: Work) -> Callable[[], Any]:
     # A function's program is called with less overhead than a module's.
     function = traced if isinstance(work.call.func, torch.nn.Module) else traced.forward
     # Copies, as tracing runs the call, which may write to its inputs.
-    copies = tuple(one.detach().clone() for one in traced.tensors)
+    copies = tuple(tensor.detach().clone() for tensor in traced.tensors)
     try:
         program = torch.jit.trace(function, copies, check_trace=False, strict=False)
     except Exception as error:
@@ -128,7 +128,7 @@ MODES: Mapping[str, Callable[[Work], Callable[[], Any]]] = {
     "script": _trace,
     "graph": _capture,
 }
-"""What prepares a call, by the mode's name, the default one first."""
+"""Functions that prepare a call, by the mode's name, the default one first."""
 
 COMPILED = ("compile",)
 """Modes that compile at the first call."""
@@ -160,7 +160,7 @@ def predicts(case: Case) -> bool:
 
 def _autocast(case: Case) -> Any:
     """Returns the context of a case's automatic mixed precision. It caches no casts of parameters:
-    they are part of each call, as in each step of a training run."""
+    they are part of each call, like in each step of a training run."""
     if case.settings.autocast not in AUTOCAST_DTYPES:
         return nullcontext()
     return torch.autocast(

@@ -22,7 +22,7 @@ def _boolean(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise ValueError("is a whole number")
+        raise ValueError("is an integer")
     return int(text)
 
 

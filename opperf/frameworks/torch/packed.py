@@ -34,7 +34,7 @@ def by_row(bits: int, dtype: str) -> str:
 
 
 WHOLE = "{made}"
-"""Whole numbers, as oneDNN's kernels take them, with scales beside them."""
+"""Integers as oneDNN's kernels take them, with scales beside them."""
 
 NAMESPACE, ONEDNN = "torch.ops.quantized.", "torch.ops.onednn."
 
@@ -91,7 +91,7 @@ PACKED: Mapping[str, Packing] = {
 }
 """Layouts of packed weights, with a bias where the object holds one. Convolutions have
 a border that keeps the extents; transposed ones double them. `rows` are a tensor of bytes, each row
-of which ends in its scale and its least number."""
+of which ends in its scale and its minimum."""
 
 
 def packed(dense: Code, spec: TensorSpec, seed: int) -> Code:

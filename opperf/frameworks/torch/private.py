@@ -1,4 +1,4 @@
-"""What opperf uses of PyTorch that is no public API.
+"""The names of PyTorch that opperf uses and that are no public API.
 
 The dispatcher's table, the profiler's raw events and the compiler's counters have no public
 interface, or one that takes too long to be measured with.
@@ -127,7 +127,7 @@ def kind_of_events() -> Callable[[Any], str]:
 
 
 def _kind_by_device(event: Any) -> str:
-    """Returns the kind of an event where events do not tell, as in 2.5: on a CPU they are
+    """Returns the kind of an event where events do not tell (2.5): on a CPU they are
     operators, elsewhere kernels, copies and fills, or a user's annotation of these."""
     if event.device_type() == torch.profiler.DeviceType.CPU:
         return "cpu_op"

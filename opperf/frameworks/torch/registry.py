@@ -40,7 +40,7 @@ def namespaces() -> set[str]:
 
 
 CUSTOM = "custom"
-"""Category of the operators that a user's module registers, as of those of other frameworks."""
+"""Category of the operators that a user's module registers, the same as in other frameworks."""
 
 IGNORED_TAGS = frozenset({"generated", "pt2_compliant_tag"})
 """Tags that say how an operator was made, or what nearly all have."""
@@ -122,7 +122,11 @@ def _key(entry: Entry, schema: Any) -> Key:
     name = entry.name
     if schemas.written_to(schema):
         name = name.removesuffix("_")
-    inputs = tuple((one.name, str(one.real_type)) for one in schema.arguments if not one.is_out)
+    inputs = tuple(
+        (argument.name, str(argument.real_type))
+        for argument in schema.arguments
+        if not argument.is_out
+    )
     return entry.namespace, name, inputs
 
 
@@ -139,7 +143,7 @@ def _operator(entry: Entry, function: Any, overload: str) -> Operator:
         aliases=tuple(_aliases(entry, overload)),
         prefixes=PREFIXES[entry.namespace == OWN],
         namespaces=(entry.namespace,),
-        parameters=tuple(schemas.parameter(one, DTYPES) for one in schema.arguments),
+        parameters=tuple(schemas.parameter(argument, DTYPES) for argument in schema.arguments),
         public=not variants,
         variants=variants,
         on_request=entry.namespace not in {OWN, *_of_users},
@@ -184,7 +188,7 @@ def all_registered() -> tuple[Registered, ...]:
 
 @functools.cache
 def _operators(names: tuple[str, ...]) -> tuple[Operator, ...]:
-    return tuple(one.operator for one in _read(names))
+    return tuple(registered.operator for registered in _read(names))
 
 
 def operators() -> tuple[Operator, ...]:
@@ -195,9 +199,9 @@ def operators() -> tuple[Operator, ...]:
 @functools.cache
 def _by_name(names: tuple[str, ...]) -> dict[str, list[Registered]]:
     named: dict[str, list[Registered]] = {}
-    for one in _read(names):
-        for name in one.operator.names:
-            named.setdefault(name, []).append(one)
+    for registered in _read(names):
+        for name in registered.operator.names:
+            named.setdefault(name, []).append(registered)
     return named
 
 
@@ -217,7 +221,7 @@ def find(name: str) -> Registered | None:
 
 
 def _rank(one: Registered) -> tuple[bool, bool, int]:
-    """Returns the place of an operator among those of one name: the least is the one meant."""
+    """Returns the place of an operator among those of one name: the first is the one meant."""
     operator = one.operator
     required = sum(parameter.required for parameter in operator.tensors)
     return bool(operator.variants), operator.overload != DEFAULT_OVERLOAD, -required
@@ -230,16 +234,18 @@ def at(target: OperatorTarget) -> Registered | None:
     """Returns the operator of a target; None if this build has none."""
     # The dispatcher takes milliseconds to list its names: only for a target that is new.
     if target not in _by_target:
-        _by_target.update({one.operator.target: one for one in _read(registered_names())})
+        _by_target.update(
+            {registered.operator.target: registered for registered in _read(registered_names())}
+        )
     return _by_target.get(target)
 
 
 @functools.cache
 def _by_key(names: tuple[str, ...]) -> dict[Key, Operator]:
     return {
-        _key(one.entry, one.schema): one.operator
-        for one in _read(names)
-        if not schemas.written_to(one.schema)
+        _key(registered.entry, registered.schema): registered.operator
+        for registered in _read(names)
+        if not schemas.written_to(registered.schema)
     }
 
 

@@ -124,16 +124,16 @@ def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object
     schema = found.schema
     # Arguments by position are those of a function.
     places = {one.name: str(place) for place, one in enumerate(schema.arguments)}
-    only_written = {one.name for one in schema.arguments if one.is_out}
+    only_written = {argument.name for argument in schema.arguments if argument.is_out}
     names = [name for name in schemas.written_to(schema) if name not in only_written]
     written = [arguments.get(name, arguments.get(places[name])) for name in names]
-    saved = [Saved.of(one) for value in written for one in tensors(value)]
+    saved = [Saved.of(part) for value in written for part in tensors(value)]
     if not saved:
         return None
 
     def restore_all() -> None:
         with torch.no_grad():
-            for one in saved:
-                one.restore()
+            for tensor in saved:
+                tensor.restore()
 
     return restore_all

@@ -71,16 +71,16 @@ def parameter(argument: Any, dtypes: tuple[str, ...]) -> Parameter:
 def written_to(schema: Any) -> tuple[str, ...]:
     """Returns the names of the arguments that an operator writes to."""
     return tuple(
-        one.name
-        for one in schema.arguments
-        if one.alias_info is not None and one.alias_info.is_write
+        argument.name
+        for argument in schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
     )
 
 
 def is_view(schema: Any) -> bool:
     """Whether a result may share the memory of an argument, without being written."""
     return not written_to(schema) and any(
-        one.alias_info is not None for one in (*schema.arguments, *schema.returns)
+        argument.alias_info is not None for argument in (*schema.arguments, *schema.returns)
     )
 
 
@@ -90,6 +90,6 @@ INTERNAL, IN_PLACE, OUT = "internal", "in-place", "out"
 def variants(name: str, schema: Any) -> tuple[str, ...]:
     """Returns the variants of an operator; none if it is public and writes to no argument."""
     written = written_to(schema)
-    is_out = any(one.is_out for one in schema.arguments)
+    is_out = any(argument.is_out for argument in schema.arguments)
     own = {INTERNAL: name.startswith("_"), OUT: is_out, IN_PLACE: bool(written) and not is_out}
     return tuple(word for word, holds in own.items() if holds)

@@ -24,9 +24,15 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     assert isinstance(call, partial)
     seed = f"torch.manual_seed({case.settings.seed})"
     made = scripts.tensors(case, arguments, seeding=seed)
-    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if one.has_contents}
-    filled = [line for one in made for line in _tensor(one, codes)]
+    names: Names = {
+        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
+    }
+    codes = {
+        scripted.name: tensors.code(scripted.spec, scripted.seed)
+        for scripted in made
+        if scripted.has_contents
+    }
+    filled = [line for scripted in made for line in _tensor(scripted, codes)]
     words = [render(value, names, _render_plain) for value in call.args]
     words += [
         f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
@@ -42,7 +48,9 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         kind, dtype = devices.type_of(case.settings.device), case.settings.autocast
         context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
         called = [context, *(f"    {line}" for line in called)]
-    wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
+    wanted = [
+        scripted for scripted in made if scripted.spec.gradient and scripted.tensor is not None
+    ]
     imported = [*imports_in_script(case.settings.imports), *imported, *_placed(case, call)]
     imported += _module_of(call.func)
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
@@ -51,12 +59,12 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         lines += ["from typing import Any", "", "", *body.splitlines(), ""]
     lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]
     if "backward" in case.passes and wanted:
-        lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
-        inputs = [one.tensor for one in wanted]
-        lines += [*called, *_backward(call, inputs, [one.name for one in wanted])]
+        lines += [f"{scripted.name}.requires_grad_(True)" for scripted in wanted]
+        inputs = [scripted.tensor for scripted in wanted]
+        lines += [*called, *_backward(call, inputs, [scripted.name for scripted in wanted])]
     else:
         if case.settings.phase == "train":
-            lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
+            lines += [f"{scripted.name}.requires_grad_(True)" for scripted in wanted]
         lines += called
     if not case.settings.device.startswith("cpu"):
         lines += [f"torch.{devices.type_of(case.settings.device)}.synchronize()"]

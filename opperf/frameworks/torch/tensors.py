@@ -44,8 +44,8 @@ WIDER = {"integer": "int64", "complex": "complex64"}
 """Dtype in which NumPy makes the contents of a dtype of these kinds that it lacks."""
 
 FROM_NUMPY = "torch.from_numpy(np.require({made}, requirements=['C', 'W', 'O']))"
-"""A tensor of an array's contents. PyTorch would share memory that is read-only, as of a broadcast
-array, and writes to it."""
+"""A tensor of an array's contents. PyTorch would share memory that is read-only, such as that of a
+broadcast array, and writes to it."""
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
@@ -315,7 +315,7 @@ def contents(value: Any) -> Contents | None:
         return None
     plain = value.detach()
     layout = layout_of(plain)
-    count = sum(one.numel() for one in plain.unbind()) if layout in NESTED else plain.numel()
+    count = sum(part.numel() for part in plain.unbind()) if layout in NESTED else plain.numel()
 
     def numbers(step: int) -> Any:
         flat = _flat(plain, layout)[::step]

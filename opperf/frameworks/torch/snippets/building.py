@@ -43,8 +43,8 @@ compile one."""
 def build(targets: Iterable[SnippetTarget]) -> None:
     """Compiles the snippets that the cache does not have. What is in the way of that is no error
     here: `statement_of` raises it for each."""
-    asked = {key_of(one): one for one in targets}
-    missing = [one for one in asked.values() if kept.find(one) is None]
+    asked = {key_of(target): target for target in targets}
+    missing = [target for target in asked.values() if kept.find(target) is None]
     if not missing:
         return
     # No compiler, or no place in the cache.
@@ -110,8 +110,8 @@ def _build_unit(targets: list[SnippetTarget]) -> None:
 def _parts(targets: list[SnippetTarget], faults: Faults) -> list[list[SnippetTarget]]:
     """Returns two parts of a unit that does not compile: the snippets without an error and those
     with one, or its halves if the errors do not tell."""
-    guilty = [one for one in targets if key_of(one) in faults.by_key]
-    innocent = [one for one in targets if key_of(one) not in faults.by_key]
+    guilty = [target for target in targets if key_of(target) in faults.by_key]
+    innocent = [target for target in targets if key_of(target) not in faults.by_key]
     if guilty and innocent:
         return [innocent, guilty]
     middle = len(targets) // 2

@@ -31,7 +31,7 @@ class PythonGradient:
         self._outputs = []
 
     def record(self) -> None:
-        self._outputs = [one for one in tensors(self._call()) if one.requires_grad]
+        self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
     def backward(self) -> None:
         self.results()

@@ -40,7 +40,7 @@ def unit_text(targets: Sequence[SnippetTarget]) -> str:
         before, code = _split(target.global_setup)
         directives.setdefault(before, f'#line 1 "{_part("global setup", target)}"\n{before}')
         bodies.append(_body(target, code))
-    names = ", ".join(f"snippet_{key_of(one)}::make" for one in targets)
+    names = ", ".join(f"snippet_{key_of(target)}::make" for target in targets)
     return "\n".join(
         [
             f"#include <{HEADER.name}>",
@@ -108,7 +108,7 @@ ERROR = re.compile(r"^(?P<place>[^\n]*?):(?:\d+:)?\s*(?:fatal )?error: (?P<text>
 
 
 class Faults(NamedTuple):
-    """What a compiler says against a unit."""
+    """The faults of a unit by a compiler."""
 
     by_key: dict[str, str]
     """The first error of each snippet in which there is one, by the snippet's key."""
