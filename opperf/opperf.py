@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
 from pathlib import Path
@@ -16,11 +17,6 @@ import click
 import opperf
 from opperf.commands import COMMANDS
 from opperf.commands.command import Context
-from opperf.commands.unknown_names import (
-    explain_operator,
-    is_meant_as_command,
-    misspelt_command,
-)
 from opperf.errors import (
     INTERRUPTED,
     InternalError,
@@ -34,24 +30,46 @@ from opperf.results.messages import tell
 from opperf.results.unwritable import ADVICE, unwritable
 
 
+def load_command(name: str) -> click.Command:
+    """Returns the command of a name."""
+    place, _ = COMMANDS[name]
+    module, _, function = place.partition(":")
+    command: click.Command = getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
+    return command
+
+
+PACKAGE = "opperf.commands"
+
+
 class DefaultToRun(click.Group):
     """A group of commands whose default is `run`."""
 
     context_class = Context
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports a command when it is named; the table has what the help of all needs."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == [HELP]:
             args = self._as_help_option(args[1:])
         own = {"--help", "-h", "--version"}
-        if not args or (args[0] not in self.commands and args[0] not in own):
+        if not args or (args[0] not in COMMANDS and args[0] not in own):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
     def _as_help_option(self, words: list[str]) -> list[str]:
         """Returns `COMMAND --help` for the words of `help COMMAND`."""
         for name in words[:1]:
-            if name not in self.commands and not name.startswith("-"):
-                raise unknown("command", name, self.commands, "opperf")
+            if name not in COMMANDS and not name.startswith("-"):
+                raise unknown("command", name, COMMANDS, "opperf")
         return [*words, "--help"]
 
 
@@ -72,10 +90,6 @@ HELP_WIDTH = 110
 @click.version_option(opperf.__version__, prog_name="opperf")
 def cli() -> None:
     """Benchmark the operators of a machine-learning framework."""
-
-
-for _command in COMMANDS:
-    cli.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -102,9 +116,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _fail_at_words(words: list[str], error: Exception) -> int:
     """Prints an error with what unknown words may mean, and returns its exit code."""
+    # Imported for an error only.
+    from opperf.commands.unknown_names import explain_operator, misspelt_command
+
     shown = _as_opperf_error(error)
     may_be_command = _may_be_command(words, error)
-    command = misspelt_command(words[0], cli.commands) if may_be_command else ""
+    command = misspelt_command(words[0], COMMANDS) if may_be_command else ""
     if isinstance(error, UnknownOperatorError) or UNKNOWN in str(error):
         shown = UnknownOperatorError(explain_operator(words, str(error)))
     is_other = command or not may_be_command
@@ -119,7 +136,7 @@ def _may_be_command(words: list[str], error: Exception) -> bool:
     """Returns whether the first word may be meant as a command, as `run` failed with that word as
     an operator, or with one of the others as a file."""
     misspelt, *others = words or [""]
-    if misspelt in cli.commands:
+    if misspelt in COMMANDS:
         return False
     is_operator = isinstance(error, UnknownOperatorError) and repr(misspelt) in str(error)
     files = tuple(word for word in others if not word.startswith("-"))
@@ -129,16 +146,26 @@ def _may_be_command(words: list[str], error: Exception) -> bool:
 def _no_command(words: list[str], message: str) -> str:
     """Returns that the first word is no command, if it looks like one; else an empty text. The
     message is that of `run`, which took the word as an operator."""
-    if not words or not is_meant_as_command(words[0], cli.commands, message):
+    from opperf.commands.unknown_names import is_meant_as_command
+
+    if not words or not is_meant_as_command(words[0], COMMANDS, message):
         return ""
     return f"there is no command {words[0]!r}"
 
 
 def _suggest_command_of(words: list[str], option: str) -> str:
     """Returns the command with this option that the first word misspells; else an empty text."""
-    having = [name for name, command in cli.commands.items() if option in _options_of(command)]
-    misspelt = [word for word in words[:1] if word not in cli.commands]
+    # Imported for an error only.
+    from opperf.commands.unknown_names import misspelt_command
+
+    having = _commands_with(option)
+    misspelt = [word for word in words[:1] if word not in COMMANDS]
     return "".join(misspelt_command(word, having) for word in misspelt)
+
+
+def _commands_with(option: str) -> list[str]:
+    """Returns the names of the commands that have an option."""
+    return [name for name in COMMANDS if option in _options_of(load_command(name))]
 
 
 def _options_of(command: click.Command) -> list[str]:
@@ -156,7 +183,7 @@ def _unknown_option(error: click.NoSuchOption) -> UsageError:
     commands that have it."""
     option = error.option_name
     command = error.ctx.command if error.ctx is not None else cli
-    having = [name for name, command in cli.commands.items() if option in _options_of(command)]
+    having = _commands_with(option)
     elsewhere = f", which {', '.join(having)} {'has' if len(having) == 1 else 'have'}"
     # A long option does not misspell a letter.
     like = [name for name in _options_of(command) if name[:2] == "--" or option[:2] != "--"]

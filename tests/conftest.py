@@ -145,6 +145,8 @@ def in_process(fake):
 class InProcessWorkers:
     """The workers of a run, all in this process."""
 
+    lanes = 1
+
     def __init__(self, worker, started, interpreters=(), pinning=None):
         self.worker, self.started, self.interpreters = worker, started, tuple(interpreters)
         self.pinning = pinning or Pinning(NONE)

@@ -1,39 +1,31 @@
 """The commands of the command line: their arguments, options and help.
 
-The code of a command is in the package it belongs to and is imported when the command runs, so that
-`opperf --help` loads none of it."""
+The code of a command is in the package it belongs to and is imported when the command runs; its
+options are imported when it is named, so that `opperf --help` loads none of them."""
 
 from __future__ import annotations
 
-import click
-
-from opperf.commands.ab import ab
-from opperf.commands.compare import compare
-from opperf.commands.doctor import doctor
-from opperf.commands.explain import explain
-from opperf.commands.export import export
-from opperf.commands.frameworks import frameworks
-from opperf.commands.param import param
-from opperf.commands.plot import plot
-from opperf.commands.registry import coverage, list_operators, show
-from opperf.commands.report import report
-from opperf.commands.run import run
-from opperf.commands.runs import runs
-
-COMMANDS: tuple[click.Command, ...] = (
-    run,
-    param,
-    list_operators,
-    show,
-    coverage,
-    runs,
-    report,
-    compare,
-    explain,
-    ab,
-    plot,
-    export,
-    doctor,
-    frameworks,
-)
-"""In the order of the help."""
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run:run", "Measure operators (the default command)."),
+    "param": ("param:param", "Run a configuration with the options of PARAM's benchmarks."),
+    "list": ("registry:list_operators", "List operators, or their categories."),
+    "show": ("registry:show", "Show an operator, its cases and their scripts."),
+    "coverage": ("registry:coverage", "Report how much of the registry is measured."),
+    "runs": ("runs:runs", "List, find and delete the runs that opperf keeps."),
+    "report": ("report:report", "Rank the operators of run files: what to improve first."),
+    "compare": ("compare:compare", "Compare two files of results."),
+    "explain": (
+        "explain:explain",
+        "Show which functions changed between two counts of instructions.",
+    ),
+    "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
+    "plot": ("plot:plot", "Draw run files: bars, or lines against a swept size."),
+    "export": ("export:export", "Write a run file for another tool, or as Markdown."),
+    "doctor": ("doctor:doctor", "Report what makes timings noisy on this machine."),
+    "frameworks": (
+        "frameworks:frameworks",
+        "List frameworks, their devices, dtypes and categories.",
+    ),
+}
+"""Each command's function, as a module of this package and a name in it, and the line that stands
+for it in the help of all; in the order of that."""

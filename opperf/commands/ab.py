@@ -55,7 +55,6 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 
 
 @command(
-    short_help="Measure A and B in turn and report what changed.",
     examples={
         "Two builds, a gate at 5 %": (
             "opperf ab relu --a python:old/bin/python --b python:new/bin/python --threshold 5%"

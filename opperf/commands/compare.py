@@ -50,7 +50,6 @@ class MetricOption(click.Option):
 
 
 @command(
-    short_help="Compare two files of results.",
     examples={
         "What changed between two runs": "opperf compare before.jsonl after.jsonl",
         "A gate at 5 % of the instructions": (

@@ -11,7 +11,7 @@ LONGEST_S = 600
 """Limit on the jitter test: what does not occur in ten minutes is too rare to disturb a run."""
 
 
-@command(short_help="Report what makes timings noisy on this machine.")
+@command()
 @click.option(
     "--seconds",
     default=5.0,

@@ -15,7 +15,7 @@ PASSES = ("forward", "backward")
 ORDERS = ("exclusive", "inclusive")
 
 
-@command(short_help="Show which functions changed between two counts of instructions.")
+@command()
 @click.argument("base", type=RunFilePath())
 @click.argument("new", type=RunFilePath())
 @click.argument("id", required=False)

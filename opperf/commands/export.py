@@ -10,7 +10,7 @@ from opperf.parsing import FormatName, RunFilePath
 from opperf.reports.formats import RUN
 
 
-@command(short_help="Write a run file for another tool, or as Markdown.")
+@command()
 @click.argument("run_file", metavar="RUNFILE", type=RunFilePath())
 @click.option(
     "--to",

@@ -8,7 +8,7 @@ from opperf.commands.command import command
 from opperf.parameters import as_json, debug
 
 
-@command(short_help="List frameworks, their devices, dtypes and categories.")
+@command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @as_json
 @debug

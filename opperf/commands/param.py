@@ -57,7 +57,7 @@ def without_effect(function: Decorated) -> Decorated:
     return function
 
 
-@command(short_help="Run a configuration with the options of PARAM's benchmarks.")
+@command()
 @click.option(
     "-c",
     "--config",

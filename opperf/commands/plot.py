@@ -9,7 +9,7 @@ from opperf.parameters import debug, output_options
 from opperf.parsing import RunFilePath, split_commas
 
 
-@command(short_help="Draw run files: bars, or lines against a swept size.")
+@command()
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @output_options("Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]")
 @click.option(

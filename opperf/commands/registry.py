@@ -25,7 +25,6 @@ from opperf.parsing import RunFilePath, split_commas
 
 @command(
     "list",
-    short_help="List operators, or their categories.",
     examples={
         "The operators of a name or pattern": "opperf list relu 'broadcast_*'",
         "The categories, with the numbers of operators and cases": "opperf list --categories",
@@ -57,7 +56,6 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 
 
 @command(
-    short_help="Show an operator, its cases and their scripts.",
     examples={
         "An operator and its first case": "opperf show relu --max-configs 1",
         "A case of a run, by its id": "opperf show relu --id 1a86ae51",
@@ -84,7 +82,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
-@command(short_help="Report how much of the registry is measured.")
+@command()
 @click.argument("run_file", required=False, metavar="[RUNFILE]", type=RunFilePath())
 @click.option(
     "--min",

@@ -13,7 +13,7 @@ RANKINGS = ("time", "calls", "memory")
 GROUPINGS = ("overload", "operator", "case")
 
 
-@command(short_help="Rank the operators of run files: what to improve first.")
+@command()
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @click.option(
     "--rank",

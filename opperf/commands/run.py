@@ -30,7 +30,6 @@ from opperf.reports.formats import RUN
 
 
 @command(
-    short_help="Measure operators (the default command).",
     examples={
         "A quick look at some operators": "opperf run relu 'broadcast_*' --size small --quick",
         "Every sample, of two dtypes, with one thread": (
@@ -89,6 +88,14 @@ from opperf.reports.formats import RUN
 @axis_option("options")
 @axis_option("python")
 @cpus
+@click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="What measures the cases: worker processes of this machine, or another package's "
+    "executor.",
+)
 @no_backward
 @setting_option("callgrind_cache")
 @setting_option("memory")

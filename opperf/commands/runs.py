@@ -11,7 +11,7 @@ from opperf.parsing import parse_labels, parse_moment, split_commas
 KINDS = ("run", "ab")
 
 
-@command(short_help="List, find and delete the runs that opperf keeps.")
+@command()
 @click.argument("names", nargs=-1, metavar="[OPERATOR|@RUN]...", callback=split_commas)
 @click.option(
     "--kind",

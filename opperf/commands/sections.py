@@ -52,6 +52,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "callgrind_cache",
         "threads",
         "cpus",
+        "executor",
         "env",
         "options",
         "python",

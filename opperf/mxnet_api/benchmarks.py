@@ -22,14 +22,15 @@ from opperf.runner.calls import (
     dtype_name,
     framework_of_call,
     measure_calls,
-    measure_here,
+    measure_cases,
     one_device,
 )
+from opperf.runner.executor import InProcess
 from opperf.runner.pristine import is_self_contained
 from opperf.runner.programs import (
     load_for_measuring,
     make_plan,
-    measure_in_worker,
+    measure_in_workers,
     measure_plan,
 )
 from opperf.sources.call import UserCall
@@ -113,8 +114,9 @@ def run_performance_test(
 def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
     """Measure a case in the worker, unless it needs objects that exist only in this process."""
     if is_self_contained(case, bound):
-        return measure_in_worker(case)
-    return measure_here(case, framework, bound)
+        return measure_in_workers([case])[case.id]
+    here = InProcess({framework.name: framework}, {case.id: bound})
+    return measure_cases([case], here)[case.id]
 
 
 def run_op_benchmarks(

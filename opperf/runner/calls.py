@@ -6,7 +6,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from types import ModuleType
@@ -17,18 +16,15 @@ import numpy as np
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.frameworks import Framework, available, is_available, package_of
-from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.instruments.profilers import find_profilers
-from opperf.instruments.visit import Conditions
-from opperf.machine.environment import environment
-from opperf.model import DEFAULTS, Case, Environment, Record, Settings, Status
+from opperf.model import DEFAULTS, Case, Record, Settings, Status
 from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
-from opperf.runner.allocator import configure_heap
-from opperf.runner.measure import measure
-from opperf.runner.pristine_meter import PristineMeter
-from opperf.runner.progress import make_progress
-from opperf.runner.session import Measuring, execute, make_header
+from opperf.runner.execute import NoFile, execute, execute_to_file
+from opperf.runner.executor import Executor, InProcess
+from opperf.runner.progress import Quiet
+from opperf.runner.schedule import Rounds
+from opperf.runner.session import make_header
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
 from opperf.sources.registry import Plan, check_settings
@@ -161,11 +157,6 @@ def check_type(name: str, value: object, kind: type | tuple[type, ...], descript
         raise UsageError(f"{name} is {description}, not {value!r}")
 
 
-def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
-    """Measures a case in this process, and its memory in a pristine one if possible."""
-    return measure(case, framework, bound, Conditions(PristineMeter(bound)))
-
-
 def measure_calls(
     framework: Framework,
     functions: Function | Sequence[Function],
@@ -196,54 +187,37 @@ def measure_calls(
         if call.left:
             arrays = ", ".join(f"{place} ({own})" for place, own in call.left.items())
             LOG.warning("dtype %s leaves as they are: %s, which are of another kind", dtype, arrays)
-    saved = {} if save is None else _measure_to(save, framework, planned, settings)
-
-    def record_of(call: UserCall, case: Case) -> Record:
-        return saved[case.id] if saved else measure_here(case, framework, call.bound)
-
+    found = _measure(framework, planned, settings, save)
     return [
         {
             call.target.label: [
-                display_result(record_of(call, case), one)
+                display_result(records[case.id], one)
                 for case, one in zip(cases, listed, strict=True)
             ]
         }
-        for call, cases in planned
+        for (call, cases), records in zip(planned, found, strict=True)
     ]
 
 
-@dataclass(frozen=True)
-class _Here:
-    """Measures cases in this process, which has the objects that they are bound to, by id."""
-
-    framework: Framework
-    bounds: Mapping[str, Bound]
-
-    def measure(self, case: Case) -> Record:
-        bound = self.bounds.get(case.id)
-        if bound is None:
-            # One to measure again with a single thread, after waits for a core.
-            reason = "this process keeps its number of threads"
-            return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
-        return measure_here(case, self.framework, bound)
-
-    def environment(self, case: Case) -> Environment:
-        """Returns the environment of this process."""
-        return environment(self.framework, configure_heap(self.framework.name))
-
-
-def _measure_to(
-    path: Path,
+def _measure(
     framework: Framework,
     planned: Sequence[tuple[UserCall, Sequence[Case]]],
     settings: Settings,
-) -> dict[str, Record]:
-    """Measures the cases and writes their records to a run file; returns these by id.
+    save: Path | None,
+) -> list[dict[str, Record]]:
+    """Returns the records of each call's cases by id, which are written to a run file if one is
+    named.
 
     Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for two
     functions of one name, which are one in the file.
     """
-    check_new_file(path)
+    frameworks = {framework.name: framework}
+    if save is None:
+        return [
+            measure_cases(cases, InProcess(frameworks, dict.fromkeys(_ids(cases), call.bound)))
+            for call, cases in planned
+        ]
+    check_new_file(save)
     targets = [call.target for call, _ in planned]
     for target in targets:
         if targets.count(target) > 1:
@@ -251,9 +225,21 @@ def _measure_to(
                 f"several of the callables are {target.key.path}; to save their results, pass each "
                 "once, and functions with names of their own"
             )
-    here = _Here(framework, {case.id: call.bound for call, cases in planned for case in cases})
-    cases = disambiguate(deduplicate(case for _, listed in planned for case in listed))
-    return measure_to_file(path, cases, here, settings)
+    bounds = {id: call.bound for call, cases in planned for id in _ids(cases)}
+    cases = [case for _, listed in planned for case in listed]
+    records = measure_to_file(save, cases, InProcess(frameworks, bounds), settings)
+    return [records] * len(planned)
+
+
+def _ids(cases: Iterable[Case]) -> list[str]:
+    return [case.id for case in cases]
+
+
+def measure_cases(cases: Iterable[Case], executor: Executor) -> dict[str, Record]:
+    """Returns the records of the cases by id, of equal ones once."""
+    schedule = Rounds(disambiguate(deduplicate(cases)))
+    execute(schedule, executor, NoFile(), Quiet())
+    return schedule.records
 
 
 def check_new_file(path: Path) -> None:
@@ -264,20 +250,15 @@ def check_new_file(path: Path) -> None:
 
 
 def measure_to_file(
-    path: Path, cases: tuple[Case, ...], here: Measuring, settings: Settings
+    path: Path, cases: Iterable[Case], executor: Executor, settings: Settings
 ) -> dict[str, Record]:
     """Measures the cases, writes each record to a new run file as it is made, and returns them by
     id. `settings` are those of the file's header."""
-    header = make_header(Plan(cases=cases, excluded={}), Selection(settings=settings), {})
+    distinct = disambiguate(deduplicate(cases))
+    header = make_header(Plan(cases=distinct, excluded={}), Selection(settings=settings), {})
     started = time.monotonic()
-    run = execute(
-        path,
-        header,
-        cases,
-        cases,
-        here,
-        make_progress(sys.stderr, len(cases), quiet=True),
-        lambda: time.monotonic() - started,
+    run = execute_to_file(
+        path, header, distinct, distinct, executor, Quiet(), lambda: time.monotonic() - started
     )
     return {record.id: record for record in run.records}
 

@@ -30,6 +30,8 @@ from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
+from opperf.runner.execute import CutShortError, execute_to_file
+from opperf.runner.executor import LOCAL, Task, check_executor, open_executor
 from opperf.runner.forecast import case_s, forecast, pace_of
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.keeping import (
@@ -39,7 +41,7 @@ from opperf.runner.keeping import (
     keep_replaced,
     may_replace,
 )
-from opperf.runner.lanes import lane_count, side_by_side
+from opperf.runner.lanes import lane_count
 from opperf.runner.options import (
     Options,
     apply_quick,
@@ -55,13 +57,7 @@ from opperf.runner.planning import limit_case_times
 from opperf.runner.progress import make_progress
 from opperf.runner.resuming import check_axes, check_same, check_selection, read_unfinished
 from opperf.runner.rounds import plan_visits
-from opperf.runner.session import (
-    CutShortError,
-    execute,
-    find_pending,
-    make_header,
-    read_selection,
-)
+from opperf.runner.session import find_pending, make_header, read_selection
 from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -78,8 +74,8 @@ class Work(NamedTuple):
     plan: Plan
     remaining: tuple[Case, ...]
     rounds: int
-    header: Header | None
-    """First line of the run file; None for a resumed run, which has one."""
+    begun: Header | Run
+    """First line of the run file, or a run to resume."""
 
 
 def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -93,8 +89,9 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     names, files = split_sources(raw["names"])
     raw = {**apply_quick(raw, changed), "names": names}
     options = build_options(raw, changed)
-    # A package's broken metric has to fail before hours are spent, not after.
+    # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
+    check_executor(options.executor)
     selection = build_selection(raw)
     check_sweeps(selection)
     run_file = choose_run_file(options)
@@ -120,14 +117,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             return 0
         if not options.dry_run:
             check_instruments([case.settings for case in work.remaining])
-        number = lane_count(work.remaining, pinning)
-        cores = (
-            f"{number} workers side by side"
-            if number > 1
-            else pinning.describe(
-                {pinning.core_count(case.settings, os.environ) for case in work.remaining}
-            )
-        )
+        cores = _describe_cores(options.executor, work.remaining, pinning)
         line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
         width = terminal_width()
         has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
@@ -145,16 +135,20 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         for text in keep_replaced(run_file, options):
             _print(options, text)
         build(workers, work.remaining, partial(_log, options))
-        workers.profiles = profile_folder(run_file, is_new=work.header is not None)
+        task = Task(
+            work.remaining,
+            workers.interpreters,
+            profile_folder(run_file, is_new=not options.resuming),
+        )
         try:
             begun = time.monotonic()
-            with side_by_side(workers, pinning, number) as measuring:
-                result = execute(
+            with open_executor(options.executor, task, workers, pinning) as executor:
+                result = execute_to_file(
                     run_file,
-                    work.header,
+                    work.begun,
                     work.plan.cases,
                     work.remaining,
-                    measuring,
+                    executor,
                     make_progress(
                         sys.stderr,
                         len(work.remaining),
@@ -170,7 +164,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         except CutShortError as error:
             _keep_cut_short(run_file, options)
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
-    if work.header is not None and gauge_s:
+    if not options.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
             _print(options, f"warning: {warning}", error=True)
@@ -179,11 +173,21 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 def _list_cases(work: Work, as_lines: bool) -> None:
     """Prints the cases: as the run file that would be begun, or as a table."""
-    if not as_lines or work.header is None:
+    if not as_lines or isinstance(work.begun, Run):
         print(cases_table(work.plan, terminal_width()))
         return
-    for line in lines_of(Run(work.header, records=(), cases=work.plan.cases)):
+    for line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
         sys.stdout.write(encode_line(line).decode())
+
+
+def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
+    """Returns a sentence on where the cases are measured; empty if there is nothing to say."""
+    if executor != LOCAL:
+        return f"executor {executor}"
+    number = lane_count(cases, pinning)
+    if number > 1:
+        return f"{number} workers side by side"
+    return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
 
 
 def _read_unfinished(run_file: Path, options: Options) -> Run:
@@ -217,7 +221,7 @@ def _resume_work(
         check_axes(axes_before, {**axes, **found}, changed)
     remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
     plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
-    return Work(plan, remaining, before.rounds, None)
+    return Work(plan, remaining, before.rounds, run)
 
 
 def _plan_work(

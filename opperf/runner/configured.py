@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +9,21 @@ import msgspec
 
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
-from opperf.frameworks import Framework
 from opperf.frameworks import load as load_framework
-from opperf.machine.environment import environment
-from opperf.model import Case, Environment, Record
-from opperf.runner.allocator import configure_heap
-from opperf.runner.calls import call_settings, check_new_file, measure_here, measure_to_file
+from opperf.model import Record
+from opperf.runner.calls import (
+    call_settings,
+    check_new_file,
+    measure_cases,
+    measure_to_file,
+)
+from opperf.runner.executor import InProcess
 from opperf.sources.completing import complete, distinguish
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.varying import disambiguate, with_settings
 
 OWN = ("device", "profiler", "mode", "warmup", "runs")
 """Settings that a configuration does not have."""
-
-
-@dataclass(frozen=True)
-class _Here:
-    """Measures cases in this process."""
-
-    frameworks: Mapping[str, Framework]
-
-    def measure(self, case: Case) -> Record:
-        return measure_here(case, self.frameworks[case.target.framework])
-
-    def environment(self, case: Case) -> Environment:
-        """Returns the environment of this process."""
-        name = case.target.framework
-        return environment(self.frameworks[name], configure_heap(name))
 
 
 def measure(
@@ -59,14 +45,14 @@ def measure(
     if path is not None:
         check_new_file(path)
     names = dict.fromkeys(case.target.framework for case in configuration.cases())
-    here = _Here({name: load_framework(name) for name in names})
+    executor = InProcess({name: load_framework(name) for name in names})
     settings = {
         name: call_settings(framework, device, "float32", None, warmup, runs)
-        for name, framework in here.frameworks.items()
+        for name, framework in executor.frameworks.items()
     }
     completed = [
         one
-        for name, framework in here.frameworks.items()
+        for name, framework in executor.frameworks.items()
         for one in complete(
             framework, [case for case in configuration.cases() if case.target.framework == name]
         )
@@ -82,6 +68,7 @@ def measure(
         for case in distinguish(one.case for one in completed)
     )
     if path is None:
-        return tuple(map(here.measure, cases))
-    records = measure_to_file(path, cases, here, next(iter(settings.values())))
+        records = measure_cases(cases, executor)
+    else:
+        records = measure_to_file(path, cases, executor, next(iter(settings.values())))
     return tuple(records[case.id] for case in cases)

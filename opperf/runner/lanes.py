@@ -36,12 +36,12 @@ def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
 class Lanes(AbstractContextManager["Lanes"]):
     """Measures cases in several threads, each with workers of its own, on cores of their own.
 
-    `measure` and `environment` are for these threads, `number` of them. At the end their processes
+    `measure` and `environment` are for these threads, `lanes` of them. At the end their processes
     are killed, and what is still measured is lost.
     """
 
     def __init__(self, workers: Workers, pinning: Pinning, number: int) -> None:
-        self.number = number
+        self.lanes = number
         self._own = threading.local()
         self._stack = ExitStack()
         self._all: list[Workers] = []

@@ -46,6 +46,7 @@ class Options:
     strict: bool
     quiet: bool
     cpus: str
+    executor: str
     columns: tuple[str, ...]
     """Names of the columns of tables; empty for the usual ones."""
     command: str
@@ -265,6 +266,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         strict=options["strict"],
         quiet=options["quiet"],
         cpus=options["cpus"],
+        executor=options["executor"],
         columns=options["columns"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         retry=frozenset(map(Status, options["retry"])),

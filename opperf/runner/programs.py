@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,9 +15,10 @@ from opperf.model import Case, Record, Status
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
 from opperf.runner.calls import Results, call_settings, one_device
-from opperf.runner.pool import Worker
-from opperf.runner.rounds import without_memory
-from opperf.runner.stalls import find_suspects, settle
+from opperf.runner.execute import NoFile, execute
+from opperf.runner.progress import Progress, Quiet
+from opperf.runner.schedule import Rounds
+from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan, plan
 from opperf.sources.selecting import Selection
 
@@ -48,39 +49,38 @@ def make_plan(
 
 
 @functools.cache
-def worker(framework: str) -> Worker:
-    """Returns the worker that measures a framework's plans: one per process, with which it ends."""
-    return Worker(framework)
+def workers() -> Workers:
+    """Returns the workers of this process, with which they end."""
+    return Workers()
 
 
-def measure_in_worker(case: Case) -> Record:
-    """Returns the record of a case measured in a worker, so that a crash does not end this
-    process."""
-    try:
-        return worker(case.target.framework).measure(case)
-    except BaseException:
-        # A later request would read the answer to this one.
-        worker(case.target.framework).end()
-        raise
+class _Warnings(Quiet):
+    """Logs a warning for each case that could not be measured, with the reason."""
+
+    def end(self, record: Record) -> None:
+        if record.status is not Status.OK:
+            LOG.warning("%s: %s: %s", record.case.label, record.status.value, record.reason)
 
 
 def measure_plan(made: Plan) -> Results:
     """Returns the results of every case of a plan, measured in a worker, where a crash costs only
-    its own case.
+    its own case. One that could not be measured is logged as a warning, with the reason."""
+    return results_by_operator(list(measure_in_workers(made.cases, _Warnings()).values()))
 
-    A case that could not be measured is logged as a warning, with the reason. One whose time is
-    absurd beside the others' is measured again.
-    """
-    records = []
-    for case in made.cases:
-        record = measure_in_worker(case)
-        if record.status is not Status.OK:
-            LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
-        records.append(record)
-    for suspect in find_suspects(records, len(records)):
-        settled = settle(suspect, measure_in_worker(without_memory(suspect.case)))
-        records[records.index(suspect)] = settled
-    return results_by_operator(records)
+
+def measure_in_workers(
+    cases: Sequence[Case], progress: Progress | None = None
+) -> dict[str, Record]:
+    """Returns the records of cases by id, measured in a worker, so that a crash does not end this
+    process."""
+    schedule = Rounds(cases)
+    try:
+        execute(schedule, workers(), NoFile(), progress or Quiet())
+    except BaseException:
+        # A later request would read the answer to this one.
+        workers().close()
+        raise
+    return schedule.records
 
 
 def run_category(

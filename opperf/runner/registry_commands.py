@@ -35,13 +35,14 @@ from opperf.results.showing import (
 )
 from opperf.results.text import terminal_width
 from opperf.runner.assembling import making_process
+from opperf.runner.execute import execute_to_file
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.listing_cache import load_listing
 from opperf.runner.options import build_common_settings, build_fuzz, check_shape_options
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.progress import make_progress
-from opperf.runner.session import execute, make_header
+from opperf.runner.session import make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import (
@@ -300,7 +301,7 @@ def _run_everything(
         plan: Plan = plan_cases(worker, options["framework"], selection, say)
         head = make_header(plan, selection, {"command": "opperf coverage"})
         try:
-            run = execute(
+            run = execute_to_file(
                 path,
                 head,
                 plan.cases,

@@ -40,6 +40,9 @@ class Workers(AbstractContextManager["Workers"]):
     """Starts the worker that a case needs, and ends the previous one: two at once would share
     memory and caches. `pinning` chooses their cores. Raises what `Worker` raises."""
 
+    lanes = 1
+    """Cases that are measured at once."""
+
     def __init__(
         self, interpreters: Sequence[Interpreter] = (), pinning: Pinning | None = None
     ) -> None:

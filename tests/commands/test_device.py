@@ -2,11 +2,12 @@
 
 import pytest
 
-from opperf.opperf import cli
+from opperf.commands import COMMANDS
+from opperf.opperf import load_command
 
 WITH_DEVICE = {
     name: param
-    for name, command in cli.commands.items()
+    for name, command in ((name, load_command(name)) for name in COMMANDS)
     for param in command.params
     if {"--ctx", "--device"} & set(param.opts) and name != "param"
 }

@@ -3,9 +3,12 @@
 import click
 import pytest
 
-from opperf.commands import COMMANDS
+from opperf import commands
 from opperf.commands.command import option_name
+from opperf.opperf import load_command
 from opperf.reports.formats import BUILT_IN, RUN, extensions_of, formats_of
+
+COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
 BY_NAME = {command.name: command for command in COMMANDS}
 

@@ -7,9 +7,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands import COMMANDS
+from opperf import commands
 from opperf.commands.sections import OTHER, SECTIONS
-from opperf.opperf import HELP_WIDTH, cli
+from opperf.opperf import HELP_WIDTH, cli, load_command
+
+COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
 BY_NAME = {command.name: command for command in COMMANDS}
 

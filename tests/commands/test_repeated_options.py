@@ -3,10 +3,13 @@
 import click
 import pytest
 
-from opperf.commands import COMMANDS
+from opperf import commands
 from opperf.commands.command import Command, has_one_value
 from opperf.model import DECLARED
+from opperf.opperf import load_command
 from opperf.parsing import parse_assignments
+
+COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
 
 def parse(command, *words):

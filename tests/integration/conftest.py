@@ -20,7 +20,8 @@ from opperf.frameworks import Framework
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
-from opperf.runner.calls import call_settings, measure_here
+from opperf.runner.calls import call_settings
+from opperf.runner.executor import InProcess
 from opperf.runner.pool import Worker
 from opperf.runner.programs import load_for_measuring
 from opperf.sources.call import UserCall
@@ -78,7 +79,8 @@ def record(framework: Framework) -> Callable[..., Record]:
         settings = call_settings(framework, None, dtype, profiler, warmup, runs)
         call = UserCall(framework, function, [inputs], settings, run_backward)
         (case,) = call.cases()
-        return measure_here(case, framework, call.bound)
+        here = InProcess({framework.name: framework}, {case.id: call.bound})
+        return here.measure(case)
 
     return measured
 

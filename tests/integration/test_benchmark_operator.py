@@ -228,12 +228,12 @@ def test_a_crash_costs_its_own_result():
 def test_only_what_needs_the_callers_arrays_is_measured_in_its_process(monkeypatch):
     here = []
 
-    def measured(case, framework, bound):
-        here.append(case.label)
-        return measure_here(case, framework, bound)
+    def measured(cases, executor):
+        here.extend(case.label for case in cases)
+        return measure_cases(cases, executor)
 
-    measure_here = benchmarks.measure_here
-    monkeypatch.setattr(benchmarks, "measure_here", measured)
+    measure_cases = benchmarks.measure_cases
+    monkeypatch.setattr(benchmarks, "measure_cases", measured)
     run_benchmark_operator(name="exp", size=SQUARE, **FEW)
     assert here == []
     found = run_benchmark_operator(

@@ -8,9 +8,10 @@ import pytest
 from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.runner.execute import execute_to_file
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Quiet
-from opperf.runner.session import execute, make_header
+from opperf.runner.session import make_header
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -29,7 +30,9 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
     before = psutil.Process().children()
     head = make_header(plan, Selection(), {})
     with Workers() as workers:
-        run = execute(tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0)
+        run = execute_to_file(
+            tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0
+        )
     assert psutil.Process().children() == before
     assert read_run(tmp_path / "run.jsonl") == (run, [])
     assert [record.id for record in run.records] == [case.id for case in cases]

@@ -12,7 +12,7 @@ from opperf.errors import DeviceError, OutputError, UsageError
 from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner import calls, session
+from opperf.runner import calls, schedule
 from opperf.runner.calls import framework_of_call
 from opperf.runner.contended import Contended
 from opperf.runner.programs import all_runner, category_runner
@@ -40,7 +40,7 @@ def test_what_waited_for_a_core_is_not_measured_again_with_other_threads(tmp_pat
         case = msgspec.structs.replace(record.case, settings=settings)
         return [Contended(case, [record.id])]
 
-    monkeypatch.setattr(session, "find_contended", contended)
+    monkeypatch.setattr(schedule, "find_contended", contended)
     path = tmp_path / "saved.jsonl"
     run_performance_test(np.exp, [{"x": (2, 2)}], framework="numpy", runs=2, save=path)
     (record,) = read_run(path)[0].records

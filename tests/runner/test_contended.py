@@ -8,9 +8,10 @@ from opperf.instruments.times import TOTAL
 from opperf.model import Note, NoteCode, Status, Waits
 from opperf.results.units import figure_of
 from opperf.runner.contended import MOST, find_contended, settle_contended
+from opperf.runner.execute import execute_to_file
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
-from opperf.runner.session import execute, make_header
+from opperf.runner.session import make_header
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from tests.runner.test_session import InProcess
@@ -107,7 +108,7 @@ def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path):
     cases = tuple(make_case(name) for name in ("relu", "negative"))
     worker = Busy(fake)
     head = make_header(Plan(cases, {}), Selection(), {"command": "run"})
-    run = execute(tmp_path / "run.jsonl", head, cases, cases, worker, Quiet(), lambda: 0.0)
+    run = execute_to_file(tmp_path / "run.jsonl", head, cases, cases, worker, Quiet(), lambda: 0.0)
     # Absurd beside the other, it is measured with all threads again first.
     assert worker.measured[:3] == [cases[0].id, cases[1].id, cases[0].id]
     assert len(worker.measured) == 4

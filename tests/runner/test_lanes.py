@@ -10,12 +10,14 @@ import pytest
 from opperf.errors import OutputError
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Record, Settings, Status
-from opperf.runner import lanes, session
+from opperf.runner import execute as module
+from opperf.runner import lanes
+from opperf.runner.execute import NoFile, execute
 from opperf.runner.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
 from opperf.runner.progress import Quiet
-from opperf.runner.session import run_side_by_side
+from opperf.runner.schedule import Rounds
 from opperf.runner.workers import Workers
-from tests.runner.test_session import ENVIRONMENT, Logged
+from tests.runner.test_session import ENVIRONMENT, Full, Logged
 
 WAIT_S = 30
 """Longest wait for another thread: a failure's price, and no limit of what is tested."""
@@ -72,16 +74,19 @@ def test_an_error_of_one_loses_no_record_of_another(cases, monkeypatch):
             raise OutputError("no space left")
         return Record(case=case, id=case.id, status=Status.OK)
 
-    wait = session.wait
-    monkeypatch.setattr(session, "wait", lambda running, return_when: wait(running))
+    wait = module.wait
+    monkeypatch.setattr(module, "wait", lambda running, return_when: wait(running))
 
-    class Killed:
-        number, kill = 2, staticmethod(lambda: None)
+    class Two:
+        lanes = 2
+        measure = staticmethod(first_fails)
+        environment = staticmethod(lambda case: ENVIRONMENT)
+        kill = staticmethod(lambda: None)
 
-    kept = []
+    schedule = Rounds(cases[:2])
     with pytest.raises(OutputError, match="no space left"):
-        run_side_by_side(cases[:2], first_fails, kept.append, Quiet(), Killed())
-    assert [record.id for record in kept] == [cases[1].id]
+        execute(schedule, Two(), NoFile(), Quiet())
+    assert list(schedule.records) == [cases[1].id]
 
 
 def test_one_where_a_figure_depends_on_what_else_runs(room, cases, make_case):
@@ -130,9 +135,9 @@ def two(monkeypatch):
 
 
 def test_two_are_measured_at_once_and_all_are_kept(cases, two):
-    kept, log = [], []
-    run_side_by_side(cases, two.measure, kept.append, Logged(log), two)
-    assert sorted(record.id for record in kept) == sorted(case.id for case in cases)
+    log, schedule = [], Rounds(cases)
+    execute(schedule, two, NoFile(), Logged(log))
+    assert schedule.records.keys() == {case.id for case in cases}
     assert [label for what, label in log if what == "begin"] == [case.label for case in cases]
     assert len(log) == 2 * len(cases)
     first, second = (one.threads for one in InThreads.made)
@@ -140,23 +145,21 @@ def test_two_are_measured_at_once_and_all_are_kept(cases, two):
 
 
 def test_what_cannot_be_kept_ends_the_others(cases, two):
-    def full(record):
-        raise OutputError("no space left")
-
     with pytest.raises(OutputError, match="no space left"):
-        run_side_by_side(cases, two.measure, full, Quiet(), two)
+        execute(Rounds(cases), two, Full([]), Quiet())
     assert all(one.is_killed for one in InThreads.made)
 
 
 def test_an_interrupt_ends_what_is_being_measured(cases, two):
     """The threads wait for each other, and the second one never begins."""
 
-    def begun_once():
-        yield cases[0]
-        raise KeyboardInterrupt
+    class BegunOnce(Rounds):
+        def visits(self, extend):
+            yield cases[0]
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_side_by_side(begun_once(), two.measure, lambda record: None, Quiet(), two)
+        execute(BegunOnce(cases), two, NoFile(), Quiet())
     assert all(one.is_killed for one in InThreads.made)
 
 

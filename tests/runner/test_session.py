@@ -8,15 +8,15 @@ import pytest
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Environment, Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
+from opperf.runner.execute import NoFile, execute, execute_to_file
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
+from opperf.runner.schedule import Rounds
 from opperf.runner.session import (
-    execute,
     find_pending,
     make_folder,
     make_header,
     read_selection,
-    run_cases,
     run_file_path,
 )
 from opperf.sources.registry import plan
@@ -62,7 +62,9 @@ class Logged(Quiet):
 
 
 class InProcess:
-    """Stands in for a worker, and may be interrupted at a case."""
+    """Stands in for an executor, and may be interrupted at a case."""
+
+    lanes = 1
 
     def __init__(self, fake, stop_at=None):
         self.fake, self.stop_at, self.measured = fake, stop_at, []
@@ -87,33 +89,48 @@ def head(planned):
     return make_header(planned, SELECTION, {"command": "run relu"}, {"threads": (1, None)})
 
 
-def test_a_record_is_kept_before_the_next_case_begins(make_case):
-    log = []
-    cases = [make_case(name) for name in ("relu", "add", "negative")]
+class Noted:
+    """An executor of nothing, which notes what is measured in a log."""
 
-    def measured(case):
-        log.append(("measure", case.label))
+    lanes = 1
+
+    def __init__(self, log):
+        self.log = log
+
+    def environment(self, case):
+        return ENVIRONMENT
+
+    def measure(self, case):
+        self.log.append(("measure", case.label))
         return Record(case=case, id=case.id, status=Status.OK)
 
-    run_cases(cases, measured, lambda record: log.append(("keep", record.case.label)), Logged(log))
+
+class Storing(NoFile):
+    def __init__(self, log):
+        self.log = log
+
+    def record(self, record):
+        self.log.append(("store", record.case.label))
+
+
+def test_a_record_is_stored_before_the_next_case_begins(make_case):
+    log = []
+    cases = [make_case(name) for name in ("relu", "add", "negative")]
+    execute(Rounds(cases), Noted(log), Storing(log), Logged(log))
     assert log == [
-        (what, case.label) for case in cases for what in ("begin", "measure", "keep", "end")
+        (what, case.label) for case in cases for what in ("begin", "measure", "store", "end")
     ]
 
 
-def test_what_cannot_be_kept_stops_the_run(make_case):
-    log = []
-
-    def full(record):
+class Full(Storing):
+    def record(self, record):
         raise OutputError("no space left")
 
+
+def test_what_cannot_be_stored_stops_the_run(make_case):
+    log = []
     with pytest.raises(OutputError):
-        run_cases(
-            [make_case("relu"), make_case("add")],
-            lambda case: Record(case=case, id=case.id, status=Status.OK),
-            full,
-            Logged(log),
-        )
+        execute(Rounds([make_case("relu"), make_case("add")]), Noted([]), Full(log), Logged(log))
     assert log == [("begin", "relu")]
 
 
@@ -144,7 +161,9 @@ def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
 def test_a_whole_run(fake, planned, head, tmp_path):
     ids = [case.id for case in planned.cases]
     path = tmp_path / "run.jsonl"
-    run = execute(path, head, planned.cases, planned.cases, InProcess(fake), Quiet(), lambda: 12.5)
+    run = execute_to_file(
+        path, head, planned.cases, planned.cases, InProcess(fake), Quiet(), lambda: 12.5
+    )
     assert [record.id for record in run.records] == ids
     assert run.closing.counts == {"ok": len(planned.cases)}
     assert run.closing.elapsed_s == 12.5
@@ -157,7 +176,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     ids = [case.id for case in planned.cases]
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        execute(
+        execute_to_file(
             path, head, planned.cases, planned.cases, InProcess(fake, stop_at), Quiet(), lambda: 1.0
         )
     half, _ = read_run(path)
@@ -166,7 +185,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     left = find_pending(half)
     assert left == planned.cases[stop_at:]
     worker = InProcess(fake)
-    whole = execute(path, None, planned.cases, left, worker, Quiet(), lambda: 2.0)
+    whole = execute_to_file(path, half, planned.cases, left, worker, Quiet(), lambda: 2.0)
     assert worker.measured == ids[stop_at:]
     assert [record.id for record in whole.records] == ids
     assert whole.header == half.header
@@ -196,7 +215,7 @@ def test_what_is_tried_again_is_what_was_asked_for(planned, head):
 
 
 def test_a_record_names_the_environment_it_was_made_in(fake, planned, head, tmp_path):
-    run = execute(
+    run = execute_to_file(
         tmp_path / "run.jsonl", head, planned.cases, planned.cases, InProcess(fake), Quiet(), float
     )
     assert run.environments == {ENVIRONMENT.id: ENVIRONMENT}
@@ -210,7 +229,7 @@ def test_what_changes_from_moment_to_moment_is_no_other_environment(fake, planne
         def environment(self, case):
             return msgspec.structs.replace(ENVIRONMENT, load_1min=float(next(loads)))
 
-    run = execute(
+    run = execute_to_file(
         tmp_path / "run.jsonl", head, planned.cases, planned.cases, Busier(fake), Quiet(), float
     )
     assert len(run.environments) == 1 and run.environment.load_1min == 0.0
@@ -219,15 +238,18 @@ def test_what_changes_from_moment_to_moment_is_no_other_environment(fake, planne
 def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, tmp_path):
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        execute(path, head, planned.cases, planned.cases, InProcess(fake, 1), Quiet(), float)
+        execute_to_file(
+            path, head, planned.cases, planned.cases, InProcess(fake, 1), Quiet(), float
+        )
 
     class Elsewhere(InProcess):
         def environment(self, case):
             return msgspec.structs.replace(ENVIRONMENT, cpu="another")
 
-    left = find_pending(read_run(path)[0])
+    half, _ = read_run(path)
+    left = find_pending(half)
     with pytest.raises(RunFileError, match="cpu was 'c' and is 'another'"):
-        execute(path, None, planned.cases, left, Elsewhere(fake), Quiet(), float)
+        execute_to_file(path, half, planned.cases, left, Elsewhere(fake), Quiet(), float)
     assert len(read_run(path)[0].records) == 1
 
 

@@ -10,9 +10,10 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.results.runfile import read_run
+from opperf.runner.execute import execute_to_file
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
-from opperf.runner.session import execute, make_header
+from opperf.runner.session import make_header
 from opperf.runner.stalls import (
     CALL_NS,
     LEAST_STALL_NS,
@@ -185,7 +186,7 @@ def scripted_run(fake, make_case, monkeypatch, tmp_path):
         )
         worker, path = InProcess(fake), tmp_path / "run.jsonl"
         head = make_header(Plan(cases, {}), Selection(), {"command": "run"})
-        run = execute(path, head, cases, cases, worker, Quiet(), lambda: 0.0)
+        run = execute_to_file(path, head, cases, cases, worker, Quiet(), lambda: 0.0)
         return worker, run
 
     return ran
@@ -220,5 +221,7 @@ def test_a_run_without_absurd_times_measures_nothing_again(scripted_run):
 def test_a_run_whose_cases_are_all_measured_is_only_closed(scripted_run, tmp_path, fake):
     _, run = scripted_run({"relu": [STALL, STALL]})
     worker = InProcess(fake)
-    again = execute(tmp_path / "run.jsonl", None, run.cases, (), worker, Quiet(), lambda: 0.0)
+    again = execute_to_file(
+        tmp_path / "run.jsonl", run, run.cases, (), worker, Quiet(), lambda: 0.0
+    )
     assert worker.measured == [] and again.records == run.records

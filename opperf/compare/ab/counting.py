@@ -57,11 +57,13 @@ from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.text import pluralize
-from opperf.runner.lanes import lane_count, side_by_side
+from opperf.runner.execute import execute_to_file
+from opperf.runner.executor import LOCAL, Task, open_executor
+from opperf.runner.lanes import lane_count
 from opperf.runner.pool import Worker
 from opperf.runner.progress import make_progress
 from opperf.runner.resuming import check_same, check_selection
-from opperf.runner.session import execute, find_pending, make_header, read_selection
+from opperf.runner.session import find_pending, make_header, read_selection
 from opperf.runner.workers import Workers, build
 from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
@@ -341,14 +343,14 @@ def _measure(name: Arm, path: Path, options: Options, say: Say) -> Run:
         beside = f", {number} workers side by side" if number > 1 else ""
         say(f"{name}: {pluralize(len(remaining), 'case')} to count{beside}, to {path}")
         build(workers, remaining, say)
-        workers.profiles = profile_folder(path)
-        with side_by_side(workers, pinning, number) as measuring:
-            return execute(
+        task = Task(remaining, run.header.interpreters, profile_folder(path))
+        with open_executor(LOCAL, task, workers, pinning) as executor:
+            return execute_to_file(
                 path,
-                None,
+                run,
                 run.cases,
                 remaining,
-                measuring,
+                executor,
                 make_progress(sys.stderr, len(remaining), options.quiet),
                 lambda: time.monotonic() - begun,
             )

@@ -26,7 +26,7 @@ def role():
 
 
 RECORDS = {
-    "keep": "/runner/session.py",
+    "keep": "/runner/execute.py",
     "add": "/compare/ab/session.py",
     "measure": "/runner/measure.py",
 }
