@@ -82,11 +82,11 @@ class JAX(Framework):
         return str(jax.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of JAX and of the library with XLA."""
+        """Returns the versions of JAX and of the library with XLA."""
         return {"jax": self.version(), "jaxlib": str(jaxlib.version.__version__)}
 
     def features(self) -> dict[str, bool]:
-        """The platforms of this build, and JAX's options that change what is computed."""
+        """Returns the platforms of this build, and JAX's options that change what is computed."""
         kinds = dict.fromkeys(name.partition("(")[0] for name in self.devices())
         wide = dtypes.has_wide()
         return {**dict.fromkeys(kinds, True), "x64": wide}

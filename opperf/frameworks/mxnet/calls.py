@@ -41,7 +41,8 @@ class Function:
         self.__name__ = self.__qualname__ = operator.name
 
     def bind(self, arguments: Mapping[str, Any]) -> partial[Any]:
-        """A call with these arguments, bound in advance so that the call itself has no overhead."""
+        """Returns a call with these arguments, bound in advance so that the call itself has no
+        overhead."""
         tensors, plain = split_arguments(arguments)
         return partial(self._make(self.operator, list(tensors), plain), *tensors.values())
 
@@ -50,7 +51,8 @@ class Function:
 
 
 def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tensors among the arguments, those of a list as `data0`, `data1` ..., and the rest."""
+    """Returns the tensors among the arguments, those of a list as `data0`, `data1` ..., and the
+    rest."""
     tensors: dict[str, Any] = {}
     plain: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -64,7 +66,7 @@ def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
 
 
 def render_keywords(values: Mapping[str, Any]) -> str:
-    """Plain values as keywords in a script."""
+    """Returns the plain values as keywords in a script."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
@@ -73,7 +75,7 @@ REMARK = re.compile(r"  # type: ignore\S*")
 
 
 def source(*defined: Callable[..., Any]) -> list[str]:
-    """The source of functions or classes, each after an empty line."""
+    """Returns the source of functions or classes, each after an empty line."""
     lines = ["from typing import Any"]
     for function in defined:
         lines += ["", *REMARK.sub("", inspect.getsource(function)).splitlines()]

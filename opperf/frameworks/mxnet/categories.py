@@ -13,7 +13,7 @@ PREFIX = re.compile(r"^_(npx__image|npx|npi|np|contrib|linalg|random|sample|imag
 
 
 def base_names(operator: Operator) -> set[str]:
-    """The operator's names without their namespace's prefix."""
+    """Returns the operator's names without their namespace's prefix."""
     return {PREFIX.sub("", name) for name in operator.names}
 
 
@@ -395,5 +395,5 @@ CATEGORIES = tuple(name for name, _ in RULES) + (MISC,)
 
 
 def category_of(operator: Operator) -> str:
-    """The operator's category: every operator has one."""
+    """Returns the operator's category: every operator has one."""
     return next((name for name, rule in RULES if rule(operator)), MISC)

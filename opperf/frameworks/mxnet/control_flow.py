@@ -28,7 +28,8 @@ Locations = dict[str, Any]
 
 
 def foreach(names: Sequence[str], fn: Graph) -> Locations:
-    """Locations in a loop over a sequence: its tensors are slices, states, and the rest."""
+    """Returns the locations in a loop over a sequence: its tensors are slices, states, and the
+    rest."""
     slices, states = fn.body.slices, fn.body.states
     return {
         "num_outputs": fn.outputs,
@@ -41,7 +42,7 @@ def foreach(names: Sequence[str], fn: Graph) -> Locations:
 
 
 def while_loop(names: Sequence[str], cond: Graph, func: Graph) -> Locations:
-    """Locations in a loop with a condition."""
+    """Returns the locations in a loop with a condition."""
     states = func.body.states
     return {
         "cond_input_locs": cond.positions_among(names),
@@ -53,7 +54,7 @@ def while_loop(names: Sequence[str], cond: Graph, func: Graph) -> Locations:
 
 
 def branch(names: Sequence[str], cond: Graph, then_branch: Graph, else_branch: Graph) -> Locations:
-    """Locations in a branch."""
+    """Returns the locations in a branch."""
     return {
         "cond_input_locs": cond.positions_among(names),
         "then_input_locs": then_branch.positions_among(names),
@@ -81,7 +82,7 @@ NAMES = frozenset(f"{prefix}{name}" for prefix in ("_", NUMPY) for name in OPERA
 
 
 def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """The call of a loop or a branch. Raises `UnsupportedError` for an unknown graph."""
+    """Returns the call of a loop or a branch. Raises `UnsupportedError` for an unknown graph."""
     numpy = operator.name.startswith(NUMPY)
     name = operator.name.removeprefix(NUMPY if numpy else "_")
     taken, locations = OPERATORS[name]
@@ -99,7 +100,7 @@ def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) ->
 def _by_graph(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
-    """A call of the graph of the operator alone."""
+    """Returns a call of the graph of the operator alone."""
     symbols = (graph.symbol for graph in graphs.values())
     function = getattr(private.SYMBOLS.get(), f"_{name}")
     node = function(*symbols, *map(mx.sym.Variable, names), **values)
@@ -120,7 +121,7 @@ def _by_graph(
 def _by_handle(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
-    """A call through the internal function behind `mx.npx`'s."""
+    """Returns a call through the internal function behind `mx.npx`'s."""
     function = getattr(private.CONTROL_FLOW.get(), name)
     several = values["num_outputs"] > 1
 

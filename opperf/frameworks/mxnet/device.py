@@ -19,17 +19,17 @@ def has_cuda() -> bool:
 
 
 def gpu_count() -> int:
-    """Number of GPUs this build and machine can use."""
+    """Returns the number of GPUs this build and machine can use."""
     return int(mx.context.num_gpus()) if has_cuda() else 0
 
 
 def devices() -> tuple[str, ...]:
-    """Devices of this build and machine, the default one first."""
+    """Returns the devices of this build and machine, the default one first."""
     return (*(f"gpu({i})" for i in range(gpu_count())), "cpu(0)")
 
 
 def parse(text: str) -> str:
-    """Canonical name of a device.
+    """Returns the canonical name of a device.
 
     Raises `UsageError` for text that is no device's name, `DeviceError` for a device that is not
     available.
@@ -55,7 +55,7 @@ def parse(text: str) -> str:
 
 
 def context(device: str) -> Any:
-    """MXNet's context of a canonical device name."""
+    """Returns MXNet's context of a canonical device name."""
     match = DEVICE.match(device)
     if match is None:
         raise UsageError(f"unknown device {device!r}; use cpu(0), gpu(0), gpu(1) ...")
@@ -63,13 +63,13 @@ def context(device: str) -> Any:
 
 
 def counter_name(device: str) -> str:
-    """Name of the device's memory counter in MXNet's profiler."""
+    """Returns the name of the device's memory counter in MXNet's profiler."""
     kind, _, rest = device.partition("(")
     return f"Memory: {kind}/{rest.rstrip(')') or 0}"
 
 
 def free_memory(device: str) -> int:
-    """Bytes that can still be allocated on the device."""
+    """Returns the bytes that can still be allocated on the device."""
     if device.startswith("gpu"):
         free, _ = mx.context.gpu_memory_info(context(device).device_id)
         return int(free)

@@ -19,7 +19,7 @@ NUMPY = "_np"
 
 
 def make_by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """A call as MXNet's own functions make it."""
+    """Returns a call as MXNet's own functions make it."""
     handle, numpy = registry.handle(operator.name), operator.name.startswith(NUMPY)
     invoke = private.INVOKE.get()
     names, values = list(plain), list(map(str, plain.values()))
@@ -70,5 +70,5 @@ def has_graphs(operator: Operator) -> bool:
 
 
 def function(operator: Operator) -> Function:
-    """A function of an operator."""
+    """Returns a function of an operator."""
     return Function(operator, MAKERS.get(operator.name, make_by_handle))

@@ -102,7 +102,7 @@ class MXNet(Framework):
         return str(mx.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of MXNet and of NumPy, which its np interface uses."""
+        """Returns the versions of MXNet and of NumPy, which its np interface uses."""
         return {
             "mxnet": self.version(),
             "numpy": np.__version__,
@@ -110,7 +110,7 @@ class MXNet(Framework):
         }
 
     def features(self) -> dict[str, bool]:
-        """Build features by name."""
+        """Returns the build features by name."""
         return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
 
     def seed(self, seed: int) -> None:
@@ -184,8 +184,8 @@ class MXNet(Framework):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
-        """The case's call. An operator without inputs gets the device as an argument; otherwise
-        MXNet would use the CPU."""
+        """Returns the case's call. An operator without inputs gets the device as an argument;
+        otherwise MXNet would use the CPU."""
         called = function if function is not None else self.function(case.target)
         bound = dict(arguments)
         operator = functions.operator_behind(called)
@@ -215,7 +215,7 @@ class MXNet(Framework):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Device, phase and array semantics of the case's calls."""
+        """Sets the device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(context(case.settings.device))
             training = case.settings.phase == "train"

@@ -65,8 +65,8 @@ def _generated(module: ModuleType, name: str) -> Callable[..., Any] | None:
 
 @functools.cache
 def operator_function(name: str) -> Callable[..., Any]:
-    """The function of an operator, by any of its names: the one that MXNet generates, or one of
-    `direct` where that is missing or cannot call the operator.
+    """Returns the function of an operator, by any of its names: the one that MXNet generates, or
+    one of `direct` where that is missing or cannot call the operator.
 
     Raises `UnknownOperatorError` for a name the registry does not have.
     """
@@ -90,7 +90,7 @@ def operator_function(name: str) -> Callable[..., Any]:
 
 @functools.cache
 def operators_by_function() -> dict[int, Operator]:
-    """Operator by the identity of each function generated for any of its names."""
+    """Returns the operator by the identity of each function generated for any of its names."""
     table: dict[int, Operator] = {}
     for name, operator in registry.by_name().items():
         for prefix, module in MODULES:
@@ -102,14 +102,14 @@ def operators_by_function() -> dict[int, Operator]:
 
 
 def operator_behind(function: Callable[..., Any]) -> Operator | None:
-    """The operator a generated function calls; None for any other callable."""
+    """Returns the operator a generated function calls; None for any other callable."""
     if isinstance(function, Function):
         return function.operator
     return operators_by_function().get(id(function))
 
 
 def find(path: str) -> Callable[..., Any]:
-    """The callable at a dotted path: `nd.add`, `np.linalg.norm`, `mxnet.ndarray.relu`.
+    """Returns the callable at a dotted path: `nd.add`, `np.linalg.norm`, `mxnet.ndarray.relu`.
 
     Raises `UnknownOperatorError` naming the first word of the path that is not there.
     """
@@ -117,7 +117,8 @@ def find(path: str) -> Callable[..., Any]:
 
 
 def path_of(function: Callable[..., Any]) -> str:
-    """Dotted path of a callable: module and qualified name, under which `find` has it."""
+    """Returns the dotted path of a callable: module and qualified name, under which `find` has
+    it."""
     fallback = _fallback_module(function)
     if fallback:
         return f"{fallback}.{function.__name__}"
@@ -135,7 +136,7 @@ def constructor_of(target: ObjectTarget) -> Callable[..., Any]:
 
 
 def function_of(target: Target) -> Callable[..., Any]:
-    """The callable behind a target. Raises `UnknownOperatorError`."""
+    """Returns the callable behind a target. Raises `UnknownOperatorError`."""
     if isinstance(target, OperatorTarget):
         return operator_function(target.name)
     own = user_code.function_of(target, find, ROOTS)
@@ -181,8 +182,8 @@ NUMPY_VALUES = frozenset(
 
 @functools.cache
 def _kinds() -> dict[str, Kind]:
-    """Kinds by parameter name, where the name determines one: a tensor if any operator declares it
-    as one, an integer likewise."""
+    """Returns the kinds by parameter name, where the name determines one: a tensor if any operator
+    declares it as one, an integer likewise."""
     kinds: dict[str, Kind] = {}
     for operator in registry.operators():
         for parameter in operator.parameters:
@@ -204,7 +205,7 @@ UFUNC_INPUTS = {1: ("x",), 2: ("x1", "x2")}
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a callable; none if it has no signature.
+    """Returns the parameters of a callable; none if it has no signature.
 
     A function's own code is read before `__wrapped__` and `__signature__`: `np.matmul` takes `x1`
     and wraps a function of `a`, and `np.squeeze` takes `x` and declares `a`. A wrapper that passes
@@ -227,7 +228,7 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 def _without_attributes(function: FunctionType) -> FunctionType:
-    """The same code without the attributes that a decorator left on it."""
+    """Returns the same code without the attributes that a decorator left on it."""
     bare = FunctionType(
         function.__code__,
         function.__globals__,
@@ -240,7 +241,8 @@ def _without_attributes(function: FunctionType) -> FunctionType:
 
 
 def _kind(parameter: inspect.Parameter) -> Kind:
-    """The kind of a Python parameter: a variadic one takes arrays, or extents (`randn(*shape)`)."""
+    """Returns the kind of a Python parameter: a variadic one takes arrays, or extents
+    (`randn(*shape)`)."""
     kind = _kinds().get(parameter.name, Kind.OTHER)
     if parameter.kind is parameter.VAR_POSITIONAL and kind is not Kind.SHAPE:
         return Kind.TENSORS
@@ -255,7 +257,7 @@ def _is_required(parameter: inspect.Parameter, place: int) -> bool:
 
 
 def signature(function: Callable[..., Any]) -> Operator:
-    """The operator a generated function calls; for any other callable an operator of its
+    """Returns the operator a generated function calls; for any other callable an operator of its
     name and parameters, tensors known by their names."""
     operator = operator_behind(function)
     if operator is not None:
@@ -270,8 +272,9 @@ def signature(function: Callable[..., Any]) -> Operator:
 
 
 def canonical_target(target: Target) -> Target:
-    """The target with the path of the module that has its function, for MXNet's own: `nd.random`
-    and `mx.nd.random` lead to `mxnet.ndarray.random`. A function of the user's stays as it is."""
+    """Returns the target with the path of the module that has its function, for MXNet's own:
+    `nd.random` and `mx.nd.random` lead to `mxnet.ndarray.random`. A function of the user's stays as
+    it is."""
     if not isinstance(target, CallableTarget) or target.path.partition(".")[0] not in ROOTS:
         return target
     try:
@@ -311,7 +314,7 @@ them."""
 
 
 def _fallback_module(function: Callable[..., Any]) -> str:
-    """The module of `mx.np` that has a function of the host's NumPy; empty for any other
+    """Returns the module of `mx.np` that has a function of the host's NumPy; empty for any other
     callable."""
     name = getattr(function, "__name__", "")
     for offering, listing in FALLBACKS:
@@ -346,10 +349,11 @@ OUT = "out"
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    """A call of `function` with these arguments, bound in advance so that it has no overhead.
+    """Returns a call of `function` with these arguments, bound in advance so that it has no
+    overhead.
 
-    Arguments go by keyword; a list for a variadic parameter is spread, and a single array
-    for it is passed by position, too: `Custom` ends the process when it gets it by keyword.
+    Arguments go by keyword; a list for a variadic parameter is spread, and a single array for it is
+    passed by position, too: `Custom` ends the process when it gets it by keyword.
     """
     if isinstance(function, Function):
         return function.bind(arguments)
@@ -395,8 +399,8 @@ def _takes_names(function: Callable[..., Any]) -> bool:
 def _renamed_parameters(
     function: Callable[..., Any], declared: Mapping[str, inspect.Parameter]
 ) -> dict[str, str]:
-    """The actual parameter names of an MXNet function, by those in its signature that it does not
-    take: `np.matmul` declares `a` and takes `x1`."""
+    """Returns the actual parameter names of an MXNet function, by those in its signature that it
+    does not take: `np.matmul` declares `a` and takes `x1`."""
     if not path_of(function).startswith("mxnet."):
         return {}
     try:
@@ -415,8 +419,8 @@ def _holds_arrays(value: Any) -> bool:
 
 
 def target_of(function: Callable[..., Any]) -> Target:
-    """The target of a callable that a user passed: the operator if the callable is the function
-    that the operator is measured with, else the callable by its path."""
+    """Returns the target of a callable that a user passed: the operator if the callable is the
+    function that the operator is measured with, else the callable by its path."""
     operator, path = operator_behind(function), path_of(function)
     # `mx.npx.softmax` calls the operator `softmax` too, but on arrays of another kind.
     if operator is not None and function.__name__ == operator.name and not is_numpy_path(path):

@@ -26,12 +26,12 @@ DENSE = "default"
 
 
 def flatten(outputs: Any) -> list[Any]:
-    """The arrays among a call's results, lists and tuples opened."""
+    """Returns the arrays among a call's results, lists and tuples opened."""
     return list(by_place(outputs).values())
 
 
 def by_place(outputs: Any, place: str = "") -> dict[str, Any]:
-    """The arrays among a call's results, by their places in source: `[1][0]`, or empty."""
+    """Returns the arrays among a call's results, by their places in source: `[1][0]`, or empty."""
     if isinstance(outputs, (list, tuple)):
         found: dict[str, Any] = {}
         for number, output in enumerate(outputs):
@@ -58,7 +58,7 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, output: Any) -> Head:
-        """The head gradient of an output."""
+        """Returns the head gradient of an output."""
         stype = getattr(output, "stype", DENSE)
         stored = output if stype == DENSE else output.data
         is_numpy = isinstance(output, mx.np.ndarray)
@@ -71,7 +71,7 @@ class Head(NamedTuple):
         return cls(spec, stype)
 
     def array(self, output: Any, device: str) -> Any:
-        """The head gradient as an array."""
+        """Returns the head gradient as an array."""
         values = tensor(self.spec, device, HEAD_SEED)
         if self.stype == DENSE:
             return values
@@ -81,7 +81,7 @@ class Head(NamedTuple):
         return make((values, *places), shape=output.shape, ctx=output.ctx)
 
     def text(self, values: str, output: str) -> str:
-        """The head gradient as source, by the variables of its values and of the output."""
+        """Returns the head gradient as source, by the variables of its values and of the output."""
         if self.stype == DENSE:
             return values
         function, attributes = SPARSE[self.stype]
@@ -90,7 +90,7 @@ class Head(NamedTuple):
 
 
 def heads(call: Callable[[], Any], train: bool) -> dict[str, Head]:
-    """The head gradients of a call, which is made once, by the places of its outputs."""
+    """Returns the head gradients of a call, which is made once, by the places of its outputs."""
     with mx.autograd.record(train_mode=train):
         outputs = call()
     return {place: Head.of(output) for place, output in by_place(outputs).items()}
@@ -133,23 +133,23 @@ class RecordedGradient:
             raise NoGradientError("its gradient is zero everywhere")
 
     def record(self) -> None:
-        """Run and record the forward call."""
+        """Runs and records the forward call."""
         self._outputs = []
         with mx.autograd.record(train_mode=self._train):
             self._outputs = flatten(self._call())
 
     def backward(self) -> None:
-        """Compute the gradients of the last recorded call."""
+        """Computes the gradients of the last recorded call."""
         mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
 
     def results(self) -> list[Any]:
-        """The gradients of the last recorded call."""
+        """Returns the gradients of the last recorded call."""
         self.backward()
         return [array.grad for array in self._inputs]
 
 
 def _stored(array: Any) -> Any:
-    """The stored values of a gradient; a zero if there is none."""
+    """Returns the stored values of a gradient; a zero if there is none."""
     if array is None:
         return np.zeros(1)
     if array.stype == "csr":

@@ -55,8 +55,8 @@ version that has loops on NumPy arrays."""
 
 
 def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """A graph of the operator alone: some builds infer the shapes of some operators in a graph
-    only."""
+    """Returns a graph of the operator alone: some builds infer the shapes of some operators in a
+    graph only."""
     name = f"{operator.namespace}.{operator.name.removeprefix(f'_{operator.namespace}_')}"
     symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **plain)
     made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {render_keywords(plain)})"
@@ -64,7 +64,7 @@ def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, A
 
 
 def make_fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """A graph of the operators that this one replaces, fused by MXNet.
+    """Returns a graph of the operators that this one replaces, fused by MXNet.
 
     Raises `UnsupportedError` if MXNet does not fuse them to this operator.
     """
@@ -95,12 +95,12 @@ GRAPH = "sym"
 
 
 def one_thread(graph: Any) -> Any:
-    """A graph as a hybridised Gluon block calls it."""
+    """Returns a graph as a hybridised Gluon block calls it."""
     return mx.nd.CachedOp(graph)
 
 
 def thread_safe(graph: Any) -> Any:
-    """A graph that several threads may call."""
+    """Returns a graph that several threads may call."""
     if not hasattr(_LIB, "MXCreateCachedOpEX"):
         return mx.nd.CachedOp(graph, thread_safe=True)
     # MXNet 1 has no Python function for it.
@@ -129,7 +129,7 @@ CACHED = {
 
 
 def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """A whole graph."""
+    """Returns a whole graph."""
     graph, (make, imports) = Graph(plain[GRAPH]), CACHED[operator.name]
     return Call(
         make(graph.symbol),
@@ -145,7 +145,7 @@ def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, A
 def make_python_operator(
     operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
 ) -> Call:
-    """An operator written in Python, of a kind that is a part of graphs only.
+    """Returns an operator written in Python, of a kind that is a part of graphs only.
 
     Raises `UnsupportedError` where it would end the process.
     """
@@ -167,5 +167,6 @@ def make_python_operator(
 def make_python_function(
     operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
 ) -> Call:
-    """A function with a gradient written in Python. An instance of it may be called once."""
+    """Returns a function with a gradient written in Python. An instance of it may be called
+    once."""
     return Call(lambda *tensors: AddOne()(*tensors), tuple(source(AddOne)), "AddOne()({})")

@@ -51,7 +51,7 @@ REFUSALS = (
 
 
 def symbol_function(name: str) -> Callable[..., Any] | None:
-    """The function that makes a symbol of an operator; None if MXNet generates none."""
+    """Returns the function that makes a symbol of an operator; None if MXNet generates none."""
     operator = registry.by_name().get(name)
     if operator is not None and user_operators.type_of(operator):
         return user_operators.symbol(operator)
@@ -71,8 +71,8 @@ def symbol_function(name: str) -> Callable[..., Any] | None:
 def infer_shapes(
     name: str, arguments: Mapping[str, Argument], known: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], list[Shape]] | None:
-    """Shapes of an operator's tensors, by argument, and of its outputs, as far as they follow
-    from the known ones. None if MXNet cannot infer them.
+    """Returns the shapes of an operator's tensors, by argument, and of its outputs, as far as they
+    follow from the known ones. None if MXNet cannot infer them.
 
     `known` names an element of a list of tensors by its position: `args0`, `args1`.
     """
@@ -142,7 +142,7 @@ def _is_known(shape: Any) -> bool:
 
 
 def output_shapes(name: str, arguments: Mapping[str, Argument]) -> list[Shape] | None:
-    """Shapes of a call's outputs, as far as MXNet infers them without the call."""
+    """Returns the shapes of a call's outputs, as far as MXNet infers them without the call."""
     known: dict[str, Shape] = {}
     for argument, value in arguments.items():
         if isinstance(value, TensorSpec):

@@ -32,7 +32,7 @@ PYTHON_REFUSALS = (TypeError, ValueError, NotImplementedError, AssertionError, A
 
 
 def refusal(error: BaseException) -> str | None:
-    """MXNet's message, as one line, if the error is a refusal of a call; else None."""
+    """Returns MXNet's message, as one line, if the error is a refusal of a call; else None."""
     if isinstance(error, mx.base.MXNetError):
         text = str(error)
         message = re.split(r"(?:MXNetError|Error):\s", text)[-1]
@@ -45,7 +45,8 @@ def refusal(error: BaseException) -> str | None:
 
 
 def without_condition(message: str) -> str:
-    """A failed check's message without its C++ condition; the condition if it has no message."""
+    """Returns a failed check's message without its C++ condition; the condition if it has no
+    message."""
     without = CONDITION.sub("", message)
     bare = BARE_CONDITION.match(without)
     if bare is None:

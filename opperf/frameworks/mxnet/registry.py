@@ -50,7 +50,7 @@ KINDS = (
 
 @functools.cache
 def registered() -> tuple[str, ...]:
-    """Every registered name, those of backward operators included."""
+    """Returns every registered name, those of backward operators included."""
     size = ctypes.c_uint()
     names = ctypes.POINTER(ctypes.c_char_p)()
     check_call(library.MXListAllOpNames(ctypes.byref(size), ctypes.byref(names)))
@@ -58,14 +58,14 @@ def registered() -> tuple[str, ...]:
 
 
 def handle(name: str) -> int:
-    """An operator's handle in MXNet's C API."""
+    """Returns an operator's handle in MXNet's C API."""
     found = ctypes.c_void_p()
     check_call(library.NNGetOpHandle(c_str(name), ctypes.byref(found)))
     return int(found.value or 0)
 
 
 def parse_parameter(name: str, declared: str) -> Parameter:
-    """A parameter from MXNet's declaration, e.g. `int, optional, default='1'`."""
+    """Returns a parameter from MXNet's declaration, e.g. `int, optional, default='1'`."""
     kind = next((kind for pattern, kind in KINDS if re.match(pattern, declared)), Kind.OTHER)
     choices: tuple[str, ...] = ()
     if kind is Kind.ENUM:
@@ -84,7 +84,7 @@ def parse_parameter(name: str, declared: str) -> Parameter:
 
 
 def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
-    """Canonical name, parameters and the counting parameter's name of an operator."""
+    """Returns the canonical name, parameters and the counting parameter's name of an operator."""
     name, text, counter, returns = (ctypes.c_char_p() for _ in range(4))
     count = ctypes.c_uint()
     names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
@@ -105,13 +105,13 @@ def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
 
 
 def namespace_of(name: str) -> str:
-    """The namespace MXNet puts a registered name in."""
+    """Returns the namespace MXNet puts a registered name in."""
     return next((space for prefix, space in NAMESPACES if name.startswith(prefix)), "nd")
 
 
 def shown_name(canonical: str, names: list[str]) -> str:
-    """The name shown to users: the canonical one unless it is a private name
-    (`_copy`) with a public alias (`identity`)."""
+    """Returns the name shown to users: the canonical one unless it is a private name (`_copy`) with
+    a public alias (`identity`)."""
     if not canonical.startswith("_"):
         return canonical
     public = sorted((n for n in names if not n.startswith("_")), key=lambda n: (len(n), n))
@@ -120,14 +120,14 @@ def shown_name(canonical: str, names: list[str]) -> str:
 
 
 def operators() -> tuple[Operator, ...]:
-    """Every distinct operator that is not a backward one, aliases folded, sorted by name: MXNet's,
-    and those that a user has registered so far."""
+    """Returns every distinct operator that is not a backward one, aliases folded, sorted by name:
+    MXNet's, and those that a user has registered so far."""
     return _with_registered(len(user_operators.REGISTERED))
 
 
 @functools.cache
 def _with_registered(count: int) -> tuple[Operator, ...]:
-    """`operators`, for a number of those that a user has registered."""
+    """Returns `operators`, for a number of those that a user has registered."""
     found = built_in()
     names = {name: operator for operator in found for name in operator.names}
     own = user_operators.operators(names, FRAMEWORK)
@@ -136,7 +136,7 @@ def _with_registered(count: int) -> tuple[Operator, ...]:
 
 @functools.cache
 def built_in() -> tuple[Operator, ...]:
-    """Every distinct operator of MXNet's that is not a backward one, sorted by name."""
+    """Returns every distinct operator of MXNet's that is not a backward one, sorted by name."""
     by_handle: dict[int, list[str]] = {}
     for name in registered():
         if "backward" not in name:
@@ -176,11 +176,11 @@ def _operator(
 
 
 def by_name() -> dict[str, Operator]:
-    """Every registered name, canonical or alias, and its operator."""
+    """Returns every registered name, canonical or alias, and its operator."""
     return _by_name(len(user_operators.REGISTERED))
 
 
 @functools.cache
 def _by_name(count: int) -> dict[str, Operator]:
-    """`by_name`, for a number of operators that a user has registered."""
+    """Returns `by_name`, for a number of operators that a user has registered."""
     return {name: operator for operator in operators() for name in operator.names}

@@ -49,7 +49,8 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-    """The imports, the tensors and the call, with its backward pass if the case has that."""
+    """Returns the imports, the tensors and the call, with its backward pass if the case has
+    that."""
     made = scripts.tensors(case, arguments, seeding=f"mx.random.seed({case.settings.seed})")
     names: Names = {
         id(scripted.tensor): f"{scripted.name}.name"
@@ -90,7 +91,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _attach_grad(one: ScriptTensor) -> str:
-    """The line that requests a tensor's gradient."""
+    """Returns the line that requests a tensor's gradient."""
     stype = tensors.storage_type(one.spec.gradient_layout)
     return f"{one.name}.attach_grad({f'stype={literal(stype)}' if stype else ''})"
 
@@ -116,7 +117,7 @@ def _imports(case: Case) -> list[str]:
 
 
 def _built(case: Case, call: Callable[[], Any]) -> list[str]:
-    """The lines that give a built block its weights; none for any other target."""
+    """Returns the lines that give a built block its weights; none for any other target."""
     assert isinstance(call, partial)
     if not isinstance(case.target, ObjectTarget) or not isinstance(call.func, mx.gluon.Block):
         return []
@@ -128,7 +129,7 @@ def _is_numpy(case: Case) -> bool:
 
 
 def _tensor(made: ScriptTensor, code: Code) -> list[str]:
-    """The lines that make a tensor."""
+    """Returns the lines that make a tensor."""
     if made.spec.layout == "file":
         return [
             *code.lines("contents"),
@@ -140,7 +141,7 @@ def _tensor(made: ScriptTensor, code: Code) -> list[str]:
 
 
 def dotted_path(function: Callable[..., Any]) -> str:
-    """A function's dotted path in a script."""
+    """Returns a function's dotted path in a script."""
     name = function.__name__
     for place, module in PLACES:
         if getattr(module, name, None) is function:
@@ -149,7 +150,7 @@ def dotted_path(function: Callable[..., Any]) -> str:
 
 
 def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
-    """The call as text, its arguments as they were bound."""
+    """Returns the call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
@@ -162,11 +163,11 @@ def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
 
 
 def _define(call: Callable[[], Any]) -> list[str]:
-    """The lines that define a callable which MXNet does not have."""
+    """Returns the lines that define a callable which MXNet does not have."""
     assert isinstance(call, partial)
     return list(call.func.lines) if isinstance(call.func, Call) else []
 
 
 def _render_plain(value: Any) -> str:
-    """A plain value as text."""
+    """Returns a plain value as text."""
     return f"np.{value!r}" if isinstance(value, np.dtype) else literal(value)

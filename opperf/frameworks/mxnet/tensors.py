@@ -36,17 +36,17 @@ BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 
 
 def dtype_of(name: str) -> Any:
-    """The dtype in the form MXNet takes."""
+    """Returns the dtype in the form MXNet takes."""
     return BFLOAT16 if name == "bfloat16" else np.dtype(name)
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype as MXNet gives it."""
+    """Returns the name of a dtype as MXNet gives it."""
     return "bfloat16" if np.dtype(dtype) == BFLOAT16 else np.dtype(dtype).name
 
 
 def storage_type(layout: str) -> str | None:
-    """MXNet's name of a layout; None for none."""
+    """Returns MXNet's name of a layout; None for none."""
     return "default" if layout == "dense" else layout or None
 
 
@@ -85,12 +85,12 @@ LEAST_BYTES = 4
 
 
 def storage_layout(value: Any) -> str:
-    """opperf's name of an array's layout."""
+    """Returns opperf's name of an array's layout."""
     return "dense" if value.stype == "default" else str(value.stype)
 
 
 def extents(values: Any) -> list[Extent]:
-    """The extents of arrays and files in memory, nested lists included."""
+    """Returns the extents of arrays and files in memory, nested lists included."""
     if isinstance(values, (list, tuple)):
         return [extent for value in values for extent in extents(value)]
     if isinstance(values, Path):
@@ -99,7 +99,7 @@ def extents(values: Any) -> list[Extent]:
 
 
 def _extent(array: Any) -> Extent:
-    """The extent of an array in memory."""
+    """Returns the extent of an array in memory."""
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
         # MXNet returns copies of the parts only, so the array's handle represents them all.
@@ -113,12 +113,12 @@ def _extent(array: Any) -> Extent:
 
 
 def _bytes_of(array: Any) -> int:
-    """Bytes that a dense array's elements take."""
+    """Returns the bytes that a dense array's elements take."""
     return int(array.size) * element_bytes(dtype_name(array.dtype))
 
 
 def code(spec: TensorSpec, device: str, seed: int) -> Code:
-    """The code that makes an array, or the bytes of a file."""
+    """Returns the code that makes an array, or the bytes of a file."""
     is_returned = spec.fill.distribution == FUNCTION
     if spec.layout in SPARSE:
         if is_returned:
@@ -153,7 +153,7 @@ PLACES = (
 
 
 def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
-    """The code that makes an array of a sparse layout, of its stored values only. Raises
+    """Returns the code that makes an array of a sparse layout, of its stored values only. Raises
     `UnsupportedError` for bfloat16, of which MXNet has no sparse array."""
     if spec.dtype == "bfloat16":
         raise UnsupportedError("MXNet has no sparse arrays of bfloat16")
@@ -181,14 +181,14 @@ def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
 
 
 def context_expression(device: str) -> str:
-    """MXNet's object for a device, as an expression."""
+    """Returns MXNet's object for a device, as an expression."""
     kind, _, index = device.rstrip(")").partition("(")
     return f"mx.{kind}({index})"
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
-    """An array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has no
-    such array."""
+    """Returns an array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has
+    no such array."""
     try:
         made = code(spec, device, seed).run(mx=mx)
     except (TypeError, mx.base.MXNetError) as error:
@@ -204,8 +204,8 @@ class Path(str):
 
 
 def file_of(data: bytes) -> Path:
-    """A file of these bytes in memory, which is gone with the process. Raises `UnsupportedError`
-    where there are no such files."""
+    """Returns a file of these bytes in memory, which is gone with the process. Raises
+    `UnsupportedError` where there are no such files."""
     if not hasattr(os, "memfd_create"):
         raise UnsupportedError("files in memory need Linux")
     handle = os.memfd_create("opperf")
@@ -217,7 +217,7 @@ def file_of(data: bytes) -> Path:
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
-    """A copy, on the device, of an array that a user passed, so that the user's own gets no
+    """Returns a copy, on the device, of an array that a user passed, so that the user's own gets no
     gradient and is not written to; in the dtype of the spec."""
     if isinstance(value, mx.nd.NDArray):
         copied = value.copyto(context(device))
@@ -230,8 +230,8 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array that a user passed; None for any other value. Raises `UsageError` for an
-    array that no case can have."""
+    """Returns the spec of an array that a user passed; None for any other value. Raises
+    `UsageError` for an array that no case can have."""
     if isinstance(value, mx.nd.NDArray):
         data = np.ascontiguousarray(value.asnumpy())
         return TensorSpec(
@@ -257,8 +257,8 @@ def describe(value: Any) -> TensorSpec | None:
 
 
 def narrowed(dtype: str, beside: Collection[str], settings: Settings) -> str:
-    """The dtype that MXNet makes of an array of NumPy beside those of others. Its operators take
-    one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
+    """Returns the dtype that MXNet makes of an array of NumPy beside those of others. Its operators
+    take one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
     others = {other for other in beside if is_floating(other)} - {NUMPY_DEFAULT}
     return min(others) if dtype == NUMPY_DEFAULT and others else dtype
 
@@ -268,8 +268,8 @@ NUMPY_DEFAULT = "float64"
 
 
 def density_of(array: Any) -> float:
-    """The share of elements (csr) or of rows (row_sparse) that an array stores; 1 for a dense
-    one."""
+    """Returns the share of elements (csr) or of rows (row_sparse) that an array stores; 1 for a
+    dense one."""
     if array.stype == "default":
         return 1.0
     entries: int = math.prod(array.shape) if array.stype == "csr" else array.shape[0]

@@ -46,7 +46,7 @@ class Event(msgspec.Struct):
 
 
 def now_us() -> int:
-    """Microseconds on the clock that MXNet's profiler uses."""
+    """Returns the microseconds on the clock that MXNet's profiler uses."""
     return time.time_ns() // NS_PER_US
 
 
@@ -54,8 +54,8 @@ OPENING, CLOSING = '"traceEvents": [', "]"
 
 
 def parse(text: str) -> list[Event]:
-    """The events of a trace. All but the first that a process dumps have a comma before their
-    first event, so the list is taken out and closed here."""
+    """Returns the events of a trace. All but the first that a process dumps have a comma before
+    their first event, so the list is taken out and closed here."""
     inside = text.partition(OPENING)[2].rpartition(CLOSING)[0].strip().strip(",")
     return msgspec.json.decode(f"[{inside}]", type=list[Event])
 
@@ -107,12 +107,12 @@ class Profiler:
 
 @functools.cache
 def profiler() -> Profiler:
-    """The one profiler of this process."""
+    """Returns the one profiler of this process."""
     return Profiler()
 
 
 def kernel_intervals(events: list[Event]) -> list[Interval]:
-    """Begin and end of every kernel, sorted, in microseconds."""
+    """Returns the begin and end of every kernel, sorted, in microseconds."""
     open_at: dict[tuple[int, str, str], list[int]] = {}
     intervals: list[Interval] = []
     relevant = [
@@ -133,7 +133,7 @@ def kernel_intervals(events: list[Event]) -> list[Interval]:
 
 
 def union_length(intervals: list[Interval]) -> int:
-    """Length of the union of sorted intervals: kernels that overlap count once."""
+    """Returns the length of the union of sorted intervals: kernels that overlap count once."""
     total, reached = 0, 0
     for begin, end in intervals:
         total += max(0, end - max(begin, reached))
@@ -142,7 +142,8 @@ def union_length(intervals: list[Interval]) -> int:
 
 
 def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float]:
-    """Kernel time inside each window, in nanoseconds; empty if no window has a kernel."""
+    """Returns the kernel time inside each window, in nanoseconds; empty if no window has a
+    kernel."""
     intervals = kernel_intervals(events)
     times, position = [], 0
     seen = False
@@ -167,8 +168,8 @@ class NativeProfiler:
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
-        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls timed to a
-        microsecond."""
+        """Returns the kernel times of every phase in nanoseconds, each the mean of `loops` calls
+        timed to a microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().record() as events:

@@ -111,7 +111,8 @@ def _parameters(declaration: type) -> tuple[Parameter, ...]:
 
 
 def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """A call as MXNet's users make it, and the lines of a script that register the operator."""
+    """Returns a call as MXNet's users make it, and the lines of a script that register the
+    operator."""
     name = type_of(operator)
     declaration = REGISTERED[name]
     words = f", op_type={name!r}" + (f", {render_keywords(plain)}" if plain else "")
@@ -123,7 +124,7 @@ def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) ->
 
 
 def symbol(operator: Operator) -> Callable[..., Any]:
-    """The function that makes a symbol of an operator."""
+    """Returns the function that makes a symbol of an operator."""
     return partial(mx.sym.Custom, op_type=type_of(operator))
 
 

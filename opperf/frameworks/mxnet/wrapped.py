@@ -45,13 +45,13 @@ WRAPPED = {
 
 
 def snake_case(name: str) -> str:
-    """`BatchNorm` as `batch_norm`, `LeakyReLU` as `leaky_relu`."""
+    """Returns `BatchNorm` as `batch_norm`, `LeakyReLU` as `leaky_relu`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def spellings(name: str) -> list[str]:
-    """The names an operator may have in any namespace, the requested one first:
-    the registry's aliases without their prefixes, and names that differ in case only."""
+    """Returns the names an operator may have in any namespace, the requested one first: the
+    registry's aliases without their prefixes, and names that differ in case only."""
     found, folded_name = [name], snake_case(name)
     for bare, folded in _words():
         if name in bare or folded_name in folded:
@@ -61,7 +61,7 @@ def spellings(name: str) -> list[str]:
 
 @functools.cache
 def _words() -> list[tuple[set[str], set[str]]]:
-    """The names that namespaces may have for each operator, also in snake case."""
+    """Returns the names that namespaces may have for each operator, also in snake case."""
     words = []
     for operator in registry.operators():
         bare = {
@@ -75,8 +75,9 @@ def _words() -> list[tuple[set[str], set[str]]]:
 
 
 def place_of(target: Target) -> str:
-    """The place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered operator. The
-    functions that `mx.np` calls are in a namespace below `mx.nd`, with the same arguments."""
+    """Returns the place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered
+    operator. The functions that `mx.np` calls are in a namespace below `mx.nd`, with the same
+    arguments."""
     if not isinstance(target, CallableTarget):
         return ""
     root, _, place = target.path.partition(".")
@@ -90,8 +91,8 @@ def place_of(target: Target) -> str:
 
 
 def wrapped_operator(target: Target, called: Operator) -> Operator | None:
-    """The registered operator that a function of MXNet calls or wraps: itself, or the one of
-    its name in its namespace, or of a name alike. None for a function outside MXNet."""
+    """Returns the registered operator that a function of MXNet calls or wraps: itself, or the one
+    of its name in its namespace, or of a name alike. None for a function outside MXNet."""
     if called.namespace or not isinstance(target, CallableTarget):
         return called if called.namespace else None
     known = registry.by_name()

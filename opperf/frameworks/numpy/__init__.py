@@ -19,7 +19,7 @@ PACKAGE = Package(
 
 
 def framework() -> Framework:
-    """NumPy, imported."""
+    """Returns NumPy, imported."""
     from opperf.frameworks.numpy.framework import NumPy
 
     return NumPy()

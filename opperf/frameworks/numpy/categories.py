@@ -110,7 +110,7 @@ OTHER = "other"
 
 
 def category_of(operator: Operator, function: Callable[..., Any]) -> str:
-    """The category of an operator."""
+    """Returns the category of an operator."""
     return next(
         (
             category

@@ -133,11 +133,12 @@ NAMES: Mapping[str, str] = {
 
 
 def defining_file(function: Callable[..., Any]) -> str:
-    """Name of the file that defines a function, as NumPy 1 has it; empty for one written in C."""
+    """Returns the name of the file that defines a function, as NumPy 1 has it; empty for one
+    written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return PRIVATE.sub(r"\1", PurePath(code.co_filename).name) if code is not None else ""
 
 
 def reason(name: str, function: Callable[..., Any]) -> str:
-    """Why a public function is excluded; empty if it is an operator."""
+    """Returns why a public function is excluded; empty if it is an operator."""
     return NAMES.get(name) or FILES.get(defining_file(function), "")

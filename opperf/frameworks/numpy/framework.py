@@ -71,11 +71,11 @@ class NumPy(Framework):
         return np.__version__
 
     def versions(self) -> dict[str, str]:
-        """Versions of NumPy and of the library it was built with."""
+        """Returns the versions of NumPy and of the library it was built with."""
         return {"numpy": self.version(), **_libraries()}
 
     def features(self) -> dict[str, bool]:
-        """The processor's instruction sets that NumPy has kernels for, and whether it uses
+        """Returns the processor's instruction sets that NumPy has kernels for, and whether it uses
         them here."""
         return dict(private.CPU_FEATURES.find() or {})
 
@@ -125,7 +125,8 @@ class NumPy(Framework):
 
 
 def _libraries() -> dict[str, str]:
-    """Name and version of the BLAS library, if NumPy reports them; LAPACK's is the same one."""
+    """Returns the name and version of the BLAS library, if NumPy reports them; LAPACK's is the same
+    one."""
     # NumPy's annotations have the printing form only.
     show: Any = np.show_config
     try:

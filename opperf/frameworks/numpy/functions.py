@@ -25,7 +25,7 @@ GENERATORS: Mapping[str, Callable[[int], Any]] = {
 
 
 def find(path: str) -> Callable[..., Any]:
-    """The callable at a dotted path: `np.add`, `numpy.linalg.norm`.
+    """Returns the callable at a dotted path: `np.add`, `numpy.linalg.norm`.
 
     Raises `UnknownOperatorError` naming the first word of the path that is not there.
     """
@@ -33,7 +33,7 @@ def find(path: str) -> Callable[..., Any]:
 
 
 def path_of(function: Callable[..., Any]) -> str:
-    """Dotted path of a callable, under which `find` has it if it is NumPy's."""
+    """Returns the dotted path of a callable, under which `find` has it if it is NumPy's."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc):
@@ -44,7 +44,7 @@ def path_of(function: Callable[..., Any]) -> str:
 
 
 def target_at(path: str) -> Target:
-    """The target at a dotted path: the operator, if one is there. Raises
+    """Returns the target at a dotted path: the operator, if one is there. Raises
     `UnknownOperatorError`."""
     own = user_code.target_at(registry.FRAMEWORK, path)
     if own is not None:
@@ -57,7 +57,7 @@ def target_at(path: str) -> Target:
 
 
 def target_of(function: Callable[..., Any]) -> Target:
-    """The target of a callable that a user passed."""
+    """Returns the target of a callable that a user passed."""
     operator = registry.operator_of(function)
     if operator is None:
         return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
@@ -65,7 +65,7 @@ def target_of(function: Callable[..., Any]) -> Target:
 
 
 def function_of(target: Target) -> Callable[..., Any]:
-    """The callable behind a target. Raises `UnknownOperatorError`."""
+    """Returns the callable behind a target. Raises `UnknownOperatorError`."""
     own = user_code.function_of(target, find, ROOTS)
     if own is not None:
         return own
@@ -81,9 +81,9 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 def with_seed(target: Target, seed: int) -> Callable[..., Any]:
-    """The callable behind a target. One that draws random numbers is the same method of a new
-    generator, so that a case draws the same numbers on every run, and the user's generator is not
-    touched."""
+    """Returns the callable behind a target. One that draws random numbers is the same method of a
+    new generator, so that a case draws the same numbers on every run, and the user's generator is
+    not touched."""
     if isinstance(target, OperatorTarget):
         holder, _, method = target.name.rpartition(".")
         if holder in GENERATORS:
@@ -93,8 +93,8 @@ def with_seed(target: Target, seed: int) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """A target's parameters: the operator's declaration, or one from the callable's signature, with
-    tensors recognised by name."""
+    """Returns a target's parameters: the operator's declaration, or one from the callable's
+    signature, with tensors recognised by name."""
     operator = registry.operator_of(function)
     if operator is not None:
         return operator
@@ -107,8 +107,8 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 def bind(
     function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """A call of `function` with these arguments, bound in advance so that it has no overhead. A
-    generator's method is bound already: its `self` takes none."""
+    """Returns a call of `function` with these arguments, bound in advance so that it has no
+    overhead. A generator's method is bound already: its `self` takes none."""
     unnamed, named = by_position(arguments)
     taken = {name: one for name, one in declared.items() if name != "self"}
     return binding.bind(function, taken, unnamed, named)

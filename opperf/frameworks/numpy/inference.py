@@ -14,8 +14,8 @@ Shape = tuple[int, ...]
 
 
 def output_shapes(case: Case) -> list[Shape] | None:
-    """Shapes of a case's outputs where arithmetic is enough: for ufuncs, for functions that make an
-    array of a shape, for outer products; else None."""
+    """Returns the shapes of a case's outputs where arithmetic is enough: for ufuncs, for functions
+    that make an array of a shape, for outer products; else None."""
     if not isinstance(case.target, OperatorTarget):
         return None
     function = functions.function_of(case.target)
@@ -37,7 +37,7 @@ def output_shapes(case: Case) -> list[Shape] | None:
 
 
 def kronecker(left: Shape, right: Shape) -> Shape:
-    """The shape of a Kronecker product: extents multiplied, from the last axis on."""
+    """Returns the shape of a Kronecker product: extents multiplied, from the last axis on."""
     axes = max(len(left), len(right))
     padded = ((1,) * (axes - len(shape)) + shape for shape in (left, right))
     return tuple(a * b for a, b in zip(*padded, strict=True))

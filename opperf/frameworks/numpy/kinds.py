@@ -99,7 +99,7 @@ BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
 
 
 def kind_of(name: str, namespace: str, parameter: inspect.Parameter) -> Kind:
-    """The kind of a parameter of the function of that full name.
+    """Returns the kind of a parameter of the function of that full name.
 
     A variadic parameter takes arrays, or extents (`rand(*shape)`).
     """

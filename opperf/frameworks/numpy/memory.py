@@ -39,7 +39,7 @@ class Reading:
 
 
 def _allocators() -> list[Allocator]:
-    """Python's allocators as they are now."""
+    """Returns Python's allocators as they are now."""
     found = [Allocator() for _ in PYTHON_DOMAINS]
     for domain, allocator in zip(PYTHON_DOMAINS, found, strict=True):
         ctypes.pythonapi.PyMem_GetAllocator(domain, ctypes.byref(allocator))

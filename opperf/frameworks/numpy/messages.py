@@ -20,7 +20,7 @@ AxisError a ValueError; LinAlgError is one only from NumPy 1.25 on."""
 
 
 def refusal(error: BaseException) -> str | None:
-    """NumPy's message, as one line, if the error is a refusal of a call; else None."""
+    """Returns NumPy's message, as one line, if the error is a refusal of a call; else None."""
     if isinstance(error, REFUSALS):
         return one_line(f"{type(error).__name__}: {error}")
     return None

@@ -87,7 +87,7 @@ def is_function(value: Any) -> bool:
 
 
 def public_names(holder: Any) -> list[str]:
-    """The names a module or class offers.
+    """Returns the names a module or class offers.
 
     A module lists them in `__all__`; NumPy's own list lacks those that would hide a builtin after
     `from numpy import *`, such as `np.abs`.
@@ -100,7 +100,7 @@ def public_names(holder: Any) -> list[str]:
 
 @functools.cache
 def public_functions() -> dict[str, Found]:
-    """Every public function by its full name, operator or not."""
+    """Returns every public function by its full name, operator or not."""
     found: dict[str, Found] = {}
     for place in PLACES:
         for short in public_names(place.holder):
@@ -112,7 +112,7 @@ def public_functions() -> dict[str, Found]:
 
 
 def _alias_of(found: Found) -> str:
-    """Name of the function that this one is an alias of; its own if it is none.
+    """Returns the name of the function that this one is an alias of; its own if it is none.
 
     Two names of one object are aliases; otherwise NumPy's documentation decides.
     """
@@ -126,7 +126,8 @@ def _alias_of(found: Found) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """The name at the end of a chain of aliases: `around`, said to be `round`, of `round_`."""
+    """Returns the name at the end of a chain of aliases: `around`, said to be `round`, of
+    `round_`."""
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
@@ -136,7 +137,7 @@ def canonical_name(name: str) -> str:
 
 @functools.cache
 def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
-    """The aliases of every function that is an operator, by its canonical name."""
+    """Returns the aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, found in public_functions().items():
         if not excluded.reason(name, found.function):
@@ -146,7 +147,7 @@ def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
 
 @functools.cache
 def operators() -> tuple[Operator, ...]:
-    """Every distinct operator, aliases folded, sorted by name."""
+    """Returns every distinct operator, aliases folded, sorted by name."""
     return tuple(
         _operator(public_functions()[name], aliases)
         for name, aliases in sorted(_fold_aliases().items())
@@ -175,7 +176,7 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
 def declared_parameters(
     name: str, namespace: str, function: Callable[..., Any]
 ) -> tuple[Parameter, ...]:
-    """The parameters of a function, without `self`."""
+    """Returns the parameters of a function, without `self`."""
     return tuple(
         _parameter(name, namespace, parameter)
         for parameter in signatures.parameters(name, function).values()
@@ -198,16 +199,16 @@ def _parameter(name: str, namespace: str, declared: inspect.Parameter) -> Parame
 
 @functools.cache
 def by_name() -> dict[str, Operator]:
-    """Every full name, canonical or alias, and its operator."""
+    """Returns every full name, canonical or alias, and its operator."""
     return {name: operator for operator in operators() for name in operator.names}
 
 
 @functools.cache
 def by_identity() -> dict[int, Operator]:
-    """The operator of each function object, by identity, under any of its names."""
+    """Returns the operator of each function object, by identity, under any of its names."""
     return {id(public_functions()[name].function): one for name, one in by_name().items()}
 
 
 def operator_of(function: Callable[..., Any]) -> Operator | None:
-    """The operator that a callable is; None for any other."""
+    """Returns the operator that a callable is; None for any other."""
     return by_identity().get(id(function))

@@ -37,7 +37,7 @@ NOTHING = "<no value>"
 
 
 def parameters(name: str, function: Callable[..., Any]) -> Parameters:
-    """The parameters of a function by its full name; none if they are unknown.
+    """Returns the parameters of a function by its full name; none if they are unknown.
 
     Looked for in `UNDOCUMENTED`, in the number of a ufunc's inputs, in the function's signature,
     and in the first lines of its docstring, where C functions have it.
@@ -55,7 +55,8 @@ def parameters(name: str, function: Callable[..., Any]) -> Parameters:
 
 
 def parse_docstring(text: str) -> Parameters:
-    """The parameters that a docstring begins with, `name(a, b=None)`; none if it does not."""
+    """Returns the parameters that a docstring begins with, `name(a, b=None)`; none if it does
+    not."""
     opening = text.find("(")
     if opening < 0 or not text[:opening].isidentifier():
         return {}
@@ -68,7 +69,8 @@ def parse_docstring(text: str) -> Parameters:
 
 
 def parse(text: str) -> Parameters:
-    """The parameters of a `def` with this between its parentheses; none if Python cannot read it.
+    """Returns the parameters of a `def` with this between its parentheses; none if Python cannot
+    read it.
 
     A default that is no literal (`np.float64`) is kept as its text.
     """

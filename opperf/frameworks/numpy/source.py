@@ -18,7 +18,7 @@ from opperf.model import Case, OperatorTarget
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-    """The import, the arrays and the call."""
+    """Returns the import, the arrays and the call."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
     names: Names = {
@@ -40,7 +40,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
-    """The lines that make an array."""
+    """Returns the lines that make an array."""
     if made.storage:
         viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
         return [viewed, *(codes[made.name].lines(f"{made.name}[...]") if made.has_contents else ())]
@@ -48,7 +48,8 @@ def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
 
 
 def dotted_path(case: Case, function: Callable[..., Any]) -> str:
-    """The function's dotted path in a script; a method's begins with a generator of that seed."""
+    """Returns the function's dotted path in a script; a method's begins with a generator of that
+    seed."""
     target, seed = case.target, case.settings.seed
     if not isinstance(target, OperatorTarget):
         return functions.path_of(function).replace("numpy.", "np.", 1)

@@ -19,7 +19,8 @@ ADDED = 2
 
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
-    """The code that makes an array. Raises `UnsupportedError` if NumPy has no such array."""
+    """Returns the code that makes an array. Raises `UnsupportedError` if NumPy has no such
+    array."""
     if spec.layout != "dense":
         raise UnsupportedError(f"NumPy has no {spec.layout} arrays")
     try:
@@ -35,7 +36,7 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
-    """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
+    """Returns an array as specified. Raises `UnsupportedError` if NumPy has no such array."""
     # A case may write to its arrays, and none other has this one's memory.
     return np.require(code(spec, seed).run(), requirements=["C", "W"])
 
@@ -47,15 +48,15 @@ def view_expression(storage: str, spec: TensorSpec) -> str:
 
 
 def view(storage: Any, spec: TensorSpec) -> Any:
-    """An array in the elements of another, one-dimensional one."""
+    """Returns an array in the elements of another, one-dimensional one."""
     strides = [step * storage.itemsize for step in spec.steps]
     first = storage[spec.offset :]
     return np.lib.stride_tricks.as_strided(first, spec.shape, strides)
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array that a user passed; None for any other value. Raises `UsageError` for an
-    array that no case can have."""
+    """Returns the spec of an array that a user passed; None for any other value. Raises
+    `UsageError` for an array that no case can have."""
     if not isinstance(value, np.ndarray):
         return None
     strides, offset, _ = numpy_layout.layout(value)
@@ -72,32 +73,32 @@ def describe(value: Any) -> TensorSpec | None:
 
 
 def memory_of(value: Any) -> int | None:
-    """The address of the memory of which an array is a view; None for an empty one."""
+    """Returns the address of the memory of which an array is a view; None for an empty one."""
     return numpy_layout.layout(value).memory if value.size else None
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
-    """A contiguous copy of an array that a user passed."""
+    """Returns a contiguous copy of an array that a user passed."""
     made = value.astype(spec.dtype if spec.fill.dtype else value.dtype, order="C")
     return protected(made, spec)
 
 
 def write(view: Any, value: Any, spec: TensorSpec) -> Any:
-    """A view with the contents of an array that a user passed."""
+    """Returns a view with the contents of an array that a user passed."""
     # Equal elements of an overlapping view are at one place.
     view[...] = value
     return protected(view, spec)
 
 
 def protected(value: Any, spec: TensorSpec) -> Any:
-    """The array, read-only if the spec is."""
+    """Returns the array, read-only if the spec is."""
     if spec.read_only:
         value.flags.writeable = False
     return value
 
 
 def arrays(outputs: Any) -> Iterator[Any]:
-    """Every array and number among a call's results, tuples and lists of them opened."""
+    """Yields every array and number among a call's results, tuples and lists of them opened."""
     if isinstance(outputs, (tuple, list)):
         for output in outputs:
             yield from arrays(output)
@@ -111,8 +112,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """The extent of an array in memory; a number has its own memory. Elements that are repeated by
-    a stride of zero count once."""
+    """Returns the extent of an array in memory; a number has its own memory. Elements that are
+    repeated by a stride of zero count once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]

@@ -38,7 +38,7 @@ PACKAGE = Package(
 
 
 def framework() -> Framework:
-    """PyTorch, imported."""
+    """Returns PyTorch, imported."""
     # Without it, PyTorch prints a warning for each tensor that is freed while memory is measured
     # and was made before. It is read when PyTorch is imported.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")

@@ -118,7 +118,7 @@ class PyTorch(Framework):
         return str(torch.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of PyTorch and of the libraries of its build."""
+        """Returns the versions of PyTorch and of the libraries of its build."""
         found = {"torch": self.version(), "cuda": torch.version.cuda or ""}
         if torch.backends.cudnn.is_available():
             found["cudnn"] = str(torch.backends.cudnn.version())
