@@ -13,7 +13,6 @@ from os.path import commonprefix
 from typing import Any
 
 from opperf.model import Case, display_arguments
-from opperf.plurals import pluralize as pluralize
 from opperf.results.details import display_details
 
 MORE = "…"

@@ -14,7 +14,7 @@ from opperf.errors import WorkerError
 from opperf.frameworks.building import needs_build
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
-from opperf.results.text import pluralize
+from opperf.plurals import pluralize
 from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
 

@@ -51,12 +51,12 @@ from opperf.model import (
     Run,
     Settings,
 )
+from opperf.plurals import pluralize
 from opperf.results import kept_facts
 from opperf.results.kept import profile_folder
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import RunWriter, read_run
-from opperf.results.text import pluralize
 from opperf.runner.execute import execute_to_file
 from opperf.runner.executor import LOCAL, Task, open_executor
 from opperf.runner.lanes import lane_count
