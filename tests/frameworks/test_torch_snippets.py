@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError  # noqa: E402
 from opperf.frameworks.torch import snippets  # noqa: E402
-from opperf.frameworks.torch.snippets import building, compiling, kept, programs  # noqa: E402
+from opperf.frameworks.torch.snippets import building, cache, compiling, programs  # noqa: E402
 from opperf.frameworks.torch.snippets.compiling import CompileError  # noqa: E402
 from opperf.frameworks.torch.snippets.gradient import PythonGradient, leaves  # noqa: E402
 from opperf.frameworks.torch.snippets.units import (  # noqa: E402
@@ -142,14 +142,14 @@ def compiler(monkeypatch, tmp_path):
 
     broken = set()
     monkeypatch.setattr(building, "HEADER_FAULTS", [])
-    kept.folder.cache_clear()
-    kept.MODULES.clear()
+    cache.folder.cache_clear()
+    cache.MODULES.clear()
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(building, "compile_unit", compile_unit)
     monkeypatch.setattr(building, "check_compiler", lambda: None)
     yield SimpleNamespace(units=units, broken=broken)
-    kept.folder.cache_clear()
-    kept.MODULES.clear()
+    cache.folder.cache_clear()
+    cache.MODULES.clear()
 
 
 def build(snippets):
@@ -157,7 +157,7 @@ def build(snippets):
 
 
 def state(one):
-    found = kept.find(one)
+    found = cache.find(one)
     return found.error or "compiled"
 
 
@@ -166,7 +166,7 @@ def test_what_is_compiled_is_compiled_once(compiler):
     build(snippets)
     build([*snippets, *snippets])
     assert compiler.units == [5]
-    assert [kept.find(one).index for one in snippets] == [0, 1, 2, 3, 4]
+    assert [cache.find(one).index for one in snippets] == [0, 1, 2, 3, 4]
     assert building.statement_of(snippets[3], b"")[1] == 3
 
 
@@ -195,7 +195,7 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
     one = snippet("f();")
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled here: bad"):
         building.statement_of(one, b"")
-    assert kept.find(one) is None
+    assert cache.find(one) is None
     # Not once more for each snippet.
     tried = len(compiler.units)
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled"):
@@ -206,13 +206,13 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
 def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
-    kept.folder.cache_clear()
+    cache.folder.cache_clear()
     compiling.compiler_version.cache_clear()
     one = snippet("f();")
     build([one])
     with pytest.raises(UnsupportedError, match="there is no no-such-compiler; install one"):
         building.statement_of(one, b"")
-    kept.folder.cache_clear()
+    cache.folder.cache_clear()
     compiling.compiler_version.cache_clear()
 
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import NoGradientError, UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.torch import given, restoring, tensors  # noqa: E402
+from opperf.frameworks.torch import restoring, tensors, user_tensors  # noqa: E402
 from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 from opperf.frameworks.torch.inference import with_outputs  # noqa: E402
 from opperf.frameworks.torch.packed import PACKED  # noqa: E402
@@ -51,11 +51,11 @@ OTHERWISE = {"dense", "nested", "jagged", "centred", "table", *PACKED}
 def test_a_layout_has_the_shape_and_is_described_as_itself(layout):
     tensor = made(layout=layout, density=0.5)
     assert tuple(tensor.shape) == SHAPE
-    described = given.describe(tensor)
+    described = user_tensors.describe(tensor)
     assert (described.layout, described.shape) == (layout, SHAPE)
-    again = given.describe(made(layout=layout, density=0.5))
+    again = user_tensors.describe(made(layout=layout, density=0.5))
     assert described.fill.digest == again.fill.digest
-    other = given.describe(made(seed=4, layout=layout, density=0.5))
+    other = user_tensors.describe(made(seed=4, layout=layout, density=0.5))
     assert described.fill.digest != other.fill.digest
 
 

@@ -6,7 +6,7 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
-from opperf.frameworks.jax.former import SUCCESSORS
+from opperf.frameworks.jax.renamed import SUCCESSORS
 
 WIDE = ("float64", "int64", "uint64", "complex128")
 """Dtypes that JAX has only with its option for 64 bits."""

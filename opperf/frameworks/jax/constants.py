@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant
 from opperf.frameworks.jax import devices, dtypes, parameters
-from opperf.frameworks.jax.roots import ROOTS
 from opperf.model import Device, DType, Function, Generator
+
+ROOTS = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+"""Modules by the first word of a dotted path."""
 
 BODIES = "opperf.frameworks.jax.bodies"
 """Module of opperf's own functions that cases pass to functions such as `lax.scan`."""

@@ -11,8 +11,8 @@ import jax
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import binding, paths, user_code
 from opperf.frameworks.jax import constants, parameters, primitives, registry
+from opperf.frameworks.jax.constants import ROOTS
 from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
-from opperf.frameworks.jax.roots import ROOTS
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
 from opperf.near_names import nearest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
-from opperf.frameworks.numpy.former import SUCCESSORS
+from opperf.frameworks.numpy.renamed import SUCCESSORS
 
 PACKAGE = Package(
     name="numpy",

@@ -7,7 +7,7 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
-from opperf.frameworks.torch.former import SUCCESSORS
+from opperf.frameworks.torch.renamed import SUCCESSORS
 
 TABLES = "SplitTableBatchedEmbeddingBagsCodegen"
 

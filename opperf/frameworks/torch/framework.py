@@ -23,7 +23,6 @@ from opperf.frameworks.torch import (
     dtypes,
     embedding_tables,
     functions,
-    given,
     inference,
     kernels,
     messages,
@@ -37,6 +36,7 @@ from opperf.frameworks.torch import (
     source,
     tensors,
     tracing,
+    user_tensors,
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import devices, free_memory, parse, synchronize, torch_device
@@ -89,9 +89,9 @@ class PyTorch(Framework):
     function = staticmethod(functions.function_of)
     tensor = staticmethod(tensors.tensor)
     view = staticmethod(tensors.view)
-    describe = staticmethod(given.describe)
-    copy_to_device = staticmethod(given.copy_to_device)
-    memory_of = staticmethod(given.memory_of)
+    describe = staticmethod(user_tensors.describe)
+    copy_to_device = staticmethod(user_tensors.copy_to_device)
+    memory_of = staticmethod(user_tensors.memory_of)
     output_shapes = staticmethod(inference.output_shapes)
     with_outputs = staticmethod(inference.with_outputs)
     foreseen_refusal = staticmethod(inference.foreseen_refusal)
@@ -105,7 +105,7 @@ class PyTorch(Framework):
     threads = staticmethod(torch.get_num_threads)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
-    write = staticmethod(given.write)
+    write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)
     refusal = staticmethod(messages.refusal)
     unavailable = staticmethod(messages.unavailable)

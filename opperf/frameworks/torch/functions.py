@@ -14,7 +14,7 @@ from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import bodies, devices, private, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
-from opperf.frameworks.torch.former import MERGED, REMOVED, SUCCESSORS
+from opperf.frameworks.torch.renamed import MERGED, REMOVED, SUCCESSORS
 from opperf.frameworks.torch.schemas import OUT
 from opperf.model import (
     CallableTarget,

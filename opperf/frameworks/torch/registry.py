@@ -12,7 +12,7 @@ import torch
 
 from opperf.frameworks.torch import categories, private, public, schemas
 from opperf.frameworks.torch.dtypes import DTYPES
-from opperf.frameworks.torch.former import FORMER
+from opperf.frameworks.torch.renamed import FORMER
 from opperf.model import Operator, OperatorTarget
 from opperf.model.targets import DEFAULT_OVERLOAD
 

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from opperf.errors import UnsupportedError, UsageError
-from opperf.frameworks.torch.snippets import kept
+from opperf.frameworks.torch.snippets import cache
 from opperf.frameworks.torch.snippets.compiling import (
     CompileError,
     check_compiler,
@@ -44,7 +44,7 @@ def build(targets: Iterable[SnippetTarget]) -> None:
     """Compiles the snippets that the cache does not have. What is in the way of that is no error
     here: `statement_of` raises it for each."""
     asked = {key_of(target): target for target in targets}
-    missing = [target for target in asked.values() if kept.find(target) is None]
+    missing = [target for target in asked.values() if cache.find(target) is None]
     if not missing:
         return
     # No compiler, or no place in the cache.
@@ -62,18 +62,18 @@ def statement_of(target: SnippetTarget, program: bytes) -> Any:
     Raises `UsageError` with the compiler's first error, `UnsupportedError` without a compiler, and
     `RuntimeError` for an error of the setup.
     """
-    found = kept.find(target)
+    found = cache.find(target)
     if found is None:
         check_compiler()
         if HEADER_FAULTS:
             raise UnsupportedError(HEADER_FAULTS[0])
         with plain_messages():
             _build_unit([target])
-        found = kept.find(target)
+        found = cache.find(target)
     assert found is not None
     if found.error:
         raise UsageError(found.error)
-    return kept.module(found.unit).create(found.index, program)
+    return cache.module(found.unit).create(found.index, program)
 
 
 def _units(targets: Sequence[SnippetTarget]) -> list[list[SnippetTarget]]:
@@ -91,17 +91,17 @@ def _build_unit(targets: list[SnippetTarget]) -> None:
     or has failed alone."""
     name = unit_name(targets)
     try:
-        made = compile_unit(name, unit_text(targets), kept.unit_file(name))
+        made = compile_unit(name, unit_text(targets), cache.unit_file(name))
     except CompileError as error:
         faults = read_faults(str(error))
     else:
-        kept.keep_unit(name, made, targets)
+        cache.keep_unit(name, made, targets)
         return
     if len(targets) == 1:
         (target,) = targets
         if not faults.by_key:
             _check_headers(faults)
-        kept.keep_error(target, faults.by_key.get(key_of(target), f"C++: {faults.first}"))
+        cache.keep_error(target, faults.by_key.get(key_of(target), f"C++: {faults.first}"))
         return
     for part in _parts(targets, faults):
         _build_unit(part)
@@ -123,7 +123,7 @@ def _check_headers(faults: Faults) -> None:
     then that of the compiler or of its headers, as those of Python."""
     name = unit_name(())
     try:
-        compile_unit(name, unit_text(()), kept.unit_file(name))
+        compile_unit(name, unit_text(()), cache.unit_file(name))
     except CompileError as error:
         reason = read_faults(str(error)).first
         HEADER_FAULTS.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -9,7 +10,6 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -25,7 +25,7 @@ MODULES: dict[str, ModuleType] = {}
 """The units that this process has loaded, by name."""
 
 
-class Kept(Struct, frozen=True):
+class Cached(Struct, frozen=True):
     """A snippet's place in a unit, or the compiler's first error."""
 
     unit: str = ""
@@ -33,7 +33,7 @@ class Kept(Struct, frozen=True):
     error: str = ""
 
 
-@cache
+@functools.cache
 def folder() -> Path:
     """Returns the folder of this build of PyTorch, interpreter and compiler: what is compiled by
     one is of no use to another."""
@@ -56,10 +56,10 @@ def unit_file(name: str) -> Path:
     return folder() / f"{name}.so"
 
 
-def find(target: SnippetTarget) -> Kept | None:
+def find(target: SnippetTarget) -> Cached | None:
     """Returns what the cache has of a snippet; None if that is nothing, or cannot be read."""
     try:
-        found = msgspec.json.decode(_file(target).read_bytes(), type=Kept)
+        found = msgspec.json.decode(_file(target).read_bytes(), type=Cached)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.error or unit_file(found.unit).is_file() else None
@@ -69,12 +69,12 @@ def keep_unit(name: str, unit: ModuleType, targets: Sequence[SnippetTarget]) -> 
     """Keeps a compiled unit for its snippets."""
     MODULES[name] = unit
     for index, target in enumerate(targets):
-        _write(_file(target), Kept(unit=name, index=index))
+        _write(_file(target), Cached(unit=name, index=index))
 
 
 def keep_error(target: SnippetTarget, error: str) -> None:
     """Keeps the error of a snippet that does not compile."""
-    _write(_file(target), Kept(error=error))
+    _write(_file(target), Cached(error=error))
 
 
 def module(name: str) -> ModuleType:
@@ -87,7 +87,7 @@ def module(name: str) -> ModuleType:
     return MODULES[name]
 
 
-def _write(path: Path, value: Kept) -> None:
+def _write(path: Path, value: Cached) -> None:
     """Writes a file at once, as other processes may read it."""
     part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     part.write_bytes(msgspec.json.encode(value))
