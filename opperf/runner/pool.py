@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 import msgspec
 
@@ -21,41 +21,27 @@ from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.crashes import WorkerDied, describe_end
-from opperf.runner.messages import (
-    MEMORY,
-    BuildRequest,
-    BuildResponse,
-    ChoicesRequest,
-    ChoicesResponse,
-    CompleteRequest,
-    CompleteResponse,
-    EndRequest,
-    EndResponse,
-    ErrorResponse,
-    ForkRequest,
-    ForkResponse,
-    ListRequest,
-    ListResponse,
-    MeasureRequest,
-    MeasureResponse,
-    ObserveRequest,
-    ObserveResponse,
-    PlanRequest,
-    PlanResponse,
-    ReadyResponse,
-    Request,
-    ResolveRequest,
-    ResolveResponse,
-    Response,
-    ScriptRequest,
-    ScriptResponse,
-    TraceRequest,
-    TraceResponse,
-    TryRequest,
-    TryResponse,
-)
 from opperf.runner.observed import Observed
 from opperf.runner.program import WorkerProgram
+from opperf.runner.protocol import (
+    MEMORY,
+    Answer,
+    BuildRequest,
+    ChoicesRequest,
+    CompleteRequest,
+    EndRequest,
+    ForkRequest,
+    ListRequest,
+    MeasureRequest,
+    ObserveRequest,
+    PlanRequest,
+    Request,
+    ResolveRequest,
+    Response,
+    ScriptRequest,
+    TraceRequest,
+    TryRequest,
+)
 from opperf.runner.trial import Trial
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
@@ -88,7 +74,7 @@ writes 1600 bytes after it, of a fork and of its parent each."""
 Use = Literal["fresh", "used", "forked"]
 """What has run operators: nothing, the process itself, or a fork of it."""
 
-Answer = TypeVar("Answer", bound=Response)
+R = TypeVar("R")
 
 
 class WorkerTimeout(Exception):
@@ -164,7 +150,7 @@ class Worker(AbstractContextManager["Worker"]):
         process. A fork before it ends first."""
         self.end_process()
         request = ForkRequest(devices=tuple(devices))
-        forked = self._ask_or_fail(request, ForkResponse, START_TIMEOUT_S, "forking").forked
+        forked = self._ask_or_fail(request, START_TIMEOUT_S, "forking")
         if forked:
             self._use = "forked"
             self.launches += 1
@@ -177,7 +163,7 @@ class Worker(AbstractContextManager["Worker"]):
             self.end()
         elif self._use == "forked" and self._is_running():
             try:
-                self._ask(EndRequest(), EndResponse, KILL_WAIT_S)
+                self._ask(EndRequest(), KILL_WAIT_S)
                 self._use = "fresh"
             except (WorkerDied, WorkerTimeout):
                 self.end()
@@ -185,9 +171,7 @@ class Worker(AbstractContextManager["Worker"]):
     def resolve(self, axes: Axes) -> Resolution:
         """Returns the axes with the framework's default device and profiler filled in, and with
         devices under their canonical names."""
-        return self._ask_or_fail(
-            ResolveRequest(axes=axes), ResolveResponse, PLAN_TIMEOUT_S
-        ).resolution
+        return self._ask_or_fail(ResolveRequest(axes=axes))
 
     def resolve_selection(self, selection: Selection) -> Selection:
         """Returns the selection with the framework's default device and profiler filled in."""
@@ -196,36 +180,36 @@ class Worker(AbstractContextManager["Worker"]):
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
         """Returns the plan of a selection; `found` are inputs that a search has found."""
         request = PlanRequest(selection=selection, found=found or {})
-        return self._ask_or_fail(request, PlanResponse, PLAN_TIMEOUT_S).plan
+        return self._ask_or_fail(request)
 
     def listing(self, paths: tuple[str, ...] = ()) -> Listing:
         """Returns the framework's registry, or the callables at these paths."""
-        return self._ask_or_fail(ListRequest(paths), ListResponse, PLAN_TIMEOUT_S).listing
+        return self._ask_or_fail(ListRequest(paths))
 
     def choices(self) -> dict[str, tuple[str, ...]]:
         """What the framework offers, by setting or group of operators."""
-        return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
+        return self._ask_or_fail(ChoicesRequest())
 
     def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:
         """Returns cases of a source that knows no framework, as the framework calls them, with
         their batch scaled."""
         request = CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
-        return self._ask_or_fail(request, CompleteResponse, PLAN_TIMEOUT_S).completed
+        return self._ask_or_fail(request)
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles the code of cases, for this and all later processes."""
         request = BuildRequest(cases=tuple(cases))
-        self._ask_or_fail(request, BuildResponse, BUILD_TIMEOUT_S, "compiling")
+        self._ask_or_fail(request, BUILD_TIMEOUT_S, "compiling")
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""
-        return self._ask_or_fail(ScriptRequest(cases=cases), ScriptResponse, PLAN_TIMEOUT_S).scripts
+        return self._ask_or_fail(ScriptRequest(cases=cases))
 
     def trace(self, cases: tuple[Case, ...], chrome: str, execution: str) -> dict[str, str]:
         """Writes traces of the cases to these files, and returns those that could not be called."""
         request = TraceRequest(cases=cases, chrome=chrome, execution=execution)
         timeout_s = sum(case.settings.timeout_s for case in cases)
-        return self._ask_or_fail(request, TraceResponse, timeout_s, "tracing").failed
+        return self._ask_or_fail(request, timeout_s, "tracing")
 
     def measure(self, case: Case) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status."""
@@ -241,7 +225,7 @@ class Worker(AbstractContextManager["Worker"]):
                 reference_work=self._reference_work,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
             )
-            return self._ask(request, MeasureResponse, case.settings.timeout_s).record
+            return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             status, reason = Status.CRASHED, describe_end(died)
         except WorkerTimeout:
@@ -263,7 +247,7 @@ class Worker(AbstractContextManager["Worker"]):
             try:
                 self._start()
                 self._note_use()
-                return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
+                return self._ask(TryRequest(case=case), timeout_s)
             except WorkerDied as died:
                 trial = Trial(refusal=describe_end(died), ended=True)
                 if not has_run:
@@ -281,7 +265,7 @@ class Worker(AbstractContextManager["Worker"]):
             self._start()
             self._note_use()
             request = ObserveRequest(case=case, folder=str(folder.resolve()), draw=draw)
-            return self._ask(request, ObserveResponse, case.settings.timeout_s).observed
+            return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             return Observed(refusal=describe_end(died))
         except WorkerTimeout:
@@ -333,7 +317,7 @@ class Worker(AbstractContextManager["Worker"]):
             self.end()
             self._launch()
             try:
-                self._environment = self._answer(ReadyResponse, START_TIMEOUT_S).environment
+                self._environment = self._answer(Environment, START_TIMEOUT_S)
                 return
             except WorkerDied as died:
                 if died.returncode < 0 and attempts_left:
@@ -370,31 +354,36 @@ class Worker(AbstractContextManager["Worker"]):
             raise WorkerError("the worker was killed")
 
     def _ask_or_fail(
-        self, request: Request, kind: type[Answer], timeout_s: float, work: str = "planning"
-    ) -> Answer:
-        """Sends a request for some work whose failure ends the run, and returns the response."""
+        self, request: Request[R], timeout_s: float | None = None, work: str = "planning"
+    ) -> R:
+        """Sends a request for some work whose failure ends the run, and returns its answer. The
+        default limit is that of planning."""
+        timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
         self._start()
         try:
-            return self._ask(request, kind, timeout_s)
+            return self._ask(request, timeout_s)
         except WorkerDied as died:
             raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
         except WorkerTimeout as silent:
             self.end()
             raise WorkerError(f"{work} took over {timeout_s:g} s") from silent
 
-    def _ask(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
+    def _ask(self, request: Request[R], timeout_s: float) -> R:
         process = self._process
         assert process is not None and process.stdin is not None
         try:
             process.stdin.write(msgspec.json.encode(request) + b"\n")
         except BrokenPipeError:
             raise self._died(process) from None
-        return self._answer(kind, timeout_s)
+        answer: R = self._answer(request.answer_type(), timeout_s)
+        return answer
 
-    def _answer(self, kind: type[Answer], timeout_s: float) -> Answer:
+    def _answer(self, kind: Any, timeout_s: float) -> Any:
         line = self._line(timeout_s)
         try:
             response = msgspec.json.decode(line, type=Response)
+            if isinstance(response, Answer):
+                return msgspec.json.decode(response.result, type=kind)
         except msgspec.DecodeError as error:
             self.end()
             printed = one_line(line.decode(errors="replace"), 80)
@@ -402,12 +391,9 @@ class Worker(AbstractContextManager["Worker"]):
                 f"{self._program.python} does not run opperf's worker: it printed {printed!r}; "
                 "name a Python interpreter"
             ) from error
-        if isinstance(response, ErrorResponse):
-            raised = getattr(errors, response.error, OpperfError)(response.message)
-            raised.add_note(response.trace) if hasattr(raised, "add_note") else None
-            raise raised
-        assert isinstance(response, kind), response
-        return response
+        raised = getattr(errors, response.error, OpperfError)(response.message)
+        raised.add_note(response.trace) if hasattr(raised, "add_note") else None
+        raise raised
 
     def _line(self, timeout_s: float) -> bytes:
         """Returns the next line from the worker."""

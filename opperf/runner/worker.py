@@ -43,43 +43,29 @@ from opperf.rules.engine import rules_module
 from opperf.runner.allocator import configure_heap
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
-from opperf.runner.messages import (
-    MEMORY,
-    BuildRequest,
-    BuildResponse,
-    ChoicesRequest,
-    ChoicesResponse,
-    CompleteRequest,
-    CompleteResponse,
-    EndRequest,
-    EndResponse,
-    ErrorResponse,
-    ForkRequest,
-    ForkResponse,
-    ListRequest,
-    ListResponse,
-    MeasureRequest,
-    MeasureResponse,
-    ObserveRequest,
-    ObserveResponse,
-    PlanRequest,
-    PlanResponse,
-    ReadyResponse,
-    Request,
-    ResolveRequest,
-    ResolveResponse,
-    Response,
-    ScriptRequest,
-    ScriptResponse,
-    TraceRequest,
-    TraceResponse,
-    TryRequest,
-    TryResponse,
-)
 from opperf.runner.observing import observe
 from opperf.runner.pristine import start_pristine_server
 from opperf.runner.pristine_meter import PristineMeter
 from opperf.runner.process import begin_child, end_like, fork
+from opperf.runner.protocol import (
+    MEMORY,
+    AnyRequest,
+    BuildRequest,
+    ChoicesRequest,
+    CompleteRequest,
+    EndRequest,
+    ForkRequest,
+    ListRequest,
+    MeasureRequest,
+    ObserveRequest,
+    PlanRequest,
+    Refusal,
+    ResolveRequest,
+    ScriptRequest,
+    TraceRequest,
+    TryRequest,
+    encode_answer,
+)
 from opperf.runner.tracing import trace
 from opperf.runner.trial import try_call
 from opperf.sources.choices import choices
@@ -90,7 +76,7 @@ PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
 
 
-def measure_case(framework: Framework, request: MeasureRequest) -> MeasureResponse:
+def measure_case(framework: Framework, request: MeasureRequest) -> Record:
     """Returns the record of a case, even after an error.
 
     Raises `WorkerError` for a case with other process settings.
@@ -118,14 +104,13 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
         record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
     # A fault in a backward pass may have left a record that is ok, too.
     end_without(framework, case.settings.device)
-    return MeasureResponse(record=record)
+    return record
 
 
-def build_cases(framework: Framework, request: BuildRequest) -> BuildResponse:
+def build_cases(framework: Framework, request: BuildRequest) -> None:
     """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
     with on_usable_cores():
         framework.build(request.cases)
-    return BuildResponse()
 
 
 @contextlib.contextmanager
@@ -168,39 +153,27 @@ def end_without(framework: Framework, device: str) -> None:
         os._exit(UNUSABLE)
 
 
-ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
-    PlanRequest: lambda framework, request: PlanResponse(
-        plan=plan(framework, request.selection, request.found)
-    ),
-    ResolveRequest: lambda framework, request: ResolveResponse(
-        resolution=resolve(framework, request.axes)
-    ),
-    ListRequest: lambda framework, request: ListResponse(
-        listing=list_operators(framework, request.paths)
-    ),
-    ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
-    CompleteRequest: lambda framework, request: CompleteResponse(
-        completed=complete(framework, request.cases, request.batch_factor)
-    ),
+ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
+    PlanRequest: lambda framework, asked: plan(framework, asked.selection, asked.found),
+    ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
+    ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
+    ChoicesRequest: lambda framework, asked: choices(framework),
+    CompleteRequest: lambda framework, asked: complete(framework, asked.cases, asked.batch_factor),
     BuildRequest: build_cases,
-    ScriptRequest: lambda framework, request: ScriptResponse(
-        scripts=tuple(script(framework, case) for case in request.cases)
-    ),
+    ScriptRequest: lambda framework, asked: [script(framework, case) for case in asked.cases],
     MeasureRequest: measure_case,
-    TraceRequest: lambda framework, request: TraceResponse(
-        failed=trace(
-            framework,
-            request.cases,
-            Path(request.chrome) if request.chrome else None,
-            Path(request.execution) if request.execution else None,
-        )
+    TraceRequest: lambda framework, asked: trace(
+        framework,
+        asked.cases,
+        Path(asked.chrome) if asked.chrome else None,
+        Path(asked.execution) if asked.execution else None,
     ),
-    ObserveRequest: lambda framework, request: ObserveResponse(
-        observed=observe(request.case, framework, Path(request.folder), request.draw)
+    ObserveRequest: lambda framework, asked: observe(
+        asked.case, framework, Path(asked.folder), asked.draw
     ),
-    TryRequest: lambda framework, request: TryResponse(trial=try_call(request.case, framework)),
+    TryRequest: lambda framework, asked: try_call(asked.case, framework),
 }
-"""Functions that answer requests, by the request's type."""
+"""Functions that make answers, by the request's type."""
 
 
 class Server:
@@ -211,8 +184,7 @@ class Server:
     ) -> None:
         self._requests, self._responses = requests, responses
         self._measures_memory = measures_memory
-        self._encoder = msgspec.json.Encoder()
-        self._decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+        self._decoder: msgspec.json.Decoder[AnyRequest] = msgspec.json.Decoder(AnyRequest)
 
     def start(self, framework_name: str) -> None:
         """Imports the framework, and answers requests until there are no more."""
@@ -226,11 +198,10 @@ class Server:
             for option, text in PROCESS_SETTINGS.get("options", {}).items():
                 framework.option(option, text)()
             self._begin_process(framework)
-            ready = ReadyResponse(
-                environment=environment(framework, configure_heap(framework.name))
-            )
+            where = environment(framework, configure_heap(framework.name))
+            ready = encode_answer(where)
         except Exception as error:
-            self._respond(refusal(error))
+            self._respond(refuse(error))
             return
         self._respond(ready)
         self._answer_requests(framework)
@@ -241,37 +212,37 @@ class Server:
         if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
 
-    def _respond(self, response: Response) -> None:
-        self._responses.write(self._encoder.encode(response) + b"\n")
+    def _respond(self, line: bytes) -> None:
+        self._responses.write(line)
         self._responses.flush()
 
     def _answer_requests(self, framework: Framework) -> None:
         """Answers requests until there are no more, or one to end."""
-        for line in self._requests:
+        for asked in self._requests:
             try:
-                request = self._decoder.decode(line)
+                request = self._decoder.decode(asked)
                 if isinstance(request, EndRequest):
                     return
                 if isinstance(request, ForkRequest):
-                    response = self._fork(framework, request.devices)
+                    line = self._fork(framework, request.devices)
                 else:
-                    response = ANSWERS[type(request)](framework, request)
+                    line = encode_answer(ANSWERS[type(request)](framework, request))
             except Exception as error:
-                response = refusal(error)
-            self._respond(response)
+                line = refuse(error)
+            self._respond(line)
 
-    def _fork(self, framework: Framework, devices: Iterable[str]) -> Response:
-        """Has a fork answer requests if the devices support it, and returns the response that comes
+    def _fork(self, framework: Framework, devices: Iterable[str]) -> bytes:
+        """Has a fork answer requests if the devices support it, and returns the line that comes
         after its last one. If it crashes, this process ends in the same way."""
         if not all(map(framework.supports_fork, devices)):
-            return ForkResponse(forked=False)
+            return encode_answer(False)
         prepare_forks(framework)
 
         def run() -> None:
             # As in a new process; Python's own generator does that by itself.
             np.random.seed()
             self._begin_process(framework)
-            self._respond(ForkResponse(forked=True))
+            self._respond(encode_answer(True))
             self._answer_requests(framework)
 
         child = fork(run)
@@ -280,7 +251,7 @@ class Server:
             instrument.fork_ended(child)
         if status:
             end_like(status)
-        return EndResponse()
+        return encode_answer(None)
 
 
 def import_operators(name: str, framework: Framework) -> None:
@@ -315,14 +286,15 @@ def prepare_forks(framework: Framework) -> None:
     gc.freeze()
 
 
-def refusal(error: Exception) -> ErrorResponse:
-    """Returns the response that reports an exception to the manager."""
+def refuse(error: Exception) -> bytes:
+    """Returns the line that reports an exception to the manager."""
     known = isinstance(error, errors.OpperfError)
-    return ErrorResponse(
+    refusal = Refusal(
         error=type(error).__name__ if known else "WorkerError",
         message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
         trace=traceback.format_exc(),
     )
+    return msgspec.json.encode(refusal) + b"\n"
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from opperf.model import Status
 from opperf.runner import worker
-from opperf.runner.messages import MeasureRequest
+from opperf.runner.protocol import MeasureRequest
 
 
 class Ended(BaseException):
@@ -34,7 +34,7 @@ def device(fake, monkeypatch):
 
 
 def answer(fake, case):
-    return worker.measure_case(fake, MeasureRequest(case=case)).record
+    return worker.measure_case(fake, MeasureRequest(case=case))
 
 
 def test_a_fault_that_stays_ends_the_process(fake, make_case, device, capfd):
