@@ -26,3 +26,8 @@ def explained(difference, title="", most=None, name="text", width=None):
 def ranked(found, most=None, name="text", width=None):
     """The report of a ranking in a format."""
     return format_named(name, "report").write_report(report_of_ranking(found, most), width)
+
+
+def told(report, name="text", width=None):
+    """A report in a format."""
+    return format_named(name, report.command).write_report(report, width)

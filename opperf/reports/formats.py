@@ -33,11 +33,11 @@ SESSION = "session"
 
 COMPARISONS = frozenset({"compare", "ab"})
 
-REPORTS = COMPARISONS | {"report", "explain"}
-"""Commands that make a report."""
-
 LISTINGS = frozenset({"list", "show", "coverage"})
 """Commands that tell of a registry."""
+
+REPORTS = COMPARISONS | LISTINGS | {"report", "explain"}
+"""Commands that make a report."""
 
 
 class Format(NamedTuple):
@@ -114,7 +114,6 @@ BUILT_IN = (
         "text",
         ".txt",
         report="opperf.reports.text:write_text",
-        commands=REPORTS | LISTINGS,
     ),
     Format(
         "json",
@@ -122,14 +121,12 @@ BUILT_IN = (
         run="opperf.results.opperf_json:json_text",
         environment="opperf.reports.runs:environment_and_unmeasured",
         report="opperf.reports.data:write_json",
-        commands=REPORTS | LISTINGS,
     ),
     Format(
         "md",
         ".md",
         run="opperf.reports.run_page:markdown_text",
         report="opperf.reports.markdown:write_markdown",
-        commands=REPORTS | LISTINGS,
         other_extensions=(".markdown",),
         has_columns=True,
     ),
@@ -139,7 +136,7 @@ BUILT_IN = (
         run="opperf.results.csv_file:csv_text",
         environment="opperf.reports.runs:environment_of",
         report="opperf.reports.data:write_csv",
-        commands=COMPARISONS | LISTINGS | {"report"},
+        commands=REPORTS - {"explain"},
         has_sections=False,
     ),
     Format(

@@ -48,12 +48,14 @@ def _section(section: Section, level: int) -> str:
     )
     if section.table is not None and section.table.height:
         table = section.table.limited()
-        parts += [grid(table.columns), plain(table.more)]
+        ordered = sorted(table.columns, key=lambda column: column.is_number)
+        parts += [grid(table.columns if table.is_ranked else ordered), plain(table.more)]
     if section.brief:
         parts.append(plain(section.brief))
     elif section.items:
         parts.append("\n".join(f"- {plain(item)}" for item in section.limited_items()))
     parts += map(plain, section.below)
+    parts.append("\n".join(f"    {line}".rstrip() for line in section.code))
     parts += (f"{why}:\n\n```sh\n{command}\n```" for why, command in section.commands)
     body = "\n\n".join(filter(None, parts))
     if not title:
@@ -65,8 +67,8 @@ def _section(section: Section, level: int) -> str:
 
 def _fact(fact: Fact) -> str:
     label = fact.page_label or fact.label
-    named = [f"{label}: {code(fact.name)}"] if fact.name else [plain(label)]
-    return "- " + ", ".join([*named, *([plain(fact.about)] if fact.about else [])])
+    name = code(fact.name) if fact.name else ""
+    return f"- {plain(label)}: {', '.join(filter(None, (name, plain(fact.about))))}"
 
 
 def fold(title: str, body: str) -> str:
@@ -75,14 +77,13 @@ def fold(title: str, body: str) -> str:
 
 
 def grid(columns: Sequence[Column]) -> str:
-    """Returns a table, its texts before its numbers."""
-    ordered = sorted(columns, key=lambda column: column.is_number)
+    """Returns a table."""
     text: str = tabulate(
-        list(zip(*map(_texts, ordered), strict=True)),
-        headers=[" ".join(_title(column).split()) for column in ordered],
+        list(zip(*map(_texts, columns), strict=True)),
+        headers=[" ".join(_title(column).split()) for column in columns],
         tablefmt="pipe",
         disable_numparse=True,
-        colalign=["right" if column.is_number else "left" for column in ordered],
+        colalign=["right" if column.is_number else "left" for column in columns],
     )
     return text
 

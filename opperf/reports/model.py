@@ -39,8 +39,9 @@ class Column(NamedTuple):
     """Whether its cells are names of code."""
     wraps: bool = False
     """Whether long texts take several lines, else they are cut."""
-    is_extra: bool = False
-    """Whether it is dropped where there is not enough room."""
+    extra: int = 0
+    """Above 0 of a column that is dropped where there is not enough room, the highest number
+    first."""
     is_whole: bool = False
     """Whether a text is neither cut nor wrapped while other columns can be."""
     cases: tuple[Sequence[Shown], Sequence[Shown]] | None = None
@@ -86,23 +87,21 @@ def texts(title: str, cells: Iterable[str]) -> Column:
     return Column(title, _cells(cells), wraps=True)
 
 
-def numbers(title: str, cells: Iterable[str], is_extra: bool = False, page: str = "") -> Column:
+def numbers(title: str, cells: Iterable[str], extra: int = 0, page: str = "") -> Column:
     """Returns a column of numbers that are texts already, such as ratios and percentages."""
     made = _cells(cells)
-    return Column(title, made, is_number=True, is_extra=is_extra, page_title=page)
+    return Column(title, made, is_number=True, extra=extra, page_title=page)
 
 
 def figures(
     title: str,
     found: Sequence[Figure | None],
     unit: Unit | str,
-    is_extra: bool = False,
+    extra: int = 0,
 ) -> Column:
     """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
     shown = choose_unit(unit, found) if isinstance(unit, str) else unit
-    return Column(
-        title, [Cell(figure) for figure in found], shown, is_number=True, is_extra=is_extra
-    )
+    return Column(title, [Cell(figure) for figure in found], shown, is_number=True, extra=extra)
 
 
 def inputs(cases: Iterable[Shown], run: Iterable[Shown], title: str = "Inputs") -> Column:
@@ -124,13 +123,17 @@ class Table(NamedTuple):
     """Indices of the rows for readers who have not room for all; None if that are all."""
     more: str = ""
     """A line on the rows that are not shown."""
+    is_ranked: bool = False
+    """Whether its columns stand by importance: they are not reordered, and a line names those that
+    had no room."""
 
     def limited(self) -> Table:
         """Returns the table of the rows for readers who have not room for all."""
         if self.shown is None:
             return self
         picked = self.shown
-        return Table(tuple(_rows_of(column, picked) for column in self.columns), more=self.more)
+        columns = tuple(_rows_of(column, picked) for column in self.columns)
+        return self._replace(columns=columns, shown=None)
 
     @property
     def height(self) -> int:
@@ -182,6 +185,8 @@ class Section(NamedTuple):
     """The items in one sentence, where there is not room for a line each."""
     below: Sequence[str] = ()
     """Sentences that explain the table."""
+    code: Sequence[str] = ()
+    """Lines of code."""
     commands: Sequence[tuple[str, str]] = ()
     """Commands to run next, each with the reason."""
     is_folded: bool = False
@@ -197,7 +202,8 @@ class Section(NamedTuple):
     def has_content(self) -> bool:
         """Whether there is anything below its title."""
         table = self.table is not None and self.table.height
-        return bool(self.facts or self.prose or table or self.items or self.below or self.commands)
+        lists = (self.facts, self.prose, self.items, self.below, self.code, self.commands)
+        return bool(table) or any(lists)
 
     def limited_items(self) -> list[str]:
         """Returns the items, where there is not room for all."""

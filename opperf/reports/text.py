@@ -8,7 +8,7 @@ from opperf.reports.model import Column, Fact, Report, Section, Table
 from opperf.results import terminal
 from opperf.results.messages import wrap_message
 from opperf.results.table import inputs_texts
-from opperf.results.terminal import GAP, table_text
+from opperf.results.terminal import GAP, fitting_columns, table_text
 from opperf.results.text import fit_paths, wrap
 from opperf.results.units import align
 
@@ -18,7 +18,8 @@ WIDTH = 100
 
 def write_text(report: Report, width: int | None = None) -> str:
     """Returns the report, no wider than `width` except for the commands at its end."""
-    written = [report.title, *(_section(section, width) for section in report.sections)]
+    title = wrap(report.title, width) if width else report.title
+    written = [title, *(_section(section, width) for section in report.sections)]
     return "\n\n".join(filter(None, written)) + "\n"
 
 
@@ -28,8 +29,9 @@ def _section(section: Section, width: int | None) -> str:
         text = wrap_message(text, width)
     lines = "\n".join(line.rstrip() for line in text.splitlines())
     # Never cut, because they are for copying.
+    code = "\n".join(f"    {line}".rstrip() for line in section.code)
     commands = (f"{why}:\n  {command}" for why, command in section.commands)
-    return "\n\n".join(filter(None, (lines, *commands)))
+    return "\n\n".join(filter(None, (lines, code, *commands)))
 
 
 def _without_commands(section: Section, width: int | None) -> str:
@@ -57,8 +59,9 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
         return []
     longest_label = max(len(fact.label) for fact in facts)
     abouts = max(len(fact.about) for fact in facts)
-    if not abouts:
-        lines = (f"{fact.label:<{longest_label}} {fact.name}" for fact in facts)
+    if not abouts or not any(fact.name for fact in facts):
+        gap = " " * (GAP if abouts else 1)
+        lines = (f"{fact.label:<{longest_label}}{gap}{fact.name}{fact.about}" for fact in facts)
         return [wrap(line, width) if width else line for line in lines]
     labels = longest_label + GAP
     shown = fit_paths([fact.name for fact in facts], labels + GAP + abouts, width)
@@ -71,8 +74,18 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
 
 def render(table: Table, width: int | None = None) -> str:
     """Returns a table. Columns that wrap are last, so that figures stand near names."""
-    ordered = sorted(table.columns, key=lambda column: column.wraps and not column.is_name)
-    return table_text(terminal_columns(ordered, width), width)
+    ordered = sorted(
+        table.columns,
+        key=lambda column: column.wraps and not column.is_name and not table.is_ranked,
+    )
+    columns = terminal_columns(ordered, width)
+    text = table_text(columns, width)
+    kept = {column.title for column in fitting_columns(columns, width)}
+    dropped = [column.title.lower() for column in table.columns if column.heading() not in kept]
+    if not table.is_ranked or not dropped:
+        return text
+    said = f"No room for {', '.join(dropped)}; --format json has all."
+    return f"{text}\n\n{wrap(said, width or WIDTH)}"
 
 
 def terminal_columns(columns: Iterable[Column], width: int | None) -> list[terminal.Column]:
@@ -98,7 +111,7 @@ def _plain(column: Column) -> terminal.Column:
         column.heading(),
         align(column.figure_texts()) if column.unit else column.whole(),
         is_text=not column.is_number,
-        is_extra=column.is_extra,
+        extra=column.extra,
         wraps=column.wraps,
         is_whole=column.is_whole,
     )

@@ -38,8 +38,8 @@ class Column(NamedTuple):
     is_text: bool = True
     """Whether it is aligned to the left, and cut on a narrow terminal; else the cells are figures,
     which are never cut."""
-    is_extra: bool = False
-    """Whether it is dropped on a narrow terminal."""
+    extra: int = 0
+    """Above 0 of a column that is dropped on a narrow terminal, the highest number first."""
     wraps: bool = False
     """Whether long texts take several lines instead of being cut."""
     is_whole: bool = False
@@ -52,14 +52,14 @@ class Column(NamedTuple):
 
 
 def figure_column(
-    metric: Metric, figures: Sequence[Figure | None], title: str = "", is_extra: bool = False
+    metric: Metric, figures: Sequence[Figure | None], title: str = "", extra: int = 0
 ) -> Column:
     """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
     cells = align([format_figure(figure, unit) for figure in figures])
     heading = title or metric.title
     return Column(
-        " ".join([heading, *unit_words(heading, unit)]), cells, is_text=False, is_extra=is_extra
+        " ".join([heading, *unit_words(heading, unit)]), cells, is_text=False, extra=extra
     )
 
 
@@ -73,7 +73,7 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    kept = _fitting_columns(list(columns), width)
+    kept = fitting_columns(list(columns), width)
     widths = widths_of(kept, width)
     table = Table(
         box=Box(f"{BLANK * 2} -  \n{BLANK * 5}", ascii=True),
@@ -117,11 +117,13 @@ def _cells(column: Column, width: int) -> Sequence[str]:
     return cut_distinct(column.cells, width)
 
 
-def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
+def fitting_columns(columns: Sequence[Column], width: int | None) -> list[Column]:
     """Returns the columns that fit in this width."""
-    if width is None or least_width(columns) <= width:
-        return columns
-    return [column for column in columns if not column.is_extra]
+    kept = list(columns)
+    for extra in sorted({column.extra for column in columns if column.extra}, reverse=True):
+        if width is not None and least_width(kept) > width:
+            kept = [column for column in kept if column.extra != extra]
+    return kept
 
 
 def widths_of(columns: Sequence[Column], width: int | None) -> list[int]:

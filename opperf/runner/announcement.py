@@ -25,8 +25,8 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     points = [point_text(case.point) for case in cases]
     columns = [
         Column("Operator", [case.label for case in cases], wraps=True),
-        Column("Category", [case.category for case in cases], is_extra=True, is_whole=True),
-        Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
+        Column("Category", [case.category for case in cases], extra=1, is_whole=True),
+        Column("Rule", [case.origin for case in cases], extra=1, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
         *([Column("Id in the file", sources, is_text=False)] if any(sources) else []),
         *(

@@ -13,27 +13,15 @@ import msgspec
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.model import Case, ListedOperator, Listing, Record, Settings
+from opperf.reports.coverage import coverage
+from opperf.reports.coverage import report_of as report_of_coverage
+from opperf.reports.listing import categories_report, operators_report
+from opperf.reports.model import Report
+from opperf.reports.output import write_reports
+from opperf.reports.showing import report_of as report_of_operator
 from opperf.results import output
-from opperf.results.coverage import coverage, coverage_markdown, coverage_rows, coverage_text
-from opperf.results.listing import (
-    categories_as_values,
-    categories_text,
-    category_rows,
-    csv_of,
-    list_text,
-    markdown_of,
-    operator_rows,
-    operators_as_values,
-)
 from opperf.results.messages import tell
 from opperf.results.runfile import read_run
-from opperf.results.showing import (
-    case_rows,
-    operator_as_values,
-    operator_markdown,
-    operator_text,
-)
-from opperf.results.text import terminal_width
 from opperf.runner.assembling import making_process
 from opperf.runner.execute import execute_to_file
 from opperf.runner.frameworks_command import report_choice
@@ -96,23 +84,14 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
     return listing
 
 
-Writers = dict[str, Callable[[], str]]
-"""Functions that return the output of a command, by the name of the format."""
-
-
-def width_of(options: Mapping[str, Any]) -> int | None:
-    """Returns the width of the output; None if that is not a terminal."""
-    return terminal_width() if options["output_file"] == output.STDOUT else None
-
-
 def _check_output(options: Mapping[str, Any], inputs: Iterable[Path] = ()) -> None:
     """Raises `OutputError` for an output file that cannot be written."""
     output.check_output(options["output_file"], options["overwrite"], inputs)
 
 
-def _write(writers: Writers, options: Mapping[str, Any]) -> None:
-    """Prints the output, or writes it to the output file."""
-    output.write_report(options["output_file"], f"{writers[options['output_format']]()}\n")
+def _write(report: Report, options: Mapping[str, Any]) -> None:
+    """Prints the report, or writes it to the output file."""
+    write_reports(report, [output.Output(options["output_file"], options["output_format"])])
 
 
 def find_listed(
@@ -143,10 +122,6 @@ def _ignore(text: str) -> None:
     """Prints nothing."""
 
 
-def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
 def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """Prints the selected operators or their categories, and returns the exit code. `changed` are
     the options that the user set."""
@@ -163,17 +138,7 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     found = find_listed(options, listing, selection)
     # A wrong name is reported before a file that is in the way.
     _check_output(options)
-    by_category = options["by_category"]
-    rows = category_rows if by_category else operator_rows
-    text = categories_text if by_category else list_text
-    values = categories_as_values if by_category else operators_as_values
-    writers: Writers = {
-        "text": lambda: text(found, width_of(options)),
-        "json": lambda: _json(values(found)),
-        "csv": lambda: csv_of(rows(found)),
-        "md": lambda: markdown_of(rows(found)),
-    }
-    _write(writers, options)
+    _write((categories_report if options["by_category"] else operators_report)(found), options)
     return 0
 
 
@@ -221,13 +186,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             # One operator or callable was planned, and has no case.
             (reason,) = plan.excluded.values()
             listed = ListedOperator(operator=operator, reason=reason)
-    writers: Writers = {
-        "text": lambda: operator_text(listed, cases, scripts, width_of(options)),
-        "json": lambda: _json(operator_as_values(listed, cases, scripts)),
-        "csv": lambda: csv_of(case_rows(cases, scripts)),
-        "md": lambda: operator_markdown(listed, cases, scripts),
-    }
-    _write(writers, options)
+    _write(report_of_operator(listed, cases, scripts), options)
     return 0
 
 
@@ -254,13 +213,7 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
-    writers: Writers = {
-        "text": lambda: coverage_text(found, width_of(options)),
-        "json": lambda: _json(found.as_json()),
-        "csv": lambda: csv_of(coverage_rows(found)),
-        "md": lambda: coverage_markdown(found),
-    }
-    _write(writers, options)
+    _write(report_of_coverage(found), options)
     least = options["least"]
     if least is not None and found.total.percent < least:
         tell(

@@ -162,7 +162,7 @@ def _columns(found: Sequence[Found]) -> list[Column]:
                     title,
                     cells,
                     is_text=title != "Cases",
-                    is_extra=title == "Command",
+                    extra=int(title == "Command"),
                     is_whole=title not in (*CUT, WRAPPED),
                     wraps=title == WRAPPED,
                 )

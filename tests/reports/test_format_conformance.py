@@ -19,11 +19,15 @@ from opperf.compare.explaining.functions import Function
 from opperf.compare.explaining.reports.difference_report import report_of as of_functions
 from opperf.compare.files.reports import report_of as of_files
 from opperf.errors import UsageError
-from opperf.model import Note, NoteCode, Status
+from opperf.model import ListedOperator, Listing, Note, NoteCode, Operator, Status
 from opperf.reports import formats
+from opperf.reports.coverage import coverage
+from opperf.reports.coverage import report_of as of_coverage
 from opperf.reports.formats import BUILT_IN, REPORTS, RUN, Format, format_named
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import report_of as of_ranking
+from opperf.reports.listing import categories_report, operators_report
+from opperf.reports.showing import report_of as of_operator
 from opperf.results.runfile import read_run
 from tests.compare.ab.test_report import report as session  # noqa: F401
 from tests.compare.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
@@ -65,7 +69,18 @@ def found(odd_run, everything, hostile, session):  # noqa: F811
     side = Side(NASTY, 1, {"Ir": 5.0}, None)
     changed = Row(Function(NASTY, NASTY), "", Counts(5.0, 5.0), Counts(7.0, 7.0))
     functions = Difference(side, side, "Ir", "exclusive", (changed,))
+    listed = ListedOperator(
+        operator=Operator(framework="mxnet", namespace="nd", name=NASTY, aliases=(NASTY,)),
+        rule=NASTY,
+        whys=(NASTY,),
+        cases=1,
+    )
+    listing = Listing(NASTY, NASTY, 1, (listed,))
+    case = odd_run.records[1].case
     return {
+        "list": [operators_report([listed]), categories_report([listed])],
+        "show": [of_operator(listed, [case], [f"print({NASTY!r})"])],
+        "coverage": [of_coverage(coverage(listing, odd_run.records))],
         "compare": [of_files(everything), of_files(hostile)],
         "ab": [report_for(session), report_for(odd)],
         "report": [of_ranking(find_hotspots([odd_run]))],
@@ -114,7 +129,12 @@ def check_html(text):
 
 def check_markdown(text):
     # Code spans and fences show what is in them as it is.
-    outside = re.sub(r"```sh\n.*?\n```|``.*?``(?!`)|`[^`\n]*`", "", text, flags=re.DOTALL)
+    outside = re.sub(
+        r"^    [^\n]*$|```sh\n.*?\n```|``.*?``(?!`)|`[^`\n]*`",
+        "",
+        text,
+        flags=re.DOTALL | re.MULTILINE,
+    )
     assert "<script" not in re.sub(r"\\<", "", outside)
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
@@ -135,6 +155,10 @@ CHECKS = {
 def check(format, text):
     assert text.endswith("\n")
     CHECKS[format.extension](text)
+
+
+def test_every_report_is_held_to_it(found):
+    assert set(found) == REPORTS
 
 
 def test_it_says_what_it_writes(format):
@@ -162,8 +186,9 @@ def test_a_terminal_is_not_exceeded(found):
     for command, reports in found.items():
         for report in reports:
             text = format_named("text", command).write_report(report, 100)
-            # Commands and what cannot be shortened are the last lines.
-            assert max(len(line) for line in text.splitlines() if "opperf ab" not in line) <= 100
+            # Code and commands are for copying.
+            lines = [one for one in text.splitlines() if not one.startswith(("    ", "  opperf"))]
+            assert max(map(len, lines)) <= 100, command
 
 
 def test_a_run_file_is_read_again(odd_run, tmp_path):

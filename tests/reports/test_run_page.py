@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
+from opperf.reports.markdown import grid
+from opperf.reports.model import texts
 from opperf.reports.run_page import flatten, markdown_text
 from opperf.reports.runs import write
-from opperf.results.markdown import grid
 from opperf.results.table import LEGEND
 from opperf.results.units import MARK_LEGEND
 
@@ -221,15 +222,10 @@ def test_numbers_are_aligned_to_the_right_and_texts_to_the_left(run: Run) -> Non
     assert to_the_right("Results") == [False, False, True, True, True]
     assert to_the_right("Not measured") == [False] * 4
     assert to_the_right("No benchmark") == [False] * 2
-    five = grid(list("abcde"), [["1e5"] * 5]).splitlines()
-    assert [dashes.endswith(":") for dashes in five[1].strip("|").split("|")] == [False] * 4 + [
-        True
-    ]
-    assert five[2].count("1e5") == 5
 
 
 def test_a_text_stays_in_its_cell() -> None:
-    row = grid(["a"], [["one\ntwo | three\\|"]], 1).splitlines()[2]
+    row = grid([texts("a", ["one\ntwo | three\\|"])]).splitlines()[2]
     assert row == "| one two \\| three\\\\\\| |"
 
 

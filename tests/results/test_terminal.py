@@ -12,12 +12,12 @@ NAMES = ["relu", "broadcast_add"]
 INPUTS = ["data: (1024, 1024)", "lhs: (10000, 1), rhs: (10000, 100), and " + "more " * 20]
 
 
-def columns(is_extra: bool = False) -> list[Column]:
+def columns(extra: int = 0) -> list[Column]:
     figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e4)]
     return [
         Column("Operator", NAMES),
         Column("Inputs", INPUTS),
-        figure_column(FORWARD, figures, is_extra=is_extra),
+        figure_column(FORWARD, figures, extra=extra),
         figure_column(FORWARD, figures, "Backward"),
     ]
 
@@ -57,10 +57,10 @@ def test_a_terminal_that_is_wide_enough_cuts_nothing() -> None:
 def test_what_can_be_done_without_is_left_out_where_texts_have_no_room() -> None:
     # Names, figures twice, and the gaps before three columns.
     least = len(NAMES[1]) + LEAST_TEXT + 2 * len("  32.7 ±1.2 %") + 3 * 2
-    assert "Forward" in table_text(columns(is_extra=True), least)
-    narrow = table_text(columns(is_extra=True), least - 1)
+    assert "Forward" in table_text(columns(extra=1), least)
+    narrow = table_text(columns(extra=1), least - 1)
     assert "Forward" not in narrow and "Backward" in narrow
-    assert "Forward" in table_text(columns(is_extra=False), least - 1)
+    assert "Forward" in table_text(columns(extra=0), least - 1)
 
 
 def test_reasons_take_several_lines() -> None:

@@ -129,7 +129,7 @@ def _figures(rows: Sequence[Hotspot]) -> Iterator[Column]:
     yield numbers("Calls", [f"{row.calls:,}" for row in rows])
     yield figures("Median", [Figure(row.median_ns) for row in rows], "ns")
     if any(row.memory is not None for row in rows):
-        yield figures(MEMORY.title, [row.memory for row in rows], MEMORY.unit, is_extra=True)
+        yield figures(MEMORY.title, [row.memory for row in rows], MEMORY.unit, extra=1)
 
 
 def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from opperf.commands import report
+from opperf.commands.report import report
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import GROUPINGS, RANKINGS, find_hotspots, has_counts, time_of
 

@@ -127,7 +127,7 @@ def _columns(rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool) 
     yield from _ratio_columns(rows)
     detectable = ["" if row.detectable is None else percent(row.detectable) for row in rows]
     yield numbers("Detectable", detectable, page="Visible from")
-    yield numbers("Blocks", [str(row.blocks) for row in rows], is_extra=True)
+    yield numbers("Blocks", [str(row.blocks) for row in rows], extra=1)
     if any(row.note for row in rows):
         yield texts("Note", [row.note for row in rows])
     if any(row.results == DIFFERENT for row in rows):

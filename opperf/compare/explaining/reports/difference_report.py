@@ -148,7 +148,7 @@ def _figures(title: str, part: Part, rows: Sequence[Row], decimals: int) -> Colu
     """Returns a column of figures."""
     values = map(part.read, rows)
     cells = ["" if value is None else part.text(value, decimals) for value in values]
-    return numbers(title, cells, is_extra=part.is_extra)
+    return numbers(title, cells, extra=part.extra)
 
 
 class Part(NamedTuple):
@@ -158,18 +158,18 @@ class Part(NamedTuple):
     read: Callable[[Row], float | None]
     """None where there is no figure: of a function that the dump does not have, and of several."""
     text: Callable[[float, int], str]
-    is_extra: bool = False
+    extra: int = 0
 
 
 COLUMNS: dict[str, tuple[Part, ...]] = {
     "Exclusive": (
-        Part("base", lambda row: row.base and row.base.own, count_text, is_extra=True),
-        Part("new", lambda row: row.new and row.new.own, count_text, is_extra=True),
+        Part("base", lambda row: row.base and row.base.own, count_text, extra=1),
+        Part("new", lambda row: row.new and row.new.own, count_text, extra=1),
         Part("change", lambda row: row.own_change, change_text),
     ),
     "Inclusive": (
-        Part("base", lambda row: row.base and row.base.inclusive, count_text, is_extra=True),
-        Part("new", lambda row: row.new and row.new.inclusive, count_text, is_extra=True),
+        Part("base", lambda row: row.base and row.base.inclusive, count_text, extra=1),
+        Part("new", lambda row: row.new and row.new.inclusive, count_text, extra=1),
         Part("change", lambda row: row.inclusive_change, change_text),
     ),
 }

@@ -158,8 +158,8 @@ def _columns(rows: Sequence[Row]) -> Iterator[Column]:
     if any(row.low is not None for row in rows):
         yield numbers("95 % interval", [interval_text(row) for row in rows])
     yield words("Verdict", [])._replace(cells=[_verdict(row) for row in rows])
-    yield figures("Base", [base_figure(row) for row in rows], unit, is_extra=True)
-    yield figures("New", [new_figure(row) for row in rows], unit, is_extra=True)
+    yield figures("Base", [base_figure(row) for row in rows], unit, extra=1)
+    yield figures("New", [new_figure(row) for row in rows], unit, extra=1)
     if any(row.results == DIFFERENT for row in rows):
         found = [row.difference if row.results == DIFFERENT else "" for row in rows]
         yield texts(TITLE, found)

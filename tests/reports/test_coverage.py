@@ -3,7 +3,8 @@
 import pytest
 
 from opperf.model import Kind, ListedOperator, Listing, Operator, Parameter, Status
-from opperf.results.coverage import NOT_RUN, Count, coverage, coverage_text
+from opperf.reports.coverage import NOT_RUN, Count, coverage, report_of
+from tests.writing import told
 
 
 def listed(name, category="unary", namespace="nd", aliases=(), rule="rule:x", reason=""):
@@ -64,7 +65,7 @@ def test_every_operator_that_was_not_measured_has_its_reason(found):
 
 
 def test_the_page_and_the_json_say_the_same(found):
-    text = coverage_text(found)
+    text = told(report_of(found))
     for words in ("mxnet 1.9.1", "2 (40.0 %)", "placeholder", "does nothing"):
         assert words in text
     plain = found.as_json()
@@ -73,11 +74,11 @@ def test_the_page_and_the_json_say_the_same(found):
 
 
 def test_a_line_fits_the_terminal(found):
-    assert max(map(len, coverage_text(found, 60).splitlines()[-4:])) <= 60
+    assert max(map(len, told(report_of(found), width=60).splitlines()[-4:])) <= 60
 
 
 def test_the_tables_are_in_plain_words(found):
-    lines = [line.split() for line in coverage_text(found).splitlines()]
+    lines = [line.split() for line in told(report_of(found)).splitlines()]
     assert ["registered", "names", "9"] in lines and ["names", "of", "operators", "6"] in lines
     assert ["distinct", "operators", "5"] in lines and ["measured", "backward", "1"] in lines
     assert ["Namespace", "Distinct", "Forward", "%", "Backward"] in lines
@@ -103,7 +104,7 @@ def test_the_json_rounds_percentages(make_record):
 
 def test_nothing_is_said_of_what_is_missing_where_nothing_is(make_record):
     listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
-    assert "Not measured" not in coverage_text(coverage(listing, [make_record(name="abs")]))
+    assert "Not measured" not in told(report_of(coverage(listing, [make_record(name="abs")])))
 
 
 def test_the_first_of_several_reasons_is_told(make_record):

@@ -16,8 +16,8 @@ from opperf.model import (
     Settings,
     TensorSpec,
 )
-from opperf.results.listing import csv_of
-from opperf.results.showing import case_rows, operator_markdown, operator_text, split_preamble
+from opperf.reports.showing import report_of, split_preamble
+from tests.writing import told
 
 DATA = Parameter(name="data", kind=Kind.TENSOR, required=True)
 AXIS = Parameter(name="axis", kind=Kind.INT, required=False, default="-1")
@@ -54,7 +54,7 @@ def fact(text, label):
 
 
 def test_all_facts_of_an_operator_are_told():
-    text = operator_text(SUM, (), ())
+    text = told(report_of(SUM, (), ()))
     assert fact(text, "operator") == "sum" and fact(text, "framework") == "mxnet"
     assert fact(text, "namespaces") == "nd, np" and fact(text, "category") == "reduction"
     assert fact(text, "aliases") == "sum_axis, _np_sum" and fact(text, "rule") == "family:reduce"
@@ -65,7 +65,7 @@ def test_all_facts_of_an_operator_are_told():
 
 
 def test_what_an_operator_does_not_have():
-    text = operator_text(PLACEHOLDER, (), ())
+    text = told(report_of(PLACEHOLDER, (), ()))
     assert fact(text, "namespaces") == "internal" and fact(text, "aliases") == "none"
     assert fact(text, "rule") == "none: does nothing"
     assert "Parameter" not in text and "Case" not in text
@@ -82,7 +82,7 @@ def test_every_case_has_its_script():
         )
         for shape, why in (((2, 3), "Rows of a matrix"), ((7,), ""))
     ]
-    text = operator_text(SUM, cases, ("import mxnet\n\nmxnet.nd.sum()\n", "second()"))
+    text = told(report_of(SUM, cases, ("import mxnet\n\nmxnet.nd.sum()\n", "second()")))
     assert text.endswith(
         f"\n\nCase 1 of 2, {cases[0].id}: data: (2, 3)\n"
         "Rows of a matrix\n"
@@ -90,10 +90,10 @@ def test_every_case_has_its_script():
         "    import mxnet\n\n    mxnet.nd.sum()\n\n"
         f"Case 2 of 2, {cases[1].id}: data: (7,)\n"
         "family:reduce, train phase, float64\n\n"
-        "    second()"
+        "    second()\n"
     )
     with pytest.raises(ValueError, match="shorter"):
-        operator_text(SUM, cases, ("only one",))
+        report_of(SUM, cases, ("only one",))
 
 
 def cases(*shapes):
@@ -117,10 +117,8 @@ def test_a_preamble_is_what_all_scripts_begin_with():
 
 
 def test_a_preamble_is_printed_once():
-    for text in (
-        operator_text(SUM, cases((2,), (3,)), SCRIPTS),
-        operator_markdown(SUM, cases((2,), (3,)), SCRIPTS),
-    ):
+    report = report_of(SUM, cases((2,), (3,)), SCRIPTS)
+    for text in (told(report), told(report, "md")):
         assert text.count("import a") == 1 and "Every script begins with:\n\n    import a" in text
         assert text.count("A why") == 2
         assert text.index("import a") < text.index("Case 1 of 2") < text.index("x = 1")
@@ -128,13 +126,13 @@ def test_a_preamble_is_printed_once():
 
 def test_details_fit_a_terminal_and_scripts_are_whole():
     long = f"x = '{'y' * 100}'"
-    text = operator_text(SUM, cases((2,) * 40), (long,), 60)
+    text = told(report_of(SUM, cases((2,) * 40), (long,)), width=60)
     assert f"    {long}" in text
     assert max(len(line) for line in text.splitlines() if long not in line) <= 60
     assert "…" not in text
 
 
 def test_cases_as_csv():
-    (row,) = csv.DictReader(io.StringIO(csv_of(case_rows(cases((2, 3)), SCRIPTS[:1]))))
+    (row,) = csv.DictReader(io.StringIO(told(report_of(SUM, cases((2, 3)), SCRIPTS[:1]), "csv")))
     assert json.loads(row["inputs"]) == {"data": [2, 3]} and row["details"] == ""
     assert (row["operator"], row["why"], row["script"]) == ("sum", "A why", SCRIPTS[0])

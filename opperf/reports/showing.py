@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os.path import commonprefix
 from typing import Any
 
 import msgspec
 
 from opperf.model import Case, ListedOperator, display_arguments
+from opperf.reports.markdown import plain
+from opperf.reports.model import Fact, Report, Section, Table, texts, words
 from opperf.results.details import display_details
-from opperf.results.listing import Content
-from opperf.results.markdown import grid
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import inputs_text, wrap
+from opperf.results.text import inputs_text
 
 PARAMETER_TITLES = ("Parameter", "Kind", "", "Default", "Choices")
 
@@ -60,71 +59,51 @@ def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
     return shared, rests
 
 
-def operator_text(
-    listed: ListedOperator,
-    cases: Sequence[Case],
-    scripts: Sequence[str],
-    width: int | None = None,
-) -> str:
-    """Returns the details of an operator, no wider than `width`: its facts, its parameters, and
-    each case with the script that reproduces it. Scripts are never cut."""
-    labels, values = zip(*_facts(listed), strict=True)
-    columns = [
-        Column(labels[0], labels[1:], is_whole=True),
-        Column(values[0], values[1:], wraps=True),
-    ]
-    first, _, *others = table_text(columns, width).splitlines()
-    sections = ["\n".join([first, *others])]
+def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> Report:
+    """Returns the details of an operator: its facts, its parameters, and each case with the script
+    that reproduces it. Scripts are never cut."""
+    return Report(
+        command="show",
+        title="",
+        sections=tuple(_sections(listed, cases, scripts)),
+        data=operator_as_values(listed, cases, scripts),
+        header=CASE_TITLES,
+        rows=case_rows(cases, scripts),
+        headline=plain(listed.operator.label),
+        level=1,
+    )
+
+
+def _sections(
+    listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]
+) -> Iterator[Section]:
+    yield Section(facts=[Fact(label, "", text) for label, text in _facts(listed)])
     rows = _parameter_rows(listed)
     if rows:
-        cells = zip(PARAMETER_TITLES, zip(*rows, strict=True), strict=True)
-        table = [
-            Column(title, column, wraps=True, is_whole=title != "Choices")
-            for title, column in cells
+        cells = zip(*rows, strict=True)
+        columns = [
+            texts(title, column) if title == "Choices" else words(title, column, is_whole=True)
+            for title, column in zip(PARAMETER_TITLES, cells, strict=True)
         ]
-        sections.append(table_text(table, width))
+        yield Section(table=Table(tuple(columns)))
     preamble, rests = split_preamble(scripts)
     if preamble:
-        sections.append(f"{PREAMBLE}:\n\n{_indent(preamble)}")
+        yield Section(prose=[f"{PREAMBLE}:"], code=preamble)
     for number, (case, rest) in enumerate(zip(cases, rests, strict=True), 1):
-        title = f"Case {number} of {len(cases)}, {case.id}: {inputs_text(case)}"
-        lines = [title, *([case.why] if case.why else []), _facts_of_case(case)]
-        head = "\n".join(wrap(line, width) if width else line for line in lines)
-        sections.append(f"{head}\n\n{_indent(rest.splitlines())}")
-    return "\n\n".join(sections)
+        title = f"Case {number} of {len(cases)}, {case.id}"
+        yield Section(
+            f"{title}: {inputs_text(case)}",
+            prose=[*([case.why] if case.why else []), _facts_of_case(case)],
+            code=rest.splitlines(),
+        )
 
 
-def _indent(lines: Sequence[str]) -> str:
-    return "\n".join(f"    {line}".rstrip() for line in lines)
+CASE_TITLES = ("id", "operator", "inputs", "details", "why", "rule", "phase", "dtype", "script")
 
 
-def operator_markdown(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> str:
-    """Returns the details of an operator as a Markdown page."""
-    sections = [f"# {listed.operator.label}", grid(("Fact", "Value"), _facts(listed), 2)]
-    rows = _parameter_rows(listed)
-    if rows:
-        sections.append(grid(PARAMETER_TITLES, rows, len(PARAMETER_TITLES)))
-    preamble, rests = split_preamble(scripts)
-    if preamble:
-        sections.append(f"{PREAMBLE}:\n\n{_indent(preamble)}")
-    for number, (case, rest) in enumerate(zip(cases, rests, strict=True), 1):
-        lines = [
-            f"## Case {number} of {len(cases)}, {case.id}",
-            f"`{inputs_text(case)}`",
-            case.why,
-            _facts_of_case(case),
-            _indent(rest.splitlines()),
-        ]
-        sections += [line for line in lines if line]
-    return "\n\n".join(sections)
-
-
-CASE_TITLES = ("Id", "Operator", "Inputs", "Details", "Why", "Rule", "Phase", "Dtype", "Script")
-
-
-def case_rows(cases: Sequence[Case], scripts: Sequence[str]) -> Content:
-    """Returns a table of the cases, with inputs and details as JSON."""
-    rows = [
+def case_rows(cases: Sequence[Case], scripts: Sequence[str]) -> list[list[str]]:
+    """Returns a row for each case, with inputs and details as JSON."""
+    return [
         [
             case.id,
             case.label,
@@ -138,7 +117,6 @@ def case_rows(cases: Sequence[Case], scripts: Sequence[str]) -> Content:
         ]
         for case, script in zip(cases, scripts, strict=True)
     ]
-    return CASE_TITLES, rows
 
 
 def _json(value: object) -> str:

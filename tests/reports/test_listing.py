@@ -9,17 +9,8 @@ from opperf.model import (
     Operator,
     Parameter,
 )
-from opperf.results.listing import (
-    FIELDS,
-    categories_as_values,
-    categories_text,
-    category_rows,
-    csv_of,
-    list_text,
-    markdown_of,
-    operator_rows,
-    parameter_text,
-)
+from opperf.reports.listing import FIELDS, categories_report, operators_report, parameter_text
+from tests.writing import told
 
 DATA = Parameter(name="data", kind=Kind.TENSOR, required=True)
 AXIS = Parameter(name="axis", kind=Kind.INT, required=False, default="-1")
@@ -62,7 +53,9 @@ def test_a_default_of_what_is_required_is_not_shown():
 
 
 def test_the_list_has_a_line_for_each_operator():
-    titles, dashes, first, second, blank, closing = list_text([SUM, PLACEHOLDER]).splitlines()
+    titles, dashes, first, second, blank, closing = told(
+        operators_report([SUM, PLACEHOLDER])
+    ).splitlines()
     assert titles.split() == [field.title for field in FIELDS] and set(dashes) == {"-", " "}
     assert first.split() == [
         *("sum", "12", "reduction", "data,", "axis=-1,", "mode=mean,", "bias"),
@@ -73,30 +66,30 @@ def test_the_list_has_a_line_for_each_operator():
 
 
 def test_the_list_says_nothing_of_rules_where_none_is_missing():
-    assert list_text([SUM]).endswith("\n\n1 operator, 12 cases")
+    assert told(operators_report([SUM])).endswith("\n\n1 operator, 12 cases\n")
 
 
 def test_the_cases_of_a_single_operator_say_what_they_stand_for():
     whys = ("each row, as a loss", "each column of a table of many features, as its mean")
     alone = msgspec.structs.replace(SUM, whys=whys)
-    text = list_text([alone])
-    assert text.endswith(f"1 operator, 12 cases:\n- {whys[0]}\n- {whys[1]}")
-    assert max(map(len, list_text([alone], 30).splitlines())) <= 30
-    assert whys[0] not in list_text([alone, PLACEHOLDER])
+    text = told(operators_report([alone]))
+    assert text.endswith(f"1 operator, 12 cases:\n  {whys[0]}\n  {whys[1]}\n")
+    assert max(map(len, told(operators_report([alone]), width=30).splitlines())) <= 30
+    assert whys[0] not in told(operators_report([alone, PLACEHOLDER]))
 
 
 def test_what_has_to_be_searched_for_has_no_number():
     searched = ListedOperator(operator=SUM.operator, rule="search", cases=None)
-    text = list_text([searched, SUM])
+    text = told(operators_report([searched, SUM]))
     assert text.splitlines()[2].split()[:2] == ["sum", "reduction"]
-    assert text.endswith("2 operators, 12 cases, 1 with inputs to search for")
+    assert text.endswith("2 operators, 12 cases, 1 with inputs to search for\n")
 
 
 def test_names_that_look_like_numbers_stay_as_they_are():
     exponent = ListedOperator(
         operator=Operator(framework="mxnet", namespace="nd", name="1e5"), rule="x"
     )
-    assert list_text([exponent]).splitlines()[2].startswith("1e5 ")
+    assert told(operators_report([exponent])).splitlines()[2].startswith("1e5 ")
 
 
 def squeezed(lines):
@@ -107,7 +100,7 @@ def squeezed(lines):
     ("width", "shown"), [(30, 3), (55, 4), (70, 5), (90, 6), (100, 7), (200, 7)]
 )
 def test_in_a_terminal_texts_wrap_and_the_last_columns_go(width, shown):
-    text = list_text([SUM, PLACEHOLDER], width)
+    text = told(operators_report([SUM, PLACEHOLDER]), width=width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width and "…" not in text
     titles = [field.title for field in FIELDS]
@@ -120,23 +113,23 @@ def test_in_a_terminal_texts_wrap_and_the_last_columns_go(width, shown):
 
 
 def test_categories_have_their_numbers():
-    text = categories_text([SUM, PLACEHOLDER, SUM])
+    text = told(categories_report([SUM, PLACEHOLDER, SUM]))
     titles, _, graph, reduction, _, closing = text.splitlines()
     assert titles.split() == ["Category", "Operators", "Cases"]
     assert graph.split() == ["graph", "1", "0"] and reduction.split() == ["reduction", "2", "24"]
     assert closing == "2 categories, 3 operators, 24 cases, 1 without a rule"
-    assert categories_text([SUM]).splitlines()[-1].startswith("1 category, ")
-    assert categories_as_values([SUM]) == [{"category": "reduction", "operators": 1, "cases": 12}]
+    assert told(categories_report([SUM])).splitlines()[-1].startswith("1 category, ")
+    assert categories_report([SUM]).data == [{"category": "reduction", "operators": 1, "cases": 12}]
 
 
 def test_tables_as_csv_and_markdown():
-    titles, first, second = csv_of(operator_rows([SUM, PLACEHOLDER])).splitlines()
+    titles, first, second = told(operators_report([SUM, PLACEHOLDER]), "csv").splitlines()
     assert titles == ",".join(field.title.lower() for field in FIELDS)
     assert first == (
         'sum,12,reduction,"data, axis=-1, mode=mean, bias",family:reduce,"sum_axis, _np_sum",nd'
     )
     assert second == "placeholder,0,graph,,none,,internal"
-    assert csv_of(category_rows([SUM])) == "category,operators,cases\nreduction,1,12"
-    page = markdown_of(category_rows([SUM])).splitlines()
+    assert told(categories_report([SUM]), "csv") == "category,operators,cases\nreduction,1,12\n"
+    page = told(categories_report([SUM]), "md").splitlines()
     assert page[0].replace(" ", "") == "|Category|Operators|Cases|"
     assert page[2].replace(" ", "") == "|reduction|1|12|"

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tabulate import tabulate
-
 from opperf.errors import one_line
 from opperf.instruments.times import BACKWARD
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
-from opperf.results.listing import Content
-from opperf.results.markdown import grid
-from opperf.results.terminal import Column, table_text
+from opperf.reports.model import Fact, Report, Section, Table, numbers, texts, words
 
 NOT_RUN = "not among the records"
 """Reason of an operator that has a rule and was not run."""
@@ -149,7 +145,6 @@ COUNT_TITLES = ("Distinct", "Forward", "%", "Backward")
 def _facts(found: Coverage) -> list[tuple[str, str]]:
     total = found.total
     facts = [
-        (f"{found.framework} {found.version}", ""),
         ("registered names", str(found.registered)),
         ("names of operators", str(found.names)),
         ("distinct operators", str(total.distinct)),
@@ -173,52 +168,42 @@ def _count_text(count: Count) -> str:
     )
 
 
-def coverage_text(found: Coverage, width: int | None = None) -> str:
-    """Returns the coverage as tables, no wider than `width`."""
-    sections = [
-        tabulate(_facts(found), tablefmt="plain", disable_numparse=True),
-        _counts_text("Namespace", found.namespaces, width),
-        _counts_text("Category", found.categories, width),
-    ]
-    if found.not_measured:
-        names, reasons = zip(*sorted(found.not_measured.items()), strict=True)
-        columns = [
-            Column("Not measured", names, is_whole=True),
-            Column("Reason", reasons, wraps=True),
-        ]
-        sections.append(table_text(columns, width))
-    return "\n\n".join(sections)
+def report_of(found: Coverage) -> Report:
+    """Returns the report of the coverage."""
+    missing = sorted(found.not_measured.items())
+    columns = (
+        words("Not measured", [name for name, _ in missing], is_whole=True),
+        texts("Reason", [reason for _, reason in missing]),
+    )
+    header, rows = coverage_rows(found)
+    return Report(
+        command="coverage",
+        title=f"{found.framework} {found.version}",
+        sections=(
+            Section(facts=[Fact(label, "", text) for label, text in _facts(found)]),
+            Section(table=_counts_table("Namespace", found.namespaces)),
+            Section(table=_counts_table("Category", found.categories)),
+            *([Section(table=Table(columns))] if missing else []),
+        ),
+        data=found.as_json(),
+        header=header,
+        rows=rows,
+        level=1,
+    )
+
+
+def _counts_table(title: str, counts: dict[str, Count]) -> Table:
+    cells = list(zip(*map(_count_cells, counts.values()), strict=True)) or [()] * len(COUNT_TITLES)
+    return Table((words(title, counts), *map(numbers, COUNT_TITLES, cells)))
 
 
 def _count_cells(count: Count) -> list[str]:
     return [str(count.distinct), str(count.forward), f"{count.percent:.1f}", str(count.backward)]
 
 
-def _counts_text(title: str, counts: dict[str, Count], width: int | None) -> str:
-    cells = zip(*map(_count_cells, counts.values()), strict=True)
-    numbers = [
-        Column(name, column, is_text=False)
-        for name, column in zip(COUNT_TITLES, cells, strict=True)
-    ]
-    return table_text([Column(title, list(counts), wraps=True), *numbers], width)
-
-
-def coverage_markdown(found: Coverage) -> str:
-    """Returns the coverage as a Markdown page."""
-    head, *facts = _facts(found)
-    sections = [f"# {head[0]}", grid(("Fact", "Number"), facts, 1)]
-    for title, counts in (("Namespace", found.namespaces), ("Category", found.categories)):
-        rows = [[name, *_count_cells(count)] for name, count in counts.items()]
-        sections.append(grid((title, *COUNT_TITLES), rows, 1))
-    if found.not_measured:
-        rows = [list(pair) for pair in sorted(found.not_measured.items())]
-        sections.append(grid(("Not measured", "Reason"), rows, 2))
-    return "\n\n".join(sections)
-
-
-def coverage_rows(found: Coverage) -> Content:
-    """Returns one table of all: the total, the namespaces, the categories, and the operators that
-    were not measured, each with the reason."""
+def coverage_rows(found: Coverage) -> tuple[Sequence[str], list[list[str]]]:
+    """Returns the header and the rows of one table of all: the total, the namespaces, the
+    categories, and the operators that were not measured, each with the reason."""
     groups = {
         "total": {"": found.total},
         "namespace": found.namespaces,
@@ -234,4 +219,4 @@ def coverage_rows(found: Coverage) -> Content:
         ["not measured", name, *empty, reason]
         for name, reason in sorted(found.not_measured.items())
     ]
-    return ("Kind", "Name", "Distinct", "Forward", "Percent", "Backward", "Reason"), rows
+    return ("kind", "name", "distinct", "forward", "percent", "backward", "reason"), rows
