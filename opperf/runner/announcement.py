@@ -1,4 +1,4 @@
-"""What `run` prints before it measures: the table of cases, and the announcement of the run."""
+"""The table of cases, and the announcement of a run, which `run` prints before it measures."""
 
 from __future__ import annotations
 

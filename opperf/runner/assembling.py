@@ -280,21 +280,21 @@ def complete_cases(
     if not is_incomplete(source):
         return list(cases)
     completed = worker.complete(cases, batch_factor)
-    if completion_of(source) == "all" and all(one.refusal for one in completed):
-        for one in completed[:1]:
-            raise UsageError(f"{one.case.origin}: {one.refusal}")
+    if completion_of(source) == "all" and all(call.refusal for call in completed):
+        for call in completed[:1]:
+            raise UsageError(f"{call.case.origin}: {call.refusal}")
     if batch_factor != 1.0:
-        scaled = sum(one.scaled for one in completed)
+        scaled = sum(call.scaled for call in completed)
         say(
             f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
             f"{batch_factor:g}; the others are as recorded"
         )
-    return list(unite_of(source)(one.case for one in completed))
+    return list(unite_of(source)(call.case for call in completed))
 
 
 UNITE: Mapping[Completion | None, Unite] = {"each": merge, "all": distinguish, None: deduplicate}
-"""What makes one of equal cases, by how a source's are completed: calls of a recording add up, each
-of a configuration is measured, and a run file's case with two values of a setting is one."""
+"""Functions that unite equal cases, by how a source's are completed: calls of a recording add up,
+each of a configuration is measured, and a run file's case with two values of a setting is one."""
 
 
 def unite_of(source: Source) -> Unite:

@@ -109,8 +109,8 @@ def framework_of_call(
     listed = [inputs] if isinstance(inputs, Mapping) else inputs
     passed = [
         value
-        for one in (listed if isinstance(listed, Sequence) else ())
-        for value in (one.values() if isinstance(one, Mapping) else ())
+        for inputs_of_one in (listed if isinstance(listed, Sequence) else ())
+        for value in (inputs_of_one.values() if isinstance(inputs_of_one, Mapping) else ())
         # Every framework takes NumPy's arrays.
         if not isinstance(value, np.ndarray)
     ]
@@ -120,7 +120,7 @@ def framework_of_call(
     # Functions of arrays of any framework use NumPy too.
     loaded.pop(NUMPY, None)
     only = next(iter(loaded)) if len(loaded) == 1 else ""
-    return _owner((used for one in called for used in _used_by(one)), loaded) or only
+    return _owner((used for function in called for used in _used_by(function)), loaded) or only
 
 
 NUMPY = "numpy"
@@ -129,7 +129,7 @@ NUMPY = "numpy"
 def _owner(values: Iterable[Any], loaded: Mapping[str, tuple[str, ...]]) -> str:
     """Returns the name of the framework that the first of these that is any's belongs to; empty if
     there is none. `loaded` has the frameworks' packages by name."""
-    owners = (name for one in values for name, parts in loaded.items() if _is_of(one, parts))
+    owners = (name for value in values for name, parts in loaded.items() if _is_of(value, parts))
     return next(owners, "")
 
 
@@ -146,7 +146,7 @@ def _is_of(value: Any, packages: tuple[str, ...]) -> bool:
     holder = getattr(value, "__self__", None)
     places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]
     modules = (
-        str(getattr(one, "__module__", "") or getattr(one, "__name__", "")) for one in places
+        str(getattr(place, "__module__", "") or getattr(place, "__name__", "")) for place in places
     )
     return any(name.partition(".")[0] in packages for name in modules)
 

@@ -51,21 +51,21 @@ def measure(
         for name, framework in executor.frameworks.items()
     }
     completed = [
-        one
+        call
         for name, framework in executor.frameworks.items()
-        for one in complete(
+        for call in complete(
             framework, [case for case in configuration.cases() if case.target.framework == name]
         )
     ]
-    if all(one.refusal for one in completed):
-        for one in completed[:1]:
-            raise UsageError(f"{one.case.origin}: {one.refusal}")
+    if all(call.refusal for call in completed):
+        for call in completed[:1]:
+            raise UsageError(f"{call.case.origin}: {call.refusal}")
     cases = disambiguate(
         with_settings(
             case if backward else msgspec.structs.replace(case, passes=("forward",)),
             {name: getattr(settings[case.target.framework], name) for name in OWN},
         )
-        for case in distinguish(one.case for one in completed)
+        for case in distinguish(call.case for call in completed)
     )
     if path is None:
         records = measure_cases(cases, executor)

@@ -1,8 +1,8 @@
 """Measures times of which waits for a core are a part again, with one thread.
 
 Beside a busy process, all threads of a call wait for the one whose core the process has, in each
-call for as long. A single thread, on the least busy core, waits less, and mostly takes longer than
-several that do not wait: where it takes less, the first time was one of waits.
+call for as long. A single thread, on a core with little other load, waits less, and mostly takes
+longer than several that do not wait: where it takes less, the first time was one of waits.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ class Contended(NamedTuple):
 def find_contended(records: Iterable[Record], unsettled: Collection[str] = ()) -> list[Contended]:
     """Returns the cases to measure with one thread, those of one process together. `unsettled` are
     ids of records whose second measurement was as long an outlier as the first."""
-    found = [one for one in records if _is_contended(one, one.id in unsettled)]
+    found = [record for record in records if _is_contended(record, record.id in unsettled)]
     found.sort(key=_all_calls_ns, reverse=True)
     cases: dict[str, Contended] = {}
     for record in found[:MOST]:
         case = _with_one_thread(record.case)
         cases.setdefault(case.id, Contended(case, [])).ids.append(record.id)
-    return [cases[case.id] for case in group_by_process(one.case for one in cases.values())]
+    return [
+        cases[case.id] for case in group_by_process(contended.case for contended in cases.values())
+    ]
 
 
 def _is_contended(record: Record, is_absurd: bool) -> bool:
@@ -101,7 +103,7 @@ def _is_longer(metric: Pass, first: Record, alone: Record) -> bool:
 
 
 def _text(metric: Pass, first: Record, alone: Record) -> str:
-    before, after = (time_text(one.summaries[metric].median) for one in (first, alone))
+    before, after = (time_text(record.summaries[metric].median) for record in (first, alone))
     return (
         f"the machine was busy: with all threads, which waited for cores, it took {before}; shown "
         f"is the time with one thread, {after}"

@@ -28,7 +28,7 @@ def handled_signal(log: str) -> signal.Signals | None:
 
 
 UNHANDLED = re.compile(r"unhandled instruction(?: bytes:)? (0x[0-9A-Fa-fx ]+)")
-"""What Valgrind prints of an instruction that it does not know."""
+"""Printed by Valgrind for an instruction that it does not know."""
 
 
 def describe_end(died: WorkerDied) -> str:

@@ -87,8 +87,8 @@ def execute(schedule: Schedule, executor: Executor, store: Store, progress: Prog
         return msgspec.structs.replace(executor.measure(case), environment=id)
 
     def keep(record: Record) -> None:
-        for one in schedule.keep(record):
-            store.record(one)
+        for kept in schedule.keep(record):
+            store.record(kept)
         progress.end(record)
 
     with progress:

@@ -58,7 +58,7 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """What an executor is made for."""
+    """Work for which an executor is made."""
 
     cases: tuple[Case, ...]
     """Those that remain to be measured."""

@@ -26,15 +26,15 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     version: str
     """Empty if unknown."""
     offers: str
-    """What of it can be measured, in short."""
+    """The parts of it that can be measured, in short."""
     advice: str
-    """What to do before it can be measured; empty if nothing."""
+    """Advice on what to do before it can be measured; empty if nothing."""
     tested: tuple[str, str] | None = None
     """The oldest and the newest version that opperf has been tested with, if it says so."""
     warning: str = ""
-    """What to know of this version, which is not one of them; empty if it is."""
+    """A warning about this version, which is not one of them; empty if it is."""
     choices: dict[str, tuple[str, ...]] = {}
-    """What it has for settings and groups of operators, where it is asked."""
+    """Its values for settings and groups of operators, where it is asked."""
 
 
 HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
@@ -56,7 +56,7 @@ def frameworks_command(options: Mapping[str, Any]) -> int:
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     elif options["names"]:
-        print("\n\n".join(details(one, terminal_width()) for one in found))
+        print("\n\n".join(details(framework, terminal_width()) for framework in found))
     else:
         print(frameworks_table(found, terminal_width()))
         print(f"\nDefault framework: {default_framework()}")

@@ -36,7 +36,7 @@ def choose_run_file(options: Options) -> Path:
     if not options.resuming:
         return path.with_stem(f"{path.stem}-{new_id()}")
     earlier = sorted(path.parent.glob(f"{path.stem}*{path.suffix}"), key=_written)
-    free = [one for one in earlier if not is_being_written(one)]
+    free = [path for path in earlier if not is_being_written(path)]
     # Without one, a run file of the default name may have been cut short.
     named = run_file_path(options.output, options.output_format)
     return next(reversed(free or earlier), named)

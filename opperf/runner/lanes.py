@@ -56,8 +56,8 @@ class Lanes(AbstractContextManager["Lanes"]):
 
     def kill(self) -> None:
         """Kills the processes, so that the threads that wait for them go on and end."""
-        for one in self._all:
-            one.kill()
+        for workers in self._all:
+            workers.kill()
 
     def _workers(self) -> Workers:
         """Returns the calling thread's workers."""

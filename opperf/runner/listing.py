@@ -35,12 +35,12 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
             for target, path in zip(targets, paths, strict=True)
         ]
     else:
-        found = [(one.target, one, one.name) for one in framework.operators()]
+        found = [(operator.target, operator, operator.name) for operator in framework.operators()]
     return Listing(
         framework=framework.name,
         version=framework.version(),
         registered=framework.registered(),
-        operators=tuple(_listed(framework, *one) for one in found),
+        operators=tuple(_listed(framework, *entry) for entry in found),
         functions=framework.function_paths(),
     )
 
@@ -58,10 +58,10 @@ def _listed(framework: Framework, target: Target, operator: Operator, name: str)
         return ListedOperator(operator=shown, reason=made.reason)
     different: list[tuple[Arguments, Phase]] = []
     whys: list[str] = []
-    for one in made:
-        if (one.arguments, one.phase) not in different:
-            different.append((one.arguments, one.phase))
-            whys.append(one.why)
+    for case in made:
+        if (case.arguments, case.phase) not in different:
+            different.append((case.arguments, case.phase))
+            whys.append(case.why)
     return ListedOperator(
         operator=shown, rule=made[0].origin, cases=len(different), whys=tuple(whys)
     )

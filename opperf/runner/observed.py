@@ -1,4 +1,4 @@
-"""What one untimed call of a case resulted in, as its values in files."""
+"""The results of one untimed call of a case, whose values are in files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Value(Struct, frozen=True):
     step: int = 1
     """Every how manyth element the file has."""
     text: str = ""
-    """What has no elements, as Python writes it: `None`, a string, the name of a type."""
+    """A value without elements, as Python writes it: `None`, a string, the name of a type."""
     unread: bool = False
     """Whether `text` is the type of an object of which nothing else is known."""
 

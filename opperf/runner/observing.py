@@ -187,7 +187,7 @@ class _Observation:
 
 def _step(held: Iterable[Contents]) -> int:
     """Returns every how manyth element of these tensors is kept."""
-    return max(1, -(-sum(one.bytes for one in held) // MOST_BYTES))
+    return max(1, -(-sum(contents.bytes for contents in held) // MOST_BYTES))
 
 
 def leaves(place: str, value: Any) -> Iterator[Leaf]:
@@ -200,7 +200,7 @@ def leaves(place: str, value: Any) -> Iterator[Leaf]:
         inside = ((f"[{key!r}]", one) for key, one in value.items())
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        inside = ((f".{one.name}", getattr(value, one.name)) for one in fields)
+        inside = ((f".{field.name}", getattr(value, field.name)) for field in fields)
     else:
         yield place, value
         return

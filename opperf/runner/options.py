@@ -170,7 +170,7 @@ def build_axes(options: Mapping[str, Any]) -> Axes:
         entries = [[(key, value) for value in values] for key, values in options[name].items()]
         if entries:
             axes[name] = tuple(dict(pairs) for pairs in itertools.product(*entries))
-    labels = tuple(dict.fromkeys(one.label for one in options["python"]))
+    labels = tuple(dict.fromkeys(interpreter.label for interpreter in options["python"]))
     if labels:
         axes["python"] = labels
     return axes

@@ -1,4 +1,4 @@
-"""What is left of a run, by the pace of what was just measured here."""
+"""The time that is left of a run, by the pace of what was just measured here."""
 
 from __future__ import annotations
 

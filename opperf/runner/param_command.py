@@ -96,7 +96,7 @@ def _place(cases: Sequence[Case], wanted: str, option: str, first: int) -> int:
     places = (i for i, case in enumerate(cases) if i >= first and wanted in case.source_ids)
     place = next(places, None)
     if place is None:
-        known = [one for case in cases for one in case.source_ids]
+        known = [id for case in cases for id in case.source_ids]
         raise UsageError(
             f"{option} {wanted}: no case has this id{suggest(wanted, known)}; `opperf run FILE "
             "--list` prints them"
@@ -167,8 +167,8 @@ def _trace(
     with Workers() as workers:
         worker = workers.of(TRACED, Settings(threads=settings["threads"]))
         made = [
-            with_settings(msgspec.structs.replace(one.case, passes=passes), settings)
-            for one in worker.complete(tuple(own))
+            with_settings(msgspec.structs.replace(call.case, passes=passes), settings)
+            for call in worker.complete(tuple(own))
         ]
         failed = worker.trace(tuple(made), files.get("trace_file", ""), files.get("et_file", ""))
     for reason in dict.fromkeys(failed.values()):

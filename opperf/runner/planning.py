@@ -162,7 +162,7 @@ def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
     """
     if not ids:
         return plan
-    known = {one for case in plan.cases for one in case.source_ids}
+    known = {id for case in plan.cases for id in case.source_ids}
     for wanted in ids:
         if wanted not in known and not any(case.id.startswith(wanted) for case in plan.cases):
             raise UsageError(

@@ -72,7 +72,7 @@ LOG_TAIL_BYTES = 8000
 writes 1600 bytes after it, of a fork and of its parent each."""
 
 Use = Literal["fresh", "used", "forked"]
-"""What has run operators: nothing, the process itself, or a fork of it."""
+"""Which process has run operators: none, the process itself, or a fork of it."""
 
 R = TypeVar("R")
 
@@ -187,7 +187,7 @@ class Worker(AbstractContextManager["Worker"]):
         return self._ask_or_fail(ListRequest(paths))
 
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """What the framework offers, by setting or group of operators."""
+        """Returns what the framework offers, by setting or group of operators."""
         return self._ask_or_fail(ChoicesRequest())
 
     def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:

@@ -115,7 +115,7 @@ def fallback_packages() -> str:
     Python, and the folders of the packages that a worker needs."""
     found = (importlib.util.find_spec(name) for name in BASE)
     folders = dict.fromkeys(
-        str(Path(one.origin).parents[1]) for one in found if one is not None and one.origin
+        str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin
     )
     return os.pathsep.join(["{}.{}".format(*sys.version_info), *folders])
 

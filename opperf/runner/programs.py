@@ -157,8 +157,8 @@ def all_runner(framework: str, title: str, runners: Mapping[str, Runner]) -> Run
         runs: int = RUNS,
     ) -> Results:
         found: Results = {}
-        for one in runners.values():
-            found |= one(ctx, dtype, profiler, int64_tensor, warmup, runs)
+        for measure_one in runners.values():
+            found |= measure_one(ctx, dtype, profiler, int64_tensor, warmup, runs)
         return dict(sorted(found.items()))
 
     runner.__name__ = runner.__qualname__ = f"run_all_{framework}_operator_benchmarks"

@@ -128,7 +128,7 @@ class EndRequest(Request[None], frozen=True, tag="end"):
 
 
 class Answer(Struct, frozen=True, tag="answer"):
-    """What a request asked for."""
+    """The answer to a request."""
 
     result: msgspec.Raw
 

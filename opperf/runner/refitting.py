@@ -77,9 +77,9 @@ def fit_cases(
         return msgspec.structs.replace(plan, cases=tuple(fitted))
     left = {case.label for case in fitted}
     reasons = {
-        one.label: f"no configuration fits {overrides}: {one.reason}"
-        for one in reversed(misfits)
-        if one.label not in left
+        misfit.label: f"no configuration fits {overrides}: {misfit.reason}"
+        for misfit in reversed(misfits)
+        if misfit.label not in left
     }
     if left:
         say(_describe(misfits, len(plan.cases), overrides))
@@ -109,15 +109,15 @@ def _fit_operator(
             break
     # A case may be plain as its rule makes it.
     others = [fitter.fit(case, overrides) for case in cases if case.id != known]
-    for one in others:
-        if isinstance(one, Case):
-            found.setdefault(one.id, one)
-    return list(found.values()), [one for one in others if isinstance(one, Misfit)]
+    for other in others:
+        if isinstance(other, Case):
+            found.setdefault(other.id, other)
+    return list(found.values()), [other for other in others if isinstance(other, Misfit)]
 
 
 def _describe(misfits: list[Misfit], count: int, overrides: Overrides) -> str:
     """Returns how many configurations do not fit, of which operators, and a reason."""
-    labels = list(dict.fromkeys(one.label for one in misfits))
+    labels = list(dict.fromkeys(misfit.label for misfit in misfits))
     verb = "does" if len(misfits) == 1 else "do"
     return (
         f"{len(misfits)} of {pluralize(count, 'configuration')} {verb} not fit {overrides} and "
@@ -188,7 +188,7 @@ class _Fitter:
         if size not in self._plans:
             plain = msgspec.structs.replace(self._unshaped, size=size)
             planned = self._worker.plan(plain, self._found).cases
-            self._plans[size] = {(one.label, one.why): one for one in planned}
+            self._plans[size] = {(case.label, case.why): case for case in planned}
         found = self._plans[size].get((case.label, case.why))
         if found is None or not is_plain(case):
             return found
@@ -275,7 +275,7 @@ def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arg
 
 
 def _wanted(arguments: Arguments, overrides: Overrides) -> Iterator[tuple[Place, int]]:
-    """Yields the places of the extents that the user sets, each with its extent."""
+    """Yields the positions of the extents that the user sets, each with its extent."""
     for place in places(arguments):
         value: object = overrides.values.get(place.argument)
         if place.shape:

@@ -59,7 +59,7 @@ def worker_for(options: Mapping[str, Any], settings: Settings | None = None) -> 
     Raises `UsageError` if several are named.
     """
     interpreters = options["python"]
-    if len({one.label for one in interpreters}) > 1:
+    if len({interpreter.label for interpreter in interpreters}) > 1:
         raise UsageError("--python: name one interpreter; only opperf run takes several")
     found = interpreter_of(interpreters, options["framework"], "")
     process = Settings(imports=options.get("imports", ()))
@@ -100,14 +100,14 @@ def find_listed(
     """Returns the selected operators of the registry, then the callables at dotted paths, in the
     order of the patterns. Raises the errors of `select`, and `UnknownOperatorError` for a path that
     leads to no callable."""
-    operators = [one.operator for one in listing.operators]
+    operators = [listed.operator for listed in listing.operators]
     paths, named = split_paths(selection.patterns, operators)
     found: list[ListedOperator] = []
     if named or not paths:
         asked = msgspec.structs.replace(selection, patterns=named)
         chosen = select(operators, asked, listing.functions)
         targets = {operator.target for operator in chosen}
-        found = [one for one in listing.operators if one.operator.target in targets]
+        found = [listed for listed in listing.operators if listed.operator.target in targets]
     if paths:
         with worker_for(options) as worker:
             found += worker.listing(paths).operators
@@ -155,7 +155,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
         # By the paths: a label may be a name of all of them, as that of a default overload is.
-        names = ", ".join(one.operator.target.path for one in found[:NAMED])
+        names = ", ".join(listed.operator.target.path for listed in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise UsageError(
             f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
@@ -192,7 +192,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 def _check_is_no_group(name: str, listing: Listing) -> None:
     """Raises `UsageError` for the name of a category or namespace that is no operator's."""
-    operators = [one.operator for one in listing.operators]
+    operators = [listed.operator for listed in listing.operators]
     groups = group_options(name, operators)
     if groups and not find_matching(name, operators):
         raise UsageError(

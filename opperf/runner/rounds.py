@@ -79,10 +79,10 @@ def merge(earlier: Record | None, later: Record) -> Record:
     summaries = dict(earlier.summaries)
     # Noise and waits are computed again from all rounds. Other notes are kept once, as first
     # worded: rounds repeat them with other figures.
-    known = {(one.metric, one.code) for one in earlier.notes}
-    more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
+    known = {(note.metric, note.code) for note in earlier.notes}
+    more_notes = (note for note in later.notes if (note.metric, note.code) not in known)
     again = (*NOISE, NoteCode.BUSY)
-    notes = [one for one in (*earlier.notes, *more_notes) if one.code not in again]
+    notes = [note for note in (*earlier.notes, *more_notes) if note.code not in again]
     waits = {**later.waits, **earlier.waits}
     for metric in earlier.waits.keys() & later.waits.keys():
         waits[metric] = earlier.waits[metric].merge(later.waits[metric])
@@ -92,7 +92,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
         if metric in PASSES:
             notes += noise_notes(metric, every, earlier.case.settings.precision)
             notes += filter(None, [busy_note(metric, waits[metric]) if metric in waits else None])
-    states = [one.gpu for one in (earlier, later) if one.gpu is not None]
+    states = [record.gpu for record in (earlier, later) if record.gpu is not None]
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},

@@ -56,17 +56,17 @@ def runs_command(options: Mapping[str, Any]) -> int:
         raise UsageError("--all is for --delete without a choice of runs")
     if options["delete"] and not (chosen or options["everything"]):
         raise UsageError("--delete needs a choice of runs, e.g. @ID or --until 30d, or --all")
-    found = [one for one in _everything() if _is_chosen(one, options)]
+    found = [entry for entry in _everything() if _is_chosen(entry, options)]
     if options["delete"]:
         return _delete(found)
     if options["json"]:
-        rows = [_row(one) for one in found]
+        rows = [_row(entry) for entry in found]
         print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
         return 0
     width = terminal_width()
     if found:
         print(table_text(_columns(found), width))
-    size = sum(one.facts.size for one in found) / 1e6
+    size = sum(entry.facts.size for entry in found) / 1e6
     what = pluralize(len(found), "run") if found else "no run"
     closing = f"{what}, {size:.1f} MB, in {runs_folder()}"
     print(("\n" if found else "") + (closing if width is None else wrap(closing, width)))
@@ -124,9 +124,9 @@ def _is_between(time: datetime, since: datetime | None, until: datetime | None) 
 
 def _delete(found: Sequence[Found]) -> int:
     """Deletes the runs, except those that are being written."""
-    deleted = [one for one in found if not one.run.is_being_written]
-    for one in deleted:
-        remove(one.run.path)
+    deleted = [entry for entry in found if not entry.run.is_being_written]
+    for entry in deleted:
+        remove(entry.run.path)
     left = len(found) - len(deleted)
     print(f"deleted {pluralize(len(deleted), 'run')}")
     if left:
@@ -155,7 +155,7 @@ CUT, WRAPPED = ("Labels", "Command"), "Operators"
 def _columns(found: Sequence[Found]) -> list[Column]:
     columns = []
     for title, read in FIELDS.items():
-        cells = [read(one) for one in found]
+        cells = [read(entry) for entry in found]
         if any(cells):
             columns.append(
                 Column(

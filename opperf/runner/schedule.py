@@ -68,6 +68,6 @@ class Rounds:
             earlier = self.records.get(record.id)
             kept = [settle(first, record) if first else merge(earlier, record)]
         # A second measurement may have changed nothing.
-        changed = [one for one in kept if one is not self.records.get(one.id)]
-        self.records.update({one.id: one for one in changed})
+        changed = [made for made in kept if made is not self.records.get(made.id)]
+        self.records.update({made.id: made for made in changed})
         return changed

@@ -74,7 +74,9 @@ def search_inputs(
     ]
     if missing:
         say(f"searching for inputs of {', '.join(missing)}, which have no rule")
-        operators = {one.operator.label: one.operator for one in worker.listing().operators}
+        operators = {
+            listed.operator.label: listed.operator for listed in worker.listing().operators
+        }
         for name in missing:
             tries = make_trier(worker, operators[name], selection.settings)
             entries[name] = _extend_entry(entries.get(name), operators[name], size, tries)

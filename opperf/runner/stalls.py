@@ -2,8 +2,8 @@
 
 A machine or an engine may stall for as long as a case is measured, as when the threads of a kernel
 wait for a core that another process has. All its samples are then alike, so that their scatter says
-nothing. But such a time is absurd beside others: a larger case of the operator takes a fraction of
-it, or the forward pass does when it is timed again, with the backward pass. That is only a
+nothing. But such a time is an outlier beside others: a larger case of the operator takes a fraction
+of it, or the forward pass does when it is timed again, with the backward pass. That is only a
 suspicion, as options may make an operator slow, and a small matrix may be inverted by a slow
 algorithm: so the case is measured again, which decides.
 """
@@ -58,16 +58,20 @@ class Suspect(NamedTuple):
 
 
 def find_suspects(records: Iterable[Record], total: int) -> list[Record]:
-    """Returns the records to measure again, of a run of `total` cases: those with the most absurd
+    """Returns the records to measure again, of a run of `total` cases: those with the most extreme
     times, cases of one process together."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         if record.status is Status.OK:
             groups.setdefault(_family(record.case), []).append(record)
-    found = [one for group in groups.values() for one in _suspects(group)]
+    found = [suspect for group in groups.values() for suspect in _suspects(group)]
     found.sort(key=lambda one: -one.ratio)
-    chosen = {one.record.id: one.record for one in found[: max(MOST, int(MOST_SHARE * total))]}
-    return [chosen[case.id] for case in group_by_process(one.case for one in chosen.values())]
+    chosen = {
+        suspect.record.id: suspect.record for suspect in found[: max(MOST, int(MOST_SHARE * total))]
+    }
+    return [
+        chosen[case.id] for case in group_by_process(suspect.case for suspect in chosen.values())
+    ]
 
 
 def _family(case: Case) -> str:
@@ -79,7 +83,7 @@ def _family(case: Case) -> str:
 
 def _suspects(group: Sequence[Record]) -> Iterator[Suspect]:
     for record in group:
-        others = [one for one in group if one.id != record.id and _bounds(one, record)]
+        others = [other for other in group if other.id != record.id and _bounds(other, record)]
         pairs = [
             (record.summaries[metric].median, _expected_ns(record, metric, others))
             for metric in PASSES
@@ -106,7 +110,7 @@ def _bounds(one: Record, record: Record) -> bool:
 
 def _expected_ns(record: Record, metric: Pass, others: Sequence[Record]) -> float:
     """Returns the longest time that is plausible for a pass, in nanoseconds."""
-    times = [one.summaries[metric].median for one in others if metric in one.summaries]
+    times = [other.summaries[metric].median for other in others if metric in other.summaries]
     plausible = [*times] if times else [CALL_NS + BYTE_NS * record.moved_bytes]
     backward, both = record.summaries.get(BACKWARD.name), record.summaries.get(TOTAL.name)
     if metric == FORWARD.name and backward is not None and both is not None:

@@ -69,7 +69,7 @@ def try_call(case: Case, framework: Framework) -> Trial:
             return Trial(
                 arguments=case.arguments,
                 has_nan=framework.has_nan(outputs),
-                output_bytes=sum(one.bytes for one in framework.extents(outputs)),
+                output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
                 seconds=seconds,
             )
     except OpperfError as error:

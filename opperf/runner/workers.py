@@ -26,9 +26,9 @@ def interpreter_of(
 
     Raises `WorkerError` for an unknown label.
     """
-    for one in interpreters:
-        if one.label == label and one.framework in ("", framework):
-            return one
+    for interpreter in interpreters:
+        if interpreter.label == label and interpreter.framework in ("", framework):
+            return interpreter
     if label:
         raise WorkerError(
             f"no interpreter is called {label!r} here; name it with --python {label}:PATH"
@@ -72,8 +72,12 @@ class Workers(AbstractContextManager["Workers"]):
 
     def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
         """Adds interpreters; one with the label of an earlier one is ignored."""
-        known = {(one.label, one.framework) for one in self.interpreters}
-        new = (one for one in interpreters if (one.label, one.framework) not in known)
+        known = {(interpreter.label, interpreter.framework) for interpreter in self.interpreters}
+        new = (
+            interpreter
+            for interpreter in interpreters
+            if (interpreter.label, interpreter.framework) not in known
+        )
         self.interpreters = (*self.interpreters, *new)
 
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
