@@ -1,4 +1,4 @@
-"""Executes a plan: measures every case, and writes each record to the run file as it is made."""
+"""The header of a run file, where the file lies, and which of its cases remain to be measured."""
 
 from __future__ import annotations
 
