@@ -117,4 +117,6 @@ def test_operators_are_compared_with_each_other(command_here, folder):
     assert command_here(*both, "improved")
     assert (row["operator"], row["verdict"]) == ("other | longer", "regressed")
     explain = json.loads(out)["explain"]
-    assert command_here(*explain.split()[1:])[0].startswith("base s.A.callgrind/")
+    first, *_ = command_here(*explain.split()[1:])[0].splitlines()
+    side, path, *_ = first.split()
+    assert side == "base" and path.startswith("s.A.callgrind/")
