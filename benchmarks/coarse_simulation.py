@@ -16,9 +16,9 @@ import sys
 import numpy as np
 from tabulate import tabulate
 
-from opperf.compare.statistics.coarse import coarse_look
-from opperf.compare.statistics.data import Replicate, Thresholds
-from opperf.compare.statistics.design import block_order
+from opperf.comparison.statistics.coarse import coarse_look
+from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.comparison.statistics.design import block_order
 
 SCATTER = 0.13
 """Of a block, and so of a process: an effect is half the sum of four. As of MXNet's operators with

@@ -20,11 +20,11 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.busy_ranking import busy_processes
+from opperf.execution.forecast import total_s
+from opperf.execution.recorded_pace import load_paces
 from opperf.machine.core_use import read_gauge
 from opperf.results.runfile import read_run
 from opperf.results.text import duration
-from opperf.runner.forecast import total_s
-from opperf.runner.paces import load_paces
 
 SELECTIONS = (
     ("--category", "unary", "--max-configs", "2"),

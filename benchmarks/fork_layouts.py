@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 
 from opperf.instruments.profilers.reference_work import WORKS
 from opperf.model import OWN, Case, FileTarget, Record, Settings, Status, TensorSpec
-from opperf.runner.pool import Worker
 from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
 
 Floats = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from opperf.compare.explaining.callgrind import read_dump
+from opperf.comparison.explaining.callgrind import read_dump
 from opperf.model import NoteCode, Record, Status
 from opperf.results.runfile import read_run
 

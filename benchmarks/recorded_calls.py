@@ -17,10 +17,10 @@ from pathlib import Path
 from tabulate import tabulate
 
 from opperf.model import Case, Settings
-from opperf.runner.pool import Worker
 from opperf.sources.completing import Completed, merge
 from opperf.sources.input_log import FRAMEWORK, InputLog
 from opperf.sources.varying import with_settings
+from opperf.worker.client import Worker
 
 TIMEOUT_S = 120.0
 """Limit of a call: the largest convolutions take some ten seconds on two cores."""

@@ -13,11 +13,11 @@ import sys
 import time
 from collections import Counter
 
+from opperf.execution.searching import make_trier
 from opperf.model import Operator, Settings
 from opperf.rules.search import SearchResult, search
-from opperf.runner.pool import Worker
-from opperf.runner.searching import make_trier
 from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
 
 EXAMPLES = 12
 """Number of reasons in the output, the most frequent first."""

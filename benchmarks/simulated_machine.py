@@ -23,13 +23,13 @@ from benchmarks.simulated_sessions import (
     candidates,
     judge_confirmed,
 )
-from opperf.compare.statistics.blocks import BLOCK, effects
-from opperf.compare.statistics.data import Phase, Replicate, Thresholds, Verdict
-from opperf.compare.statistics.design import block_order
-from opperf.compare.statistics.false_discovery import reject
-from opperf.compare.statistics.order_statistics import compare_samples
-from opperf.compare.statistics.paired_t import Estimate, estimate
-from opperf.compare.statistics.verdicts import analyse, undecided
+from opperf.comparison.statistics.blocks import BLOCK, effects
+from opperf.comparison.statistics.data import Phase, Replicate, Thresholds, Verdict
+from opperf.comparison.statistics.design import block_order
+from opperf.comparison.statistics.false_discovery import reject
+from opperf.comparison.statistics.order_statistics import compare_samples
+from opperf.comparison.statistics.paired_t import Estimate, estimate
+from opperf.comparison.statistics.verdicts import analyse, undecided
 from opperf.model import OWN
 
 ITERATIONS = 30

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.statistics.blocks import BLOCK, SIGNS, Effects
-from opperf.compare.statistics.common_shift import median_effects
-from opperf.compare.statistics.control import fault
-from opperf.compare.statistics.data import Phase, Thresholds
-from opperf.compare.statistics.decisions import Decisions
-from opperf.compare.statistics.design import block_order
-from opperf.compare.statistics.equivalence import p_within
-from opperf.compare.statistics.false_discovery import reject
-from opperf.compare.statistics.paired_t import (
+from opperf.comparison.statistics.blocks import BLOCK, SIGNS, Effects
+from opperf.comparison.statistics.common_shift import median_effects
+from opperf.comparison.statistics.control import fault
+from opperf.comparison.statistics.data import Phase, Thresholds
+from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.design import block_order
+from opperf.comparison.statistics.equivalence import p_within
+from opperf.comparison.statistics.false_discovery import reject
+from opperf.comparison.statistics.paired_t import (
     Estimate,
     bounds,
     estimate,

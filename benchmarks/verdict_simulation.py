@@ -35,7 +35,7 @@ from benchmarks.simulated_sessions import (
 )
 from benchmarks.simulated_sessions import look_by_look as package
 from benchmarks.simulation_report import MOST_FALSE, Report
-from opperf.compare.statistics.data import Thresholds
+from opperf.comparison.statistics.data import Thresholds
 
 Floats = NDArray[np.float64]
 

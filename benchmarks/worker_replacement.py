@@ -24,7 +24,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.runner.pool import Worker
+from opperf.worker.client import Worker
 
 SMALL = TensorSpec((4, 4))
 OF_NUMPY = TensorSpec((4, 4), array_type="np")

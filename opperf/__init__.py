@@ -16,7 +16,7 @@ __all__ = ["__version__", "compare", "export", "run_all_mxnet_operator_benchmark
 numpy_aliases.install()
 
 MODULES = {
-    "compare": "opperf.compare",
+    "compare": "opperf.api.compare",
     "export": "opperf.reports.exporting",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
@@ -26,6 +26,5 @@ MODULES = {
 def __getattr__(name: str) -> object:
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(MODULES[name])
-    # The package `compare` can be called itself.
-    return getattr(module, name, module)
+    function: object = getattr(importlib.import_module(MODULES[name]), name)
+    return function

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from opperf.api.configured import measure
 from opperf.errors import UsageError
-from opperf.runner.configured import measure
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.param.files import read_file, read_text
 from opperf.sources.param.registering import (

@@ -427,7 +427,7 @@ def report_outputs(command: str) -> Callable[[Command], Command]:
 def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
     """Parses tolerances, `[OPERATOR:]METRIC=TOLERANCE`."""
     # Help and completion do without the import.
-    from opperf.compare.tolerances import parse_rule
+    from opperf.comparison.tolerances import parse_rule
 
     try:
         return tuple(map(parse_rule, texts))

@@ -24,8 +24,8 @@ from opperf.reports.formats import (
     format_of_extension,
     formats_of,
 )
-from opperf.runner.process import find_program
 from opperf.shares import read_share
+from opperf.worker.process import find_program
 
 Words = tuple[str, ...]
 

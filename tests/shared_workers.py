@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from opperf.compare.ab import arms as arms_module
+from opperf.commands.registry import running as registry_module
+from opperf.comparison.ab import arms as arms_module
+from opperf.execution import workers as workers_module
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import Settings
-from opperf.runner import registry_commands as registry_module
-from opperf.runner import workers as workers_module
-from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
+from opperf.worker.client import Worker
 
 
 class SharedWorker(Worker):

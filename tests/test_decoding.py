@@ -6,7 +6,7 @@ import warnings
 import msgspec
 import pytest
 
-from opperf.compare.files.reading import read
+from opperf.comparison.files.reading import read
 from opperf.decoding import DEEPEST, decode, parse_python, read_json
 from opperf.errors import OpperfError
 from opperf.sources.base import is_source, open_source

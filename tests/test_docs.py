@@ -218,7 +218,7 @@ def test_the_guides_dtypes_and_formats_are_the_programs():
 
 
 def test_the_guides_settings_of_an_arm_are_all():
-    from opperf.compare.ab.arms import KINDS
+    from opperf.comparison.ab.arms import KINDS
 
     written = [re.findall(r"`(\w+):", setting) for setting, *_ in table("guide.md", "setting")]
     assert sorted(name for row in written for name in row) == sorted(KINDS)
@@ -234,7 +234,7 @@ def test_the_guides_columns_are_registered():
 
 
 def test_the_guides_verdicts_are_those_of_compare():
-    from opperf.compare.statistics.data import Verdict
+    from opperf.comparison.statistics.data import Verdict
 
     names = [re.findall(r"`([a-z ]+)`", verdict) for verdict, *_ in table("guide.md", "verdict")]
     written = {name for row in names for name in row}

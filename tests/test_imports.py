@@ -38,10 +38,10 @@ def test_no_framework_and_no_numpy_without_need():
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
         "import opperf.frameworks; opperf.frameworks.default_framework()",
-        "from opperf.runner.frameworks_command import frameworks_command as list_all; "
+        "from opperf.commands.frameworks import frameworks_command as list_all; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "list_all({'json': True, 'names': ()})",
-        "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
+        "import opperf.commands.run.running, opperf.worker.client, opperf.execution.run_header",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ]
     assert loading({"mxnet", "numpy", "scipy", "rich", "jinja2"}, codes) == ""
@@ -49,11 +49,11 @@ def test_no_framework_and_no_numpy_without_need():
 
 def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
     codes = [
-        "import opperf.runner.worker, opperf.runner.measure, opperf.frameworks.numpy.framework",
-        "import opperf.results.table, opperf.reports.summary, opperf.compare.ab.reports",
-        "import opperf.compare.files.reports, opperf.reports.output, opperf.reports.exporting",
+        "import opperf.worker.serve, opperf.worker.measure, opperf.frameworks.numpy.framework",
+        "import opperf.results.table, opperf.reports.summary, opperf.comparison.ab.reports",
+        "import opperf.comparison.files.reports, opperf.reports.output, opperf.reports.exporting",
         "import opperf.results.plots.command",
-        "import opperf.compare.explaining.command",
+        "import opperf.commands.explain.running",
     ]
     assert loading({"rich", "jinja2", "altair", "vl_convert", "plotext"}, codes) == ""
 
@@ -63,7 +63,7 @@ def test_a_module_that_is_loaded_is_told():
 
 
 def test_a_process_that_measures_looks_for_no_metrics_of_other_packages():
-    code = "import opperf.runner.worker; from opperf.metrics import metrics_by_name"
+    code = "import opperf.worker.serve; from opperf.metrics import metrics_by_name"
     loaded_after(f"{code}; assert not metrics_by_name.cache_info().currsize")
 
 
@@ -76,7 +76,7 @@ def test_the_aliases_are_installed_once():
 
 
 def test_a_worker_needs_no_more_than_the_base_of_an_environment():
-    loaded = loaded_after("import opperf.runner.worker")
+    loaded = loaded_after("import opperf.worker.serve")
     assert not {"click", "jinja2", "rich", "tabulate"} & loaded
 
 

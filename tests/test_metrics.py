@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from opperf import metrics
 from opperf.commands.compare import compare as command
-from opperf.compare.files.judging import Question, compare
-from opperf.compare.files.reading import read
+from opperf.comparison.files.judging import Question, compare
+from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise

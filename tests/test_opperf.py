@@ -16,7 +16,7 @@ def failed(monkeypatch, capsys):
         def run_command(options, changed):
             raise error
 
-        monkeypatch.setattr("opperf.runner.command.run_command", run_command)
+        monkeypatch.setattr("opperf.commands.run.running.run_command", run_command)
         with pytest.raises(SystemExit) as ended:
             main([*words, "--framework", "fake"])
         assert ended.value.code == 2

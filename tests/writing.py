@@ -1,8 +1,8 @@
 """Reports as a format writes them."""
 
-from opperf.compare.ab.reports import report_for
-from opperf.compare.explaining.reports.difference_report import report_of as report_of_functions
-from opperf.compare.files.reports import report_of
+from opperf.comparison.ab.reports import report_for
+from opperf.comparison.explaining.reports.difference_report import report_of as report_of_functions
+from opperf.comparison.files.reports import report_of
 from opperf.reports.formats import format_named
 from opperf.reports.hotspots.ranking_report import report_of as report_of_ranking
 

@@ -58,8 +58,10 @@ PLANNED = "tests/integration/test_planned_cases.py"
 """The test that detects another choice of inputs."""
 
 TARGETS = {
-    "compare/statistics": Target("opperf/compare/statistics", ("tests/compare/statistics",)),
-    "compare/files": Target("opperf/compare/files", ("tests/compare/files",)),
+    "comparison/statistics": Target(
+        "opperf/comparison/statistics", ("tests/comparison/statistics",)
+    ),
+    "comparison/files": Target("opperf/comparison/files", ("tests/comparison/files",)),
     "instruments": Target("opperf/instruments", ("tests/instruments",)),
     "results": Target("opperf/results", ("tests/results",)),
     "rules": Target(
@@ -92,7 +94,8 @@ TARGETS = {
         "opperf/operations/references", ("tests/values", "tests/integration/values")
     ),
     "machine": Target("opperf/machine", ("tests/machine",)),
-    "runner": Target("opperf/runner", ("tests/runner",), too_slow=("tests/runner/processes",)),
+    "worker": Target("opperf/worker", ("tests/worker",), too_slow=("tests/worker/processes",)),
+    "execution": Target("opperf/execution", ("tests/execution",)),
 }
 
 Place = tuple[str, tuple[int, int]]

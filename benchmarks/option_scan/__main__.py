@@ -16,16 +16,16 @@ from benchmarks.option_scan.report import refused_table, screened_table, summary
 from benchmarks.option_scan.results import Done, Results, Scan
 from benchmarks.option_scan.screen import Screen, Screened, candidates
 from benchmarks.option_scan.variants import EXCLUDED, Variant, variants
-from opperf.compare.ab.workers import Start
-from opperf.compare.statistics.data import Arm
+from opperf.comparison.ab.workers import Start
+from opperf.comparison.statistics.data import Arm
 from opperf.errors import OpperfError
 from opperf.frameworks import Framework, load
 from opperf.machine.pinning import AUTO, Cpus, Pinning
 from opperf.model import Case, Operator, Settings
 from opperf.results.text import duration, terminal_width
-from opperf.runner.pool import Worker
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
 
 SCREEN_SHARE = 0.6
 """Share of the budget after which no further variant is screened: what was found is confirmed in

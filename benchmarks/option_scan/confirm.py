@@ -13,15 +13,15 @@ from itertools import groupby
 import msgspec
 
 from benchmarks.option_scan.screen import CHANGE, Screened, paced
-from opperf.compare.ab.measure import measure
-from opperf.compare.ab.procedure import Stage, next_stage
-from opperf.compare.ab.session import ReplicateLine, key
-from opperf.compare.ab.workers import BlockWorkers, Start
-from opperf.compare.statistics.data import Analysis, Arm, Thresholds
-from opperf.compare.statistics.verdicts import analyse
+from opperf.comparison.ab.measure import measure
+from opperf.comparison.ab.procedure import Stage, next_stage
+from opperf.comparison.ab.session import ReplicateLine, key
+from opperf.comparison.ab.workers import BlockWorkers, Start
+from opperf.comparison.statistics.data import Analysis, Arm, Thresholds
+from opperf.comparison.statistics.verdicts import analyse
+from opperf.execution.progress import Quiet
 from opperf.model import Case, Pass
 from opperf.model.base import Struct
-from opperf.runner.progress import Quiet
 
 THRESHOLDS = Thresholds(
     threshold=CHANGE,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from benchmarks.option_scan.confirm import is_complete, verdicts
 from benchmarks.option_scan.results import Results
 from benchmarks.option_scan.screen import Screened, candidates
-from opperf.compare.ab.session import metric_of, pair_of
-from opperf.compare.statistics.data import CaseVerdict, Verdict
+from opperf.comparison.ab.session import metric_of, pair_of
+from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.model import Case, display_argument, iter_tensors
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import value_text

@@ -11,7 +11,7 @@ import msgspec
 
 from benchmarks.option_scan.confirm import Pairs
 from benchmarks.option_scan.screen import Screened
-from opperf.compare.ab.session import ReplicateLine
+from opperf.comparison.ab.session import ReplicateLine
 from opperf.errors import OpperfError
 from opperf.model.base import Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen

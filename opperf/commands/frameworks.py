@@ -1,11 +1,24 @@
-"""The command `frameworks`: its options."""
+"""The command `frameworks`."""
 
 from __future__ import annotations
 
+import sys
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import click
+import msgspec
 
 from opperf.commands.command import command
+from opperf.errors import FrameworkError
+from opperf.frameworks import PREFERENCE, available, default_framework, package_of
+from opperf.frameworks.installed import is_installed, package_version
+from opperf.frameworks.mentioned import mentioned_framework
 from opperf.parameters import as_json, debug
+from opperf.results.messages import tell
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import terminal_width, wrap
 
 
 @command()
@@ -17,6 +30,145 @@ def frameworks(ctx: click.Context, /, **options: object) -> None:
     """List the frameworks that opperf can measure: installed versions, and the command that
     installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
     namespaces and categories."""
-    from opperf.runner.frameworks_command import frameworks_command
 
     ctx.exit(frameworks_command(options))
+
+
+class FrameworkRow(msgspec.Struct, frozen=True):
+    """A known framework, described without importing it."""
+
+    name: str
+    installed: bool
+    version: str
+    """Empty if unknown."""
+    offers: str
+    """The parts of it that can be measured, in short."""
+    advice: str
+    """Advice on what to do before it can be measured; empty if nothing."""
+    tested: tuple[str, str] | None = None
+    """The oldest and the newest version that opperf has been tested with, if it says so."""
+    warning: str = ""
+    """A warning about this version, which is not one of them; empty if it is."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """Its values for settings and groups of operators, where it is asked."""
+
+
+HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
+
+WRAPPED = ("Offers", "To do")
+"""Columns of sentences."""
+
+
+def frameworks_command(options: Mapping[str, Any]) -> int:
+    """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
+    code.
+
+    Raises `UsageError` for an unknown name.
+    """
+    if options["names"]:
+        found = [with_choices(describe_framework(name)) for name in options["names"]]
+    else:
+        found = [describe_framework(name) for name in sorted(available())]
+    if options["json"]:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif options["names"]:
+        print("\n\n".join(details(framework, terminal_width()) for framework in found))
+    else:
+        print(frameworks_table(found, terminal_width()))
+        print(f"\nDefault framework: {default_framework()}")
+        tell(
+            "Devices, dtypes, profilers and more of a framework: opperf frameworks NAME", sys.stdout
+        )
+    return 0
+
+
+def frameworks_table(found: Sequence[FrameworkRow], width: int | None) -> str:
+    """Returns the table of the frameworks, whose long texts take several lines of a terminal."""
+    cells = zip(*map(table_row, found), strict=True)
+    return table_text(
+        [
+            Column(title, column, wraps=title in WRAPPED, is_whole=title not in WRAPPED)
+            for title, column in zip(HEADERS, cells, strict=True)
+            if any(column)
+        ],
+        width,
+    )
+
+
+def describe_framework(name: str) -> FrameworkRow:
+    """Returns the row of a known framework."""
+    try:
+        package = package_of(name)
+    except FrameworkError as error:
+        return FrameworkRow(name, installed=False, version="", offers="", advice=str(error))
+    if package is None:
+        return FrameworkRow(name, installed=True, version="", offers="", advice="")
+    if not is_installed(package.name):
+        advice = package.install_advice()
+        return FrameworkRow(name, False, "", package.offers, advice, package.tested)
+    version = package_version(package.name)
+    return FrameworkRow(
+        name,
+        True,
+        version,
+        package.offers,
+        package.obstacle(),
+        package.tested,
+        package.untested(version),
+    )
+
+
+def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
+    """Returns a framework's cells of the table."""
+    version = (one.version or "unknown") if one.installed else "not installed"
+    tested = " to ".join(one.tested or ())
+    return one.name, version, tested, one.offers, one.advice or one.warning
+
+
+def with_choices(one: FrameworkRow) -> FrameworkRow:
+    """The framework with what it has here, as a worker that imports it says; as it is where
+    something has to be done first."""
+    # Listing the frameworks starts no worker, and need not load what manages one.
+    from opperf.worker.client import Worker
+
+    if one.advice:
+        return one
+    with Worker(one.name) as worker:
+        return msgspec.structs.replace(one, choices=worker.choices())
+
+
+def details(one: FrameworkRow, width: int | None) -> str:
+    """A framework and what it has, a paragraph for each setting and group of operators, in lines of
+    at most `width` characters, if that is limited."""
+    _, version, _, _, advice = table_row(one)
+    column = max(map(len, one.choices), default=0) + 2
+    paragraphs = [
+        textwrap.fill(
+            ", ".join(words),
+            width or sys.maxsize,
+            initial_indent=name.ljust(column),
+            subsequent_indent=" " * column,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name, words in one.choices.items()
+    ]
+    wrapped = wrap(advice, width) if advice and width else advice
+    return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs])
+
+
+def report_choice(
+    name: str, changed: Mapping[str, Any], say: Callable[[str], None], elsewhere: bool = False
+) -> None:
+    """Prints which framework is used, unless the user named it, and its version, unless another
+    interpreter measures it (`elsewhere`)."""
+    if "framework" in changed:
+        return
+    package = package_of(name)
+    shown = name
+    # The version of another interpreter's framework is not known here.
+    if package is not None and not (elsewhere or "python" in changed):
+        shown = f"{name} {package_version(package.name)}"
+    mention = mentioned_framework(changed)
+    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
+    say(f"framework: {shown}, {why}; choose another with --framework")

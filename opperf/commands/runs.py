@@ -1,12 +1,34 @@
-"""The command `runs`: its arguments and options."""
+"""The command `runs`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
 import click
+import msgspec
 
 from opperf.commands.command import command
+from opperf.errors import UsageError
 from opperf.parameters import as_json, debug
 from opperf.parsing import parse_labels, parse_moment, split_commas
+from opperf.plurals import pluralize
+from opperf.results.kept import (
+    KeptRun,
+    is_name,
+    kept_runs,
+    local_time,
+    remove,
+    resolve,
+    runs_folder,
+)
+from opperf.results.kept_facts import RunFacts, read_facts
+from opperf.results.messages import tell
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import terminal_width, wrap
+from opperf.sources.selecting import as_operator, find_matching
 
 KINDS = ("run", "ab")
 
@@ -56,6 +78,173 @@ def runs(ctx: click.Context, /, **options: object) -> None:
     Commands that take a run file take @ID, or @last, @-2 and so on for the latest one, the one
     before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
     of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
-    from opperf.runner.runs_command import runs_command
 
     ctx.exit(runs_command(options))
+
+
+SHOWN_OPERATORS = 4
+"""Most operators of a run that the table names."""
+
+
+class Found(NamedTuple):
+    """A kept run or session, and what is known of it."""
+
+    run: KeptRun
+    facts: RunFacts
+    place: str
+    """`@last`, `@-2`; empty for a run in progress."""
+
+    @property
+    def state(self) -> str:
+        """Empty for a finished run."""
+        if self.run.is_being_written:
+            return "running"
+        return "" if self.facts.is_finished else "unfinished"
+
+
+def runs_command(options: Mapping[str, Any]) -> int:
+    """Prints the kept runs that the options select, or deletes them, and returns the exit code.
+
+    Raises `UsageError` for a run that is not there, and for a deletion of no chosen run.
+    """
+    chosen = any(options[name] for name in CHOICES) or bool(options["names"])
+    if options["everything"] and (chosen or not options["delete"]):
+        raise UsageError("--all is for --delete without a choice of runs")
+    if options["delete"] and not (chosen or options["everything"]):
+        raise UsageError("--delete needs a choice of runs, e.g. @ID or --until 30d, or --all")
+    found = [entry for entry in _everything() if _is_chosen(entry, options)]
+    if options["delete"]:
+        return _delete(found)
+    if options["json"]:
+        rows = [_row(entry) for entry in found]
+        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return 0
+    width = terminal_width()
+    if found:
+        print(table_text(_columns(found), width))
+    size = sum(entry.facts.size for entry in found) / 1e6
+    what = pluralize(len(found), "run") if found else "no run"
+    closing = f"{what}, {size:.1f} MB, in {runs_folder()}"
+    print(("\n" if found else "") + (closing if width is None else wrap(closing, width)))
+    return 0
+
+
+CHOICES = ("kind", "framework", "labels", "since", "until", "unfinished")
+"""Options that select runs."""
+
+
+def _everything() -> list[Found]:
+    """Returns all kept runs, the latest first."""
+    place, found = 0, []
+    for run in reversed(kept_runs()):
+        is_counted = not run.is_being_written
+        place += is_counted
+        name = ("@last" if place == 1 else f"@-{place}") if is_counted else ""
+        found.append(Found(run, read_facts(run.path), name))
+    return found
+
+
+def _is_chosen(found: Found, options: Mapping[str, Any]) -> bool:
+    facts = found.facts
+    return (
+        _has_names(found, options["names"])
+        and options["kind"] in (None, facts.kind.split()[0])
+        and _matches(options["framework"], facts.frameworks)
+        and all(
+            fnmatchcase(facts.labels.get(key, ""), value) and key in facts.labels
+            for key, value in options["labels"].items()
+        )
+        and _is_between(found.run.time, options["since"], options["until"])
+        and not (options["unfinished"] and facts.is_finished)
+    )
+
+
+def _has_names(found: Found, names: Sequence[str]) -> bool:
+    """Whether a run has one of the operators, or is one of the named runs."""
+    if not names:
+        return True
+    runs = [resolve(name) for name in names if is_name(name)]
+    operators = [as_operator(case) for case in found.facts.cases]
+    return found.run.path in runs or any(
+        find_matching(name, operators) for name in names if not is_name(name)
+    )
+
+
+def _matches(pattern: str | None, words: Sequence[str]) -> bool:
+    return pattern is None or any(fnmatchcase(word, pattern.lower()) for word in words)
+
+
+def _is_between(time: datetime, since: datetime | None, until: datetime | None) -> bool:
+    return (since is None or since <= time) and (until is None or time <= until)
+
+
+def _delete(found: Sequence[Found]) -> int:
+    """Deletes the runs, except those that are being written."""
+    deleted = [entry for entry in found if not entry.run.is_being_written]
+    for entry in deleted:
+        remove(entry.run.path)
+    left = len(found) - len(deleted)
+    print(f"deleted {pluralize(len(deleted), 'run')}")
+    if left:
+        tell(f"{pluralize(left, 'run')} in progress stay")
+    return 0
+
+
+FIELDS: dict[str, Callable[[Found], str]] = {
+    "Run": lambda found: found.run.name,
+    "Place": lambda found: found.place,
+    "Kind": lambda found: found.facts.kind,
+    "Time": lambda found: local_time(found.run.time),
+    "Framework": lambda found: ", ".join(found.facts.frameworks),
+    "Operators": lambda found: _operators_text(found.facts.operators),
+    "Cases": lambda found: str(found.facts.count),
+    "State": lambda found: found.state,
+    "Labels": lambda found: ", ".join(f"{key}={one}" for key, one in found.facts.labels.items()),
+    "Command": lambda found: found.facts.command,
+}
+"""Columns of the table; those that are empty for all runs are not shown."""
+
+CUT, WRAPPED = ("Labels", "Command"), "Operators"
+"""Columns that a narrow terminal cuts, and that whose texts take several lines there."""
+
+
+def _columns(found: Sequence[Found]) -> list[Column]:
+    columns = []
+    for title, read in FIELDS.items():
+        cells = [read(entry) for entry in found]
+        if any(cells):
+            columns.append(
+                Column(
+                    title,
+                    cells,
+                    is_text=title != "Cases",
+                    extra=int(title == "Command"),
+                    is_whole=title not in (*CUT, WRAPPED),
+                    wraps=title == WRAPPED,
+                )
+            )
+    return columns
+
+
+def _operators_text(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN_OPERATORS
+    return ", ".join(names[:SHOWN_OPERATORS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _row(found: Found) -> dict[str, Any]:
+    """Returns a run as JSON has it."""
+    facts = found.facts
+    return {
+        "id": found.run.id,
+        "place": found.place,
+        "kind": facts.kind,
+        "path": str(found.run.path),
+        "time": found.run.time.isoformat(timespec="seconds"),
+        "started": facts.started,
+        "state": found.state or "finished",
+        "frameworks": facts.frameworks,
+        "operators": facts.operators,
+        "cases": facts.count,
+        "labels": facts.labels,
+        "command": facts.command,
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.runner.programs import Runner, all_runner, category_runner
+from opperf.api.selections import Runner, all_runner, category_runner
 
 FRAMEWORK = "jax"
 

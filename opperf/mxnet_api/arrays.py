@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from opperf.api.calls import device_name
 from opperf.frameworks import load
 from opperf.model import Fill, TensorSpec
 from opperf.mxnet_api import FRAMEWORK
-from opperf.runner.calls import device_name
 
 
 def get_mx_ndarray(

@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from opperf.defaults import RUNS, WARMUP
-from opperf.errors import UsageError
-from opperf.frameworks import Framework
-from opperf.instruments.bound import Bound
-from opperf.model import Case, OperatorTarget, Record
-from opperf.mxnet_api import FRAMEWORK
-from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
-from opperf.runner.calls import (
+from opperf.api.calls import (
     Results,
     call_settings,
     check_type,
@@ -25,15 +18,22 @@ from opperf.runner.calls import (
     measure_cases,
     one_device,
 )
-from opperf.runner.executor import InProcess
-from opperf.runner.pristine import is_self_contained
-from opperf.runner.programs import (
+from opperf.api.selections import (
     load_for_measuring,
     make_plan,
     measure_in_workers,
     measure_plan,
 )
+from opperf.defaults import RUNS, WARMUP
+from opperf.errors import UsageError
+from opperf.execution.executor import InProcess
+from opperf.frameworks import Framework
+from opperf.instruments.bound import Bound
+from opperf.model import Case, OperatorTarget, Record
+from opperf.mxnet_api import FRAMEWORK
+from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
 from opperf.sources.call import UserCall
+from opperf.worker.pristine import is_self_contained
 
 
 def run_performance_test(

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from opperf.api.calls import device_name
 from opperf.frameworks import load
 from opperf.instruments.profilers import profiler
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind
 from opperf.mxnet_api import FRAMEWORK
 from opperf.results.figures import UNITS
-from opperf.runner.calls import device_name
 
 Result = TypeVar("Result")
 

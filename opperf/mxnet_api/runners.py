@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opperf.api.selections import Runner, all_runner, category_runner
 from opperf.mxnet_api import FRAMEWORK
-from opperf.runner.programs import Runner, all_runner, category_runner
 
 CATEGORIES = {
     "rearrange": ("run_rearrange_operators_benchmarks", "operators that rearrange elements"),

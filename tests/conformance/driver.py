@@ -25,9 +25,9 @@ from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, Settings
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten, may_lack_numbers
-from opperf.runner.observing import OUTPUT, leaves
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.call_outputs import OUTPUT, leaves
 from tests.conformance.exceptions import Found
 from tests.conformance.judging import (
     CONSTANT,

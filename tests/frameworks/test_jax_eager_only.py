@@ -7,7 +7,7 @@ pytest.importorskip("jax")
 from opperf.frameworks import load  # noqa: E402
 from opperf.model import Case, Settings, Status, TensorSpec  # noqa: E402
 from opperf.rules.values import below, fixed  # noqa: E402
-from opperf.runner.measure import measure  # noqa: E402
+from opperf.worker.measure import measure  # noqa: E402
 
 VECTOR = TensorSpec((8,))
 

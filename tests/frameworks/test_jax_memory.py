@@ -15,7 +15,7 @@ from opperf.frameworks.jax import memory, programs  # noqa: E402
 from opperf.frameworks.jax.gradient import VectorJacobianProduct  # noqa: E402
 from opperf.frameworks.jax.memory import measure  # noqa: E402
 from opperf.model import Case, Settings, TensorSpec  # noqa: E402
-from opperf.runner.measure import measure as measure_case  # noqa: E402
+from opperf.worker.measure import measure as measure_case  # noqa: E402
 from tests.listed_jax import is_listed  # noqa: E402
 
 FRAMEWORK = load("jax")

@@ -15,8 +15,8 @@ from opperf.frameworks.jax import compiling, programs  # noqa: E402
 from opperf.instruments.bound import Bound  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import CallableTarget, Case, Fill, Settings, Status, TensorSpec  # noqa: E402
-from opperf.runner.listing import script  # noqa: E402
-from opperf.runner.measure import measure  # noqa: E402
+from opperf.worker.listing import script  # noqa: E402
+from opperf.worker.measure import measure  # noqa: E402
 
 FRAMEWORK = load("jax")
 SQUARE = TensorSpec((8, 8), gradient=True)

@@ -7,7 +7,7 @@ from opperf.frameworks import load
 from opperf.frameworks.base import Extent
 from opperf.frameworks.numpy.tensors import extent
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 
 def test_an_extent_is_what_the_strides_reach():

@@ -13,7 +13,7 @@ from opperf.instruments.profilers import profiler  # noqa: E402
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns  # noqa: E402
 from opperf.machine.gpus import find_gpu  # noqa: E402
 from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
-from opperf.runner.pool import Worker  # noqa: E402
+from opperf.worker.client import Worker  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,

@@ -12,7 +12,7 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import compiler, modes  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
-from opperf.runner.measure import measure  # noqa: E402
+from opperf.worker.measure import measure  # noqa: E402
 
 SQUARE = TensorSpec((8, 8), gradient=True)
 BOTH = ("forward", "backward")

@@ -7,8 +7,8 @@ torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
-from opperf.runner.measure import measure  # noqa: E402
 from opperf.sources.call import UserCall  # noqa: E402
+from opperf.worker.measure import measure  # noqa: E402
 
 FRAMEWORK = load("torch")
 FEW = Settings(profiler="python", warmup=1, runs=2, memory=False)

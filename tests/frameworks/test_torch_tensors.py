@@ -15,9 +15,9 @@ from opperf.frameworks.torch.inference import with_outputs  # noqa: E402
 from opperf.frameworks.torch.packed import PACKED  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec  # noqa: E402
-from opperf.runner.listing import script  # noqa: E402
 from opperf.sources.registry import plan  # noqa: E402
 from opperf.sources.selecting import Selection  # noqa: E402
+from opperf.worker.listing import script  # noqa: E402
 from tests.script_tensors import assert_script_makes  # noqa: E402
 
 FRAMEWORK = load("torch")

@@ -13,7 +13,7 @@ from opperf.instruments.cold import (
     count_copies,
 )
 from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 BOTH = ("forward", "backward")
 

@@ -8,8 +8,8 @@ import pytest
 from opperf.frameworks import is_available, load
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import NoteCode, Settings, Status
-from opperf.runner.measure import measure
 from opperf.sources.call import UserCall
+from opperf.worker.measure import measure
 
 DATA = np.arange(8, dtype=np.float32)[::-1].copy()
 COUNT = 4

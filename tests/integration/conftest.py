@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
+from opperf.api.calls import call_settings
+from opperf.api.selections import load_for_measuring
+from opperf.execution.executor import InProcess
 from opperf.frameworks import Framework
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
-from opperf.runner.calls import call_settings
-from opperf.runner.executor import InProcess
-from opperf.runner.pool import Worker
-from opperf.runner.programs import load_for_measuring
 from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.utils.benchmark_utils import run_performance_test
+from opperf.worker.client import Worker
 from tests.shared_workers import replace_workers, share_arms, sharing
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"

@@ -24,9 +24,9 @@ from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.mxnet_api import benchmarks
 from opperf.mxnet_api.namespaces import inputs_of_size
-from opperf.runner.measure import measure
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.measure import measure
 
 NAMESPACES = {root: ROOTS[root] for root in ("nd", "np", "npx")}
 

@@ -10,14 +10,14 @@ import pytest
 
 import opperf
 from opperf import nd_operations
-from opperf.compare.files.contents import DEPENDENT
+from opperf.api import selections as programs
+from opperf.comparison.files.contents import DEPENDENT
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
 from opperf.rules.engine import rules_module
-from opperf.runner import programs
 from opperf.sources.choices import categories
 from opperf.sources.registry import Plan, plan
 

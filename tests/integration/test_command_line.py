@@ -13,9 +13,9 @@ import pytest
 
 from opperf import opperf as command_line
 from opperf.errors import DeviceError
+from opperf.execution.run_header import read_selection
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner.session import read_selection
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = ("--size", "small", "-w", "1", "-r", "3")
@@ -336,7 +336,7 @@ def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
     def broken(given, changed):
         raise error
 
-    monkeypatch.setattr("opperf.runner.command.run_command", broken)
+    monkeypatch.setattr("opperf.commands.run.running.run_command", broken)
     for arguments in (["relu"], ["relu", "--debug"]):
         with pytest.raises(SystemExit) as ended:
             command_line.main(arguments)

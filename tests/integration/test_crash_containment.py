@@ -6,15 +6,15 @@ import psutil
 import pytest
 
 from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
+from opperf.execution.execute import execute_to_file
+from opperf.execution.progress import Quiet
+from opperf.execution.run_header import make_header
+from opperf.execution.workers import Workers
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner.execute import execute_to_file
-from opperf.runner.pool import Worker
-from opperf.runner.progress import Quiet
-from opperf.runner.session import make_header
-from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
 
 SIGNALS = ("SIGSEGV", "SIGABRT")
 """What ends the process: memory that is not its own, or an allocator that noticed."""

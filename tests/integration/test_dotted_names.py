@@ -8,10 +8,10 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import NoteCode, OperatorTarget, Settings, Status
-from opperf.runner.measure import measure
-from opperf.runner.pool import Worker
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
+from opperf.worker.measure import measure
 
 SETTINGS = Settings(
     device="cpu(0)", profiler="python", warmup=0, runs=1, memory=False, timeout_s=60.0

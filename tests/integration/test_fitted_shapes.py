@@ -2,9 +2,9 @@
 
 import pytest
 
+from opperf.execution.planning import plan_cases
+from opperf.execution.searching import TRIAL_TIMEOUT_S
 from opperf.model import Settings, TensorSpec, display_arguments
-from opperf.runner.planning import plan_cases
-from opperf.runner.searching import TRIAL_TIMEOUT_S
 from opperf.sources.plain import WHY_PLAIN, is_laid_out
 from opperf.sources.selecting import Selection
 

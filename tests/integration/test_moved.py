@@ -7,7 +7,7 @@ import pytest
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import tensors
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 BYTES = 64 * 32 * 4
 DATA = TensorSpec((64, 32))

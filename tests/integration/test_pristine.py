@@ -7,8 +7,8 @@ import psutil
 import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.runner.pool import Worker
-from opperf.runner.pristine import PristineServer
+from opperf.worker.client import Worker
+from opperf.worker.pristine import PristineServer
 
 WAIT_S = 30
 """Longest wait for a fork: a failure's price, and no limit of what is tested."""
@@ -90,7 +90,7 @@ def test_a_worker_forks_it_without_another_import():
     with Worker("mxnet") as worker:
         worker.environment()
         (process,) = psutil.Process(worker._process.pid).children()
-        assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
+        assert "opperf.worker.serve" in process.cmdline(), "a fork has its parent's command"
         case = sort(128)
         measured = worker.measure(case).summaries["memory_forward"].median
     started = PristineServer("mxnet")

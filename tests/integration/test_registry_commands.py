@@ -8,13 +8,13 @@ import sys
 import mxnet as mx
 import pytest
 
+from opperf.commands.registry import running as registry_commands
 from opperf.frameworks import scripts
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings
-from opperf.runner import registry_commands
-from opperf.runner.listing import script
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.listing import script
 from tests.integration.mxnet_contents import contents
 
 

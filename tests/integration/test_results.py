@@ -2,12 +2,12 @@
 
 import pytest
 
-from opperf.compare.ab.checking import check_results
-from opperf.compare.ab.pairs import Pair
+from opperf.comparison.ab.checking import check_results
+from opperf.comparison.ab.pairs import Pair
+from opperf.execution.progress import Quiet
 from opperf.frameworks import load
 from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance
-from opperf.runner.observing import observe
-from opperf.runner.progress import Quiet
+from opperf.worker.call_outputs import observe
 
 IMPORTS = {
     "torch": "import torch as lib",

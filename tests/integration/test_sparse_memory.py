@@ -9,9 +9,9 @@ import pytest
 
 from opperf.instruments.guard import tensor_bytes
 from opperf.model import Fill, Settings, TensorSpec
-from opperf.runner.pristine import pristine_server
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.pristine import pristine_server
 
 INDEX, FLOAT = 8, 4
 """Bytes of an index and of an element."""

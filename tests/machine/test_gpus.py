@@ -22,7 +22,7 @@ from opperf.machine.gpus import (
 )
 from opperf.machine.health.examine import examine
 from opperf.model import GpuState, NoteCode, RecordLine, Status
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 POWER, THERMAL, USER = 0x4, 0x20, 0x2
 

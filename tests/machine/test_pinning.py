@@ -24,7 +24,7 @@ from opperf.machine.pinning import (
     thread_count,
 )
 from opperf.model import Settings
-from opperf.runner.pool import Worker
+from opperf.worker.client import Worker
 
 CPU = "devices/system/cpu"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.compare.ab.reports import report_for
-from opperf.compare.explaining.difference import Counts, Difference, Row, Side
-from opperf.compare.explaining.functions import Function
-from opperf.compare.explaining.reports.difference_report import report_of as of_functions
-from opperf.compare.files.reports import report_of as of_files
+from opperf.comparison.ab.reports import report_for
+from opperf.comparison.explaining.difference import Counts, Difference, Row, Side
+from opperf.comparison.explaining.functions import Function
+from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
+from opperf.comparison.files.reports import report_of as of_files
 from opperf.errors import UsageError
 from opperf.model import ListedOperator, Listing, Note, NoteCode, Operator, Status
 from opperf.reports import formats
@@ -29,8 +29,8 @@ from opperf.reports.hotspots.ranking_report import report_of as of_ranking
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.showing import report_of as of_operator
 from opperf.results.runfile import read_run
-from tests.compare.ab.test_report import report as session  # noqa: F401
-from tests.compare.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
+from tests.comparison.ab.test_report import report as session  # noqa: F401
+from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 
 # Not by the path of imports, where every later test would find it as an installed one.
 TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.compare.files.program import compare_files
+from opperf.api.compare import compare
 from opperf.errors import OutputError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import CaseLine
@@ -146,7 +146,7 @@ def test_an_output_stands_for_the_run_that_wrote_it(write, folders, capsys):
 
 def test_programs_name_kept_runs_too(write, capsys):
     keep(write("aa11")), keep(write("bb22"))
-    compared = compare_files("@-2", "@last")
+    compared = compare("@-2", "@last")
     assert compared.rows and compared.comparison.base.path == "@aa11"
     assert export("@aa11", "bencher").content == export("@last", "bencher").content
     assert "@last is @bb22" in capsys.readouterr().err

@@ -22,14 +22,14 @@ NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usabl
 """What a number looks like in an f-string."""
 
 MANY = {
-    "compare/ab/counting.py": "a single worker has nothing beside it",
-    "compare/ab/forecast.py": "`processes`, which has the singular too",
-    "compare/explaining/choosing.py": "a word that means one case is not ambiguous",
-    "compare/files/reading.py": "one figure has a message of its own",
+    "commands/ab/counting.py": "a single worker has nothing beside it",
+    "comparison/ab/forecast.py": "`processes`, which has the singular too",
+    "comparison/explaining/choosing.py": "a word that means one case is not ambiguous",
+    "comparison/files/reading.py": "one figure has a message of its own",
     "machine/pinning.py": "a single core has its number",
     "results/kept.py": "one figure has a message of its own",
     "results/plots/bars.py": "a single row leaves out none",
-    "runner/command.py": "as above",
+    "commands/run/running.py": "as above",
     "instruments/sampled_passes.py": "a single copy is in the cache",
     "sources/input_log.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",

@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from opperf.api.calls import call_settings, measure_calls
 from opperf.errors import UsageError
 from opperf.frameworks import load
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import CallableTarget, Number, OperatorTarget, Settings, TensorSpec
-from opperf.runner.calls import call_settings, measure_calls
 from opperf.sources.call import UserCall
 
 SETTINGS = Settings(profiler="python", warmup=0, runs=1)

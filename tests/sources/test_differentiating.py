@@ -7,10 +7,10 @@ import pytest
 from opperf.errors import UsageError
 from opperf.frameworks import is_available, load
 from opperf.model import Settings
-from opperf.runner.measure import measure
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
+from opperf.worker.measure import measure
 
 FEW = {"profiler": "python", "warmup": 0, "runs": 1, "memory": False, "threads": None}
 

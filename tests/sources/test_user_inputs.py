@@ -11,11 +11,11 @@ from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import is_available, load
 from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.model import Fill, Settings, TensorSpec
-from opperf.runner.listing import script
-from opperf.runner.measure import measure
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import unconverted, with_settings
+from opperf.worker.listing import script
+from opperf.worker.measure import measure
 
 SOURCE = """
 import random

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from opperf.runner.workers import Workers
+from opperf.execution.workers import Workers
 
 NUMBER = 3
 

@@ -20,15 +20,15 @@ import sys
 def role():
     """Returns the kind of opperf's process that this is."""
     words = " ".join(sys.orig_argv)
-    if "opperf.runner.worker" in words:
+    if "opperf.worker.serve" in words:
         return "worker"
     return "manager" if "-m opperf" in words else ""
 
 
 RECORDS = {
-    "keep": "/runner/execute.py",
-    "add": "/compare/ab/session.py",
-    "measure": "/runner/measure.py",
+    "keep": "/execution/execute.py",
+    "add": "/comparison/ab/session.py",
+    "measure": "/worker/measure.py",
 }
 """Functions in which a manager, one of two builds, and a worker begin a record, and their files."""
 

@@ -10,7 +10,7 @@ from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers import launches
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.model import Case, MetricKind, NoteCode, OperatorTarget, Settings, TensorSpec
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 TOY = Path(__file__).parents[2] / "toy_framework"
 CHIP = "gpu(0)"

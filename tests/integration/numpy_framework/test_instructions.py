@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.compare.explaining.callgrind import read_dump
+from opperf.comparison.explaining.callgrind import read_dump
 from opperf.model import Status
 from opperf.results.runfile import read_run
 

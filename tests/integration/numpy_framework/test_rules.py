@@ -13,8 +13,8 @@ from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings, Status
 from opperf.rules import numpy as rules
 from opperf.rules.sizes import PRESETS
-from opperf.runner.measure import measure
 from opperf.sources.registry import Selection, plan
+from opperf.worker.measure import measure
 from tests.script_tensors import assert_script_makes
 
 FRAMEWORK = load("numpy")

@@ -13,7 +13,7 @@ from opperf.frameworks.mxnet.bodies import BODIES, Graph
 from opperf.frameworks.mxnet.functions import operator_function
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import NoteCode, Status
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 OPERATORS = {name for operator in load("mxnet").operators() for name in operator.names}
 

@@ -11,7 +11,7 @@ from opperf.frameworks import load
 from opperf.frameworks.mxnet import direct, functions, tensors
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Fill, Status, TensorSpec
-from opperf.runner.measure import measure
+from opperf.worker.measure import measure
 
 
 def made(case, name):

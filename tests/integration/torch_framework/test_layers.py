@@ -5,10 +5,10 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import Settings, Status
-from opperf.runner.listing import script
-from opperf.runner.measure import measure
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker.listing import script
+from opperf.worker.measure import measure
 
 pytest.importorskip("torch")
 

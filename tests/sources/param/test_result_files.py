@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.param import SWITCHES_WITHOUT_EFFECT, WITHOUT_EFFECT, param
-from opperf.compare.files.reading import read
+from opperf.comparison.files.reading import read
 from opperf.errors import RunFileError, UsageError
 from opperf.results.runfile import read_run
 from opperf.sources.base import open_source

@@ -1,0 +1,1 @@
+"""Functions for Python programs: benchmarks of own calls and of selections, comparisons."""

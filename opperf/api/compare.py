@@ -1,0 +1,155 @@
+"""The comparison of two files for programs: `opperf.compare(base, new)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from opperf.comparison.files.comparison import Change, Comparison, Row
+from opperf.comparison.files.judging import Question
+from opperf.comparison.files.judging import compare as judge
+from opperf.comparison.files.outcome import LOOKED_FOR, outcome
+from opperf.comparison.files.reading import read
+from opperf.comparison.files.reports import report_of
+from opperf.comparison.project_file import ProjectFile, make_limits, read_project_file
+from opperf.comparison.tolerances import parse_rule
+from opperf.comparison.weighted import COUNT
+from opperf.errors import UsageError, unknown
+from opperf.metrics import metrics_by_name
+from opperf.reports.formats import format_named
+from opperf.reports.text import write_text
+from opperf.results.run_files import locate_run
+from opperf.results.text import terminal_width
+from opperf.shares import read_share
+
+
+@dataclass(frozen=True)
+class FileComparison:
+    """A comparison of two files, which prints as the report of `opperf compare`."""
+
+    comparison: Comparison
+    warnings: tuple[str, ...]
+    """Doubts about the files, a line each."""
+    exit_code: int
+    """That of the command: 1 for a finding of `fail_on`, 3 if the files cannot decide, else 0."""
+    reason: str
+    """Why it is not 0, in one line."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """A row for each metric of each case that both files have."""
+        return self.comparison.rows
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The cases, and metrics of cases, that only one of the files has figures of."""
+        return self.comparison.changes
+
+    def __str__(self) -> str:
+        return write_text(report_of(self.comparison), terminal_width())
+
+    def report(self, output_format: str) -> str:
+        """Returns the report in a format of `opperf compare`. Raises `UsageError` for an unknown
+        one."""
+        return format_named(output_format, "compare").write_report(report_of(self.comparison))
+
+
+def compare(
+    base: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    metrics: Iterable[str] = (),
+    operators: Iterable[str] = (),
+    threshold: float | str | None = None,
+    tolerances: Iterable[str] = (),
+    config: str | os.PathLike[str] | None = None,
+    fail_on: Iterable[str] = (),
+    ignore_settings: bool = False,
+    in_order: bool = False,
+    weight: str | None = None,
+) -> FileComparison:
+    """Compares two files of results, as `opperf compare` does.
+
+    Parameters
+    ----------
+    base, new : str or path
+        Run files, kept runs as '@last' and '@-2', or JSON with averages.
+    metrics : list of str
+        Metrics to compare; by default the usual ones that the files have.
+    operators : list of str
+        Only these operators: names, globs or regular expressions.
+    threshold : float or str, optional
+        Smallest change of interest, as a share (0.05 or '5%'): by default 2 % of a time, and of a
+        metric that is the same on every run its own tolerance.
+    tolerances : list of str
+        Tolerances of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
+    config : str or path, optional
+        File of thresholds and tolerances, as `opperf.toml`; no file by default.
+    fail_on : list of str
+        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing',
+        and of the counts of `opperf ab` 'different' (results).
+    ignore_settings : bool
+        Join cases that differ in their settings only.
+    in_order : bool
+        Join the cases of two run files by their places in them, whatever their operators.
+    weight : str, optional
+        'count' for totals of count times time, in `comparison.weighted`, and in the report.
+
+    Raises
+    ------
+    OpperfError
+        For files that cannot be read or compared, and for options that cannot be used.
+    """
+    file = ProjectFile() if config is None else read_project_file(Path(config))
+    rules = map(parse_rule, _texts("tolerances", tolerances))
+    limits = make_limits(file, _share(threshold), rules)
+    if weight not in (None, COUNT):
+        raise unknown("weight", str(weight), [COUNT])
+    question = Question(
+        metrics=_words("metric", metrics, metrics_by_name()),
+        patterns=_texts("operators", operators),
+        fail_on=_words("finding", fail_on, LOOKED_FOR),
+        ignore_settings=ignore_settings,
+        in_order=in_order,
+        thresholds=limits.thresholds,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
+        weight=weight,
+    )
+    return ask(locate_run(os.fspath(base)), locate_run(os.fspath(new)), question)
+
+
+def ask(base: Path, new: Path, question: Question) -> FileComparison:
+    """Returns the comparison of two files by its options. Raises `OpperfError` for files that
+    cannot be read or compared."""
+    before, after = read(base), read(new)
+    comparison = judge(before, after, question)
+    code, reason = outcome(comparison)
+    warnings = dict.fromkeys([*before.warnings, *after.warnings])
+    if base.samefile(new):
+        warnings[f"{base} and {new} are the same file"] = None
+    return FileComparison(comparison, tuple(warnings), code, reason)
+
+
+def _share(threshold: float | str | None) -> float | None:
+    try:
+        return None if threshold is None else read_share(threshold)
+    except ValueError as error:
+        raise UsageError(f"threshold: {error}") from error
+
+
+def _texts(name: str, words: Iterable[str]) -> tuple[str, ...]:
+    """Returns a list of texts. Raises `UsageError` for a single one, whose letters it would be."""
+    if isinstance(words, str):
+        raise UsageError(f"{name} is a list of texts, not {words!r}")
+    return tuple(words)
+
+
+def _words(kind: str, words: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    listed = _texts(f"{kind}s", words)
+    for word in listed:
+        if word not in list(known):
+            raise unknown(kind, word, known)
+    return listed

@@ -1,0 +1,233 @@
+"""The command `ab`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.commands.command import command
+from opperf.comparison.statistics.design import FEWEST_BLOCKS
+from opperf.model import DECLARED, MAPPINGS
+from opperf.parameters import (
+    argument_options,
+    case_ids,
+    cpus,
+    debug,
+    explicit_options,
+    framework,
+    int64_tensor,
+    limits,
+    max_configs,
+    no_backward,
+    operator_options,
+    random_shape_options,
+    report_outputs,
+    session_settings,
+    size,
+    sweep,
+    weight,
+)
+from opperf.parsing import check_extension, parse_share, words_among
+from opperf.reports.formats import SESSION
+
+FINDINGS = ("regressed", "improved", "ambiguous", "different")
+
+BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
+
+ASSIGNED = ", ".join(
+    f"{name}:"
+    for name, setting in DECLARED.items()
+    if setting.axis and name not in (*MAPPINGS, "python")
+)
+"""Settings that an arm can assign like the options of `run`."""
+
+
+def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> object:
+    """Parses the threads of a session."""
+    # Help and completion do without the import.
+    from opperf.comparison.ab.threads import read_threads
+
+    try:
+        return read_threads(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+@command(
+    examples={
+        "Two builds, a gate at 5 %": (
+            "opperf ab relu --a python:old/bin/python --b python:new/bin/python --threshold 5%"
+        ),
+        "Two functions of your own on the same inputs": (
+            "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
+        ),
+        "Numbers of threads, for a pull request and for a CI's view of tests": (
+            "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
+        ),
+    },
+)
+@operator_options
+@click.option(
+    "--a",
+    multiple=True,
+    metavar="KIND:VALUE",
+    help="A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
+    "options:NAME=VALUE (as --set of `opperf run`), python:INTERPRETER (of an environment with the "
+    "framework), ops:NAME (compared with the other arm's ops:NAME), and "
+    f"{ASSIGNED} with the values of the options of `opperf run`.  "
+    "[default: none]",
+)
+@click.option(
+    "--b",
+    multiple=True,
+    metavar="KIND:VALUE",
+    help="A setting of B, likewise.",
+)
+@size
+@argument_options
+@sweep
+@int64_tensor
+@random_shape_options
+@session_settings
+@cpus
+@click.option(
+    "--threads",
+    default="1,all",
+    show_default=True,
+    callback=parse_threads,
+    metavar="N|all|N,all",
+    help="Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
+    "adds a coarse look at changes of more than 20 % with all threads, which has no part in the "
+    "verdicts. Threads set by an arm take precedence.",
+)
+@no_backward
+@max_configs
+@case_ids
+@limits
+@click.option(
+    "--same-within",
+    metavar="SHARE",
+    callback=parse_share,
+    help="Largest change of a time that still counts as the same.  [default: twice the threshold]",
+)
+@click.option(
+    "--control-blocks",
+    default=2,
+    show_default=True,
+    type=BLOCKS,
+    metavar="N",
+    help="Blocks that measure A against itself, each of four workers.",
+)
+@click.option(
+    "--blocks",
+    default=12,
+    show_default=True,
+    type=BLOCKS,
+    metavar="N",
+    help="Maximum number of blocks that measure A against B. A case is measured until decided.",
+)
+@click.option(
+    "--until-settled",
+    is_flag=False,
+    flag_value=0,
+    default=None,
+    type=click.IntRange(min=0),
+    metavar="[N]",
+    help="Go on for up to N blocks until all cases are decided.  [default of N: 4 times --blocks]",
+)
+@click.option(
+    "--case-time",
+    "max_time_s",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time that a worker spends on a case, shared among its passes.",
+)
+@click.option(
+    "--no-pace",
+    is_flag=True,
+    help="Do not time reference work between the calls, which corrects for changes of the core's "
+    "speed.",
+)
+@click.option(
+    "--no-check",
+    is_flag=True,
+    help="Do not compare the results of A and B, which are otherwise called once with the same "
+    "inputs, untimed.",
+)
+@click.option(
+    "--rtol",
+    type=click.FloatRange(min=0),
+    metavar="SHARE",
+    help="Largest error of an element of B's outputs and gradients, as a share of A's element.  "
+    "[default: by dtype, 1e-4 of float32]",
+)
+@click.option(
+    "--atol",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    help="Absolute error that such an element may have beside that.  [default: by dtype, a share "
+    "of the largest element]",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Refuse a session that would take longer, and print options that would fit.",
+)
+@click.option(
+    "--report",
+    default="opperf_ab.jsonl",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    callback=check_extension(SESSION),
+    metavar="FILE",
+    help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
+    "again.",
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[FILE]",
+    help="Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace the report file and the output files if they exist."
+)
+@weight
+@report_outputs("ab")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="VERDICTS",
+    callback=words_among(lambda: FINDINGS),
+    help="What makes the command fail: regressed, improved, and different (results) with exit code "
+    "1, ambiguous with 3.  [default: regressed]",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the arms, the cases and the estimated time, and measure nothing.",
+)
+@click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
+@debug
+@framework
+@click.pass_context
+def ab(ctx: click.Context, /, **options: object) -> None:
+    """Measure A against B, interleaved in fresh processes, and report which operators regressed,
+    improved, stayed the same, or are ambiguous.
+
+    A is measured against itself first; if it differs from itself, the session is invalid (exit code
+    3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
+    an operator regressed, and 3 if nothing could be decided.
+
+    With --profiler instructions each arm is counted once, into FILE.A.jsonl and FILE.B.jsonl, and
+    the counts have the verdicts of `opperf compare`.
+    """
+    from opperf.commands.ab.running import ab_command
+
+    ctx.exit(ab_command(options, explicit_options(ctx, options)))

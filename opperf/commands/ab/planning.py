@@ -1,0 +1,183 @@
+"""The cases of each arm, planned by its own worker, and what to say of them."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.commands.ab.request import Options
+from opperf.comparison.ab.arms import ArmSpec, selection_of
+from opperf.comparison.ab.choosing import plans_of_files
+from opperf.comparison.ab.pairs import Pairing, plans_of
+from opperf.comparison.statistics.data import Arm
+from opperf.errors import OpperfError, UsageError
+from opperf.model import Environment
+from opperf.plurals import pluralize
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import terminal_width, wrap
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
+from opperf.worker.client import Worker
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
+    """Raises any `OpperfError` as a `UsageError` that names the arm."""
+    try:
+        yield
+    except OpperfError as error:
+        raise UsageError(f"arm {name} ({arm}): {error}") from error
+
+
+class ArmPlan(NamedTuple):
+    """The cases and the environment of an arm, from its first process."""
+
+    plans: list[Plan]
+    environment: Environment
+    start_s: float
+    """Seconds that it took to start."""
+    later_start_s: float
+    """Seconds that another process of the arm takes to start."""
+
+
+def plan_arm(
+    worker: Worker,
+    name: Arm,
+    arm: ArmSpec,
+    common: Selection,
+    options: Options,
+    changed: Mapping[str, Any],
+    say: Say,
+    other: ArmSpec,
+) -> ArmPlan:
+    """Starts the worker of an arm, and plans its cases. The arguments of its own operators may be
+    named as those of the `other` arm's."""
+    begun = time.monotonic()
+    with name_arm_in_errors(name, arm):
+        environment = worker.environment()
+    start_s = time.monotonic() - begun
+    # An arm without assignments is not at fault: both arms have the same error.
+    own = arm.settings or arm.operators or arm.python
+    with name_arm_in_errors(name, arm) if own else nullcontext():
+        selections = [
+            worker.resolve_selection(selection_of(arm, one))
+            for one in _along_axes(common, options.axes)
+        ]
+        begun = time.monotonic()
+        is_fork = worker.begin_process([selections[0].settings.device])
+        fork_s = time.monotonic() - begun
+        plans = [
+            plan
+            for selection in selections
+            for plan in _plans(worker, arm, selection, options, changed, say, other)
+        ]
+    return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+
+
+def check_have_cases(arms: Mapping[Arm, ArmSpec], plans: Mapping[Arm, Sequence[Plan]]) -> None:
+    """Raises `UsageError` for the arms' own operators without a case, those of both arms."""
+    lacking = [
+        f"arm {name} ({arm}): ops:{operator} has no case to measure: "
+        + ("; ".join(plan.excluded.values()) or "it is not in the selection")
+        for name, arm in arms.items()
+        if arm.operators
+        # Each combination of the axes' values has a plan of each operator.
+        for operator, plan in zip(itertools.cycle(arm.operators), plans[name], strict=False)
+        if not plan.cases
+    ]
+    if lacking:
+        raise UsageError("; ".join(dict.fromkeys(lacking)))
+
+
+def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
+    """Yields the selection with every combination of the axes' values."""
+    for values in itertools.product(*axes.values()):
+        combination = dict(zip(axes, values, strict=True))
+        yield msgspec.structs.replace(
+            common,
+            phase=combination.get("phase", common.phase),
+            settings=msgspec.structs.replace(common.settings, **combination),
+        )
+
+
+def _plans(
+    worker: Worker,
+    arm: ArmSpec,
+    selection: Selection,
+    options: Options,
+    changed: Mapping[str, Any],
+    say: Say,
+    other: ArmSpec,
+) -> list[Plan]:
+    """Returns the plans of an arm: of each file, of each of its own operators, or of the
+    selection."""
+    if not options.files:
+        operators, partners = arm.operators, other.operators
+        return plans_of(worker, options.framework, selection, operators, say, partners)
+    return plans_of_files(
+        worker,
+        options.files,
+        options.framework,
+        selection,
+        "no_backward" in changed,
+        {*changed, *arm.settings},
+    )
+
+
+def announce(pairing: Pairing, rest: str) -> str:
+    """How many cases are compared, followed by the rest of the sentence."""
+    alone, repeated = pairing.alone, pairing.repeated
+    parts = [
+        pluralize(len(pairing.pairs), "case"),
+        *([f"{pluralize(len(alone), 'case')} without a partner"] if alone else []),
+        *([f"{pluralize(repeated, 'case')} given twice and compared once"] if repeated else []),
+    ]
+    return ", ".join(parts) + rest
+
+
+def name_pairs(pairing: Pairing) -> Iterator[str]:
+    """A line for each way in which arguments of B stand for those of A that have other names."""
+    found = {
+        f"{pair.label}: {', '.join(f'{own} of B is {other} of A' for own, other in named)}"
+        for pair in pairing.pairs
+        if (named := tuple(pair.names.items()))
+    }
+    yield from sorted(f"paired by position, {line}" for line in found)
+
+
+def why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
+    """The reason that there is nothing to compare."""
+    if pairing.alone:
+        (name, reason), *others = pairing.alone.items()
+        shown = f"{name}: {reason}"
+        in_b = next((other for other, _ in others if other.endswith(" in B")), "")
+        return f"no case is in both arms, e.g. {shown}{f', but {in_b}' if in_b else ''}"
+    for plan in plans:
+        for name, reason in plan.excluded.items():
+            return f"none of the operators has a benchmark, e.g. {name}: {reason}"
+    return "nothing to compare: no operator matches --category, --namespace and --exclude together"
+
+
+def case_table(pairing: Pairing) -> str:
+    """A table of the pairs, and a line for each case without a partner."""
+    pairs = pairing.pairs
+    columns = [
+        Column("Operator", [pair.label for pair in pairs], wraps=True),
+        Column("Id", [pair.id for pair in pairs], is_text=False),
+        Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
+    ]
+    settings = [pair.settings or "default" for pair in pairs]
+    if len(set(settings)) > 1:
+        columns.append(Column("Settings", settings, wraps=True))
+    width = terminal_width()
+    lines = [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
+    told = [line if width is None else wrap(line, width) for line in lines]
+    return "\n".join([table_text(columns, width), *told])

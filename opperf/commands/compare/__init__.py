@@ -1,0 +1,162 @@
+"""The command `compare`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.commands.command import command, option_name
+from opperf.parameters import (
+    debug,
+    explicit_options,
+    limits,
+    report_outputs,
+    weight,
+)
+from opperf.parsing import KeptPath, RunFilePath, SessionPath, Words, split_commas, words_among
+
+FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
+
+OF_SESSIONS = frozenset(
+    {"base", "session", "weight", "output_formats", "output_files", "overwrite", "fail_on", "debug"}
+)
+"""Parameters that apply to a session of `opperf ab`."""
+
+SESSION_FINDING = "ambiguous"
+"""Finding of a session alone."""
+
+
+def metric_names() -> Words:
+    """Returns the names of all metrics that can be compared."""
+    from opperf.metrics import metrics_by_name
+
+    return tuple(metrics_by_name())
+
+
+class MetricOption(click.Option):
+    """An option whose help lists the metrics, which are looked up when the help is printed."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from opperf.metrics import metrics_by_name
+
+        metrics = ", ".join(metrics_by_name())
+        usual = ", ".join(metric.name for metric in metrics_by_name().values() if metric.usual)
+        self.help = (
+            f"{metrics}; commas separate several. kernel is the forward time by the framework's "
+            f"own profiler.  [default: those of {usual} that the files have]"
+        )
+        return super().get_help_record(ctx)
+
+
+@command(
+    examples={
+        "What changed between two runs": "opperf compare before.jsonl after.jsonl",
+        "A gate at 5 % of the instructions": (
+            "opperf compare before.jsonl after.jsonl --metric instructions --threshold 5% "
+            "--fail-on regressed"
+        ),
+        "A page for a pull request and a file for a CI's view of tests": (
+            "opperf compare before.jsonl after.jsonl -o report.md -o report.xml"
+        ),
+    },
+)
+@click.argument("base", required=False, type=KeptPath())
+@click.argument("new", required=False, type=RunFilePath())
+@click.option(
+    "--from-ab",
+    "session",
+    type=SessionPath(),
+    metavar="FILE",
+    help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
+    "--weight, --format, --output-file and --fail-on apply.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    cls=MetricOption,
+    multiple=True,
+    metavar="METRICS",
+    callback=words_among(metric_names),
+)
+@limits
+@click.option(
+    "--filter",
+    "patterns",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
+)
+@weight
+@report_outputs("compare")
+@click.option("--overwrite", is_flag=True, help="Replace the output files if they exist.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="FINDINGS",
+    callback=words_among(lambda: (*FINDINGS, SESSION_FINDING)),
+    help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
+    "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), of what "
+    "`opperf ab` measured different (results), and of --from-ab ambiguous. Exit with 3 if the "
+    "files cannot decide.",
+)
+@click.option(
+    "--base-is",
+    default="first",
+    show_default=True,
+    type=click.Choice(["first", "second"], case_sensitive=False),
+    help="Which of the two files is BASE.",
+)
+@click.option(
+    "--ignore-settings",
+    is_flag=True,
+    help="Join cases of the same operator and arguments even if their settings differ, e.g. the "
+    "profiler or the number of threads.",
+)
+@click.option(
+    "--in-order",
+    is_flag=True,
+    help="Join the cases of two run files by their places in them, whatever they are, e.g. those "
+    "of `opperf ab --profiler instructions`.",
+)
+@debug
+@click.pass_context
+def compare(ctx: click.Context, /, **options: object) -> None:
+    """Compare two files of results, BASE and NEW: what got slower, faster, larger or smaller, and
+    which cases are new or missing.
+
+    The files are run files (-f jsonl), kept runs (`opperf compare @-2 @last`; `opperf runs` lists
+    them), or JSON of `opperf run`, which has averages only. Two runs
+    made at different times also differ by chance: this command calls a time at most suspect, and
+    prints the command that can confirm it.
+    """
+    base, new, session = options["base"], options["new"], options["session"]
+    if isinstance(base, Path) and session is None:
+        from opperf.results.first_lines import is_session
+        from opperf.results.run_files import check_is_no_session
+
+        if new is None and is_session(base):
+            # Alone, it can only mean its verdicts.
+            base, session = None, base
+        else:
+            check_is_no_session(base)
+    if (session is None) == (new is None) or (session is not None and base is not None):
+        raise click.UsageError("name two files of results, BASE and NEW, or --from-ab FILE alone")
+    if isinstance(session, Path):
+        for param in ctx.command.params:
+            if param.name in explicit_options(ctx, options) and param.name not in OF_SESSIONS:
+                raise click.UsageError(
+                    f"{option_name(param)} does not apply to --from-ab: the session has its own "
+                    "cases, metrics and thresholds; omit it"
+                )
+        from opperf.commands.ab.running import from_ab
+
+        ctx.exit(from_ab(session, options))
+    if SESSION_FINDING in options["fail_on"]:  # type: ignore[operator]
+        raise click.UsageError(
+            f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
+        )
+    from opperf.commands.compare.running import compare_command
+
+    ctx.exit(compare_command(options))

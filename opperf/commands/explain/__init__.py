@@ -1,0 +1,76 @@
+"""The command `explain`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.commands.command import command
+from opperf.parameters import debug, report_output
+from opperf.parsing import RunFilePath
+
+PASSES = ("forward", "backward")
+
+ORDERS = ("exclusive", "inclusive")
+
+
+@command()
+@click.argument("base", type=RunFilePath())
+@click.argument("new", type=RunFilePath())
+@click.argument("id", required=False)
+@click.option(
+    "--pass",
+    "measured_pass",
+    default=PASSES[0],
+    show_default=True,
+    type=click.Choice(PASSES, case_sensitive=False),
+    help="The pass of the case.",
+)
+@click.option(
+    "--sort",
+    default=ORDERS[0],
+    show_default=True,
+    type=click.Choice(ORDERS, case_sensitive=False),
+    help="What comes first: the largest change of a function's own code, or of all that runs while "
+    "it does.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of functions to show.  [default: 20; all in json]",
+)
+@click.option(
+    "--event",
+    default="",
+    metavar="NAME",
+    help="What to compare, by callgrind's name, e.g. Ir (instructions), D1mr (cache misses).  "
+    "[default: the first that the files count]",
+)
+@click.option(
+    "--no-python",
+    is_flag=True,
+    help="Show the functions of the Python interpreter itself as one line.",
+)
+@click.option(
+    "--flame",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a flame graph of the difference, .svg or .html.",
+)
+@report_output("explain")
+@debug
+@click.pass_context
+def explain(ctx: click.Context, /, **options: object) -> None:
+    """Show which functions made the difference between two counts of instructions, BASE and NEW:
+    run files of `opperf run --profiler instructions` and the ID of a case (a prefix of it, or an
+    operator that has a single case), or two files of callgrind's.
+
+    Exclusive counts are of a function's own code, inclusive ones of all that runs while it does;
+    both are per call of the operator. Functions are matched by name and by the name of their
+    library.
+    """
+    from opperf.commands.explain.running import explain_command
+
+    ctx.exit(explain_command(options))

@@ -1,0 +1,173 @@
+"""The command `run`: its arguments and options."""
+
+from __future__ import annotations
+
+import click
+
+from opperf.commands.command import command
+from opperf.parameters import (
+    argument_options,
+    axis_option,
+    case_ids,
+    columns,
+    cpus,
+    debug,
+    explicit_options,
+    framework,
+    int64_tensor,
+    max_configs,
+    no_backward,
+    operator_options,
+    output_format,
+    output_options,
+    random_shape_options,
+    setting_option,
+    size,
+    sweep,
+)
+from opperf.parsing import RETRYABLE, parse_labels, words_among
+from opperf.reports.formats import RUN
+
+
+@command(
+    examples={
+        "A quick look at some operators": "opperf run relu 'broadcast_*' --size small --quick",
+        "Every sample, of two dtypes, with one thread": (
+            "opperf run add --dtype float32,float64 --threads 1 -o add.jsonl"
+        ),
+        "A function of your own, with its inputs": (
+            "opperf run kernels.py:softmax --inputs kernels.py:inputs"
+        ),
+    },
+)
+@operator_options
+@axis_option("device")
+@axis_option("dtype")
+@output_format(
+    "--output-format",
+    RUN,
+    "json; md, a page to read; csv; jsonl, the run file with every sample; param, the lines of "
+    "PARAM's benchmarks; instruction-counts, the object of PyTorch's suite of that name; a tool's, "
+    "as `opperf export` writes it; or another package's.",
+    default="json",
+)
+@output_options(
+    "Output file; - prints the output, and messages go to standard error.  "
+    "[default: ./<framework>_operator_benchmarks.<format>]",
+    RUN,
+)
+@columns
+@axis_option("profiler")
+@setting_option("precision")
+@setting_option("max_time_s")
+@setting_option("warmup")
+@setting_option("runs")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="One configuration and few calls of each operator: a registry of 600 takes 2 minutes on "
+    "two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
+    "it.",
+)
+@max_configs
+@int64_tensor
+@size
+@argument_options
+@sweep
+@setting_option("input_function")
+@setting_option("imports")
+@axis_option("cache")
+@axis_option("mode")
+@axis_option("compile_cache")
+@axis_option("autocast")
+@axis_option("memory_format")
+@axis_option("phase")
+@setting_option("grad")
+@axis_option("threads")
+@axis_option("env")
+@axis_option("options")
+@axis_option("python")
+@cpus
+@click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="What measures the cases: worker processes of this machine, or another package's "
+    "executor.",
+)
+@no_backward
+@setting_option("callgrind_cache")
+@setting_option("memory")
+@random_shape_options
+@click.option(
+    "--scale-batch",
+    "batch_factor",
+    default=1.0,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="FACTOR",
+    help="Scale the batch of recorded calls, for example by 0.25 where they need too much memory.",
+)
+@case_ids
+@setting_option("seed")
+@click.option(
+    "--rounds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Measure all cases K times, each time in another random order, so that a drift of the "
+    "machine affects all of them.",
+)
+@click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
+@setting_option("timeout_s")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=parse_labels,
+    help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
+)
+@click.option(
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="Print the cases, with their inputs and the rule that made them, and measure nothing; "
+    "with -f jsonl as a run file, which `run` takes.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Check all options, print the plan, and measure nothing."
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[RUNFILE]",
+    help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
+)
+@click.option(
+    "--retry",
+    multiple=True,
+    metavar="STATUSES",
+    callback=words_among(lambda: RETRYABLE),
+    help="With --resume: measure cases of these statuses again: failed, crashed, timeout, skipped.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
+@debug
+@framework
+@click.pass_context
+def run(ctx: click.Context, /, **options: object) -> None:
+    """Measure operators: all of them, or those selected by name, category and namespace.
+
+    An argument that is an existing run file, or a kept run (@last; `opperf runs` lists them), is
+    measured again, with its own settings except those set by options. A file of snippets (FILE.py,
+    or FILE.py:PATTERN for some of them) is measured by its own definitions;
+    opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
+    --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set
+    and --python give a case for every combination."""
+    from opperf.commands.run.running import run_command
+
+    ctx.exit(run_command(options, explicit_options(ctx, options)))

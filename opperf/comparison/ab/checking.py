@@ -1,0 +1,133 @@
+"""Whether A and B compute the same: each is called once, untimed, with the same inputs, and its
+results are compared.
+
+Results that depend on random numbers differ between arms that draw them in another order. So a case
+whose results differ is called again in either arm with other random numbers: what differs from
+itself is not compared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from opperf.comparison.ab.differences import Side, find_differences, is_partial
+from opperf.comparison.ab.pairs import Pair, with_contents_of_a
+from opperf.comparison.statistics.data import Arm
+from opperf.execution.progress import Progress
+from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
+from opperf.rules.not_finite import UNWRITTEN
+from opperf.worker.client import Worker
+from opperf.worker.protocol import Observed
+
+KEPT = 5
+"""Maximum number of differences of a pair that are kept: further outputs and gradients mostly
+follow from the first."""
+
+OTHER_DEVICE = "the gradients of results are drawn on each device"
+
+
+def check_results(
+    pairs: Sequence[Pair],
+    workers: Mapping[Arm, Worker],
+    tolerance: Tolerance,
+    progress: Progress,
+) -> dict[str, Check]:
+    """Calls every pair once in each arm and compares the results, by pair. Ends the processes."""
+    checks: dict[str, Check] = {}
+    with tempfile.TemporaryDirectory(prefix="opperf-") as folder, progress:
+        for arm, worker in workers.items():
+            worker.begin_process({pair.of(arm).settings.device for pair in pairs})
+        for number, pair in enumerate(pairs):
+            progress.begin(pair.a)
+            with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as own:
+                checks[pair.id] = _check(pair, workers, tolerance, Path(own))
+            progress.end(Record(case=pair.a, id=pair.a.id, status=Status.OK))
+        for worker in workers.values():
+            worker.end_process()
+    return checks
+
+
+def _check(pair: Pair, workers: Mapping[Arm, Worker], tolerance: Tolerance, folder: Path) -> Check:
+    """Compares the results of a pair's cases."""
+    cases: dict[Arm, Case] = {"A": pair.a, "B": with_contents_of_a(pair)}
+    sides: dict[Arm, Side] = {}
+    for arm, case in cases.items():
+        observed = _observe(workers[arm], case, folder / arm)
+        if observed.refusal:
+            return Check("not compared", f"{arm}: {observed.refusal}")
+        if observed.unwritten:
+            return Check("not compared", f"{arm} {UNWRITTEN.reason}")
+        sides[arm] = Side(case, observed, folder / arm)
+    if _device_kind(pair.a) != _device_kind(pair.b):
+        sides = {arm: _without_gradients(side) for arm, side in sides.items()}
+    unread = _unread(side.observed for side in sides.values())
+    found = find_differences(sides["A"], sides["B"], tolerance, pair.names)
+    places = {one.place for one in found}
+    drawn = _random_places(places, sides, workers, tolerance, folder) if found else {}
+    left = [one for one in found if one.place not in drawn]
+    notes = [
+        *(f"{place}: random, or not written, in {arm}" for place, arm in drawn.items()),
+        *(f"gradients: {why}" for why in _why_no_gradients(pair, sides)),
+        *(f"{place}: a {name} cannot be read" for place, name in unread.items()),
+        *(["large tensors in part only"] if any(map(is_partial, sides.values())) else []),
+    ]
+    outcome: SameResults = DIFFERENT if left else "same"
+    compared = {one.place for one in sides["A"].observed.values} - drawn.keys() - unread.keys()
+    if not left and not compared:
+        outcome = "not compared"
+    return Check(outcome, "; ".join(notes), tuple(left[:KEPT]), len(left))
+
+
+def _observe(worker: Worker, case: Case, folder: Path, draw: int = 0) -> Observed:
+    folder.mkdir()
+    return worker.observe(case, folder, draw)
+
+
+def _device_kind(case: Case) -> str:
+    return case.settings.device.partition("(")[0]
+
+
+def _without_gradients(side: Side) -> Side:
+    observed = msgspec.structs.replace(side.observed, without_gradients=OTHER_DEVICE)
+    return side._replace(observed=observed)
+
+
+def _random_places(
+    places: Collection[str],
+    sides: Mapping[Arm, Side],
+    workers: Mapping[Arm, Worker],
+    tolerance: Tolerance,
+    folder: Path,
+) -> dict[str, Arm]:
+    """Returns those of the places whose results differ with other random numbers, each with the
+    arm."""
+    found: dict[str, Arm] = {}
+    for arm, side in sides.items():
+        again = folder / f"{arm}-again"
+        observed = _observe(workers[arm], side.case, again, draw=1)
+        if observed.refusal:
+            continue
+        other = side._replace(observed=observed, folder=again)
+        for one in find_differences(side, other, tolerance, {}):
+            if one.place in places:
+                found.setdefault(one.place, arm)
+    return found
+
+
+def _why_no_gradients(pair: Pair, sides: Mapping[Arm, Side]) -> list[str]:
+    """Returns why gradients that were measured are not compared."""
+    if "backward" not in pair.a.passes:
+        return []
+    reasons = {arm: side.observed.without_gradients for arm, side in sides.items()}
+    if len(set(reasons.values())) == 1:
+        return [reasons["A"]] if reasons["A"] else []
+    return [f"{arm}: {reason}" for arm, reason in reasons.items() if reason]
+
+
+def _unread(observed: Iterable[Observed]) -> dict[str, str]:
+    """Returns the places of objects of which only the type is known, each with that."""
+    return {value.place: value.text for one in observed for value in one.values if value.unread}

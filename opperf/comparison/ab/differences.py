@@ -1,0 +1,220 @@
+"""Where the results of one call of A and of one of B differ.
+
+Results are in files, as the arms may have different environments, and are read a part at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opperf.comparison.ab.tolerances import bounds, coarsest, dtypes_of
+from opperf.dtypes import kind_of
+from opperf.model import Case, Difference, Tolerance
+from opperf.worker.protocol import Observed, Value
+
+PART = 1 << 22
+"""Elements that are compared at once: 32 MiB in double precision."""
+
+GRADIENT = "gradient of "
+"""Beginning of the places of gradients."""
+
+USUAL = "float32"
+"""Precision of real results that no dtype decides, as of quantised tensors."""
+
+
+class Side(NamedTuple):
+    """The case of an arm, what it resulted in, and the folder of its files."""
+
+    case: Case
+    observed: Observed
+    folder: Path
+
+    def elements(self, value: Value) -> Any:
+        """Returns the elements of a value in its file, of which those that are used are read."""
+        return np.load(self.folder / value.file, mmap_mode="r", allow_pickle=False)
+
+
+def find_differences(
+    a: Side, b: Side, tolerance: Tolerance, names: Mapping[str, str]
+) -> list[Difference]:
+    """Returns where the results of B differ from those of A: outputs, arguments that a call wrote
+    to, and gradients if both have them. `names` are the arguments of B that have another name in
+    A."""
+    with_gradients = not (a.observed.without_gradients or b.observed.without_gradients)
+    ours, theirs = (
+        {
+            _renamed(one.place, other): one
+            for one in side.observed.values
+            if with_gradients or not one.place.startswith(GRADIENT)
+        }
+        for side, other in ((a, {}), (b, names))
+    )
+    largest = {False: 0.0, True: 0.0}
+    for place, value in ours.items():
+        kind = place.startswith(GRADIENT)
+        largest[kind] = max(largest[kind], _largest(a, value))
+    found = []
+    for place in dict.fromkeys([*ours, *theirs]):
+        one, other = ours.get(place), theirs.get(place)
+        if one is None or other is None:
+            found.append(Difference(place, f"in {'A' if other is None else 'B'} only"))
+        else:
+            of_all = largest[place.startswith(GRADIENT)]
+            found += _compare(place, (a, one), (b, other), tolerance, of_all)
+    return found
+
+
+def is_partial(side: Side) -> bool:
+    """Whether the files have a part of the elements only."""
+    return any(one.step > 1 for one in side.observed.values)
+
+
+def _renamed(place: str, names: Mapping[str, str]) -> str:
+    """Returns a place of B's results with the name that its argument has in A."""
+    start = GRADIENT if place.startswith(GRADIENT) else ""
+    for name, other in names.items():
+        rest = place[len(start) :]
+        if rest.startswith(name) and not rest[len(name) :][:1].isidentifier():
+            return start + other + rest[len(name) :]
+    return place
+
+
+Held = tuple[Side, Value]
+"""A value and the side whose it is."""
+
+
+def _compare(
+    place: str, ours: Held, theirs: Held, tolerance: Tolerance, of_all: float
+) -> Iterator[Difference]:
+    """Yields what differs between two values in one place, if anything does."""
+    (a, one), (b, other) = ours, theirs
+    if not (one.file and other.file):
+        if (one.text, bool(one.file)) != (other.text, bool(other.file)):
+            yield Difference(place, f"{_shown(one)} in A, {_shown(other)} in B")
+        return
+    if one.shape != other.shape:
+        yield Difference(place, f"shape {one.shape} in A, {other.shape} in B")
+        return
+    texts = []
+    if one.layout != other.layout:
+        texts.append(f"{one.layout} in A, {other.layout} in B")
+    if one.dtype != other.dtype and not _is_own(a.case, one.dtype, b.case, other.dtype):
+        texts.append(f"{one.dtype} in A, {other.dtype} in B")
+    errors = _Errors(ours, theirs, tolerance, of_all)
+    if errors.count or texts:
+        yield Difference(
+            place,
+            ", ".join([*texts, *([errors.text()] if errors.count else ["with equal values"])]),
+            errors.index,
+            errors.absolute,
+            errors.relative,
+            errors.count / errors.compared if errors.count else 0.0,
+        )
+
+
+def _shown(value: Value) -> str:
+    return value.text or f"{value.dtype} {value.shape}"
+
+
+def _is_own(a: Case, one: str, b: Case, other: str) -> bool:
+    """Whether two dtypes differ as the arms have them differ."""
+    set_apart = any(
+        getattr(a.settings, name) != getattr(b.settings, name) for name in ("dtype", "autocast")
+    )
+    return set_apart and kind_of(one) is not None and kind_of(one) == kind_of(other)
+
+
+def _largest(side: Side, value: Value) -> float:
+    """Returns the largest finite magnitude of a value's elements; 0 without one."""
+    if not value.file:
+        return 0.0
+    elements, found = side.elements(value), 0.0
+    for start in range(0, len(elements), PART):
+        part = np.abs(_wide(elements[start : start + PART]))
+        found = max(found, float(np.max(part, where=np.isfinite(part), initial=0.0)))
+    return found
+
+
+def _wide(elements: Any) -> Any:
+    """Returns elements in double precision."""
+    return elements.astype("complex128" if elements.dtype.kind == "c" else "float64")
+
+
+class _Errors:
+    """The errors of the elements of B's value, which has the shape of A's."""
+
+    def __init__(self, ours: Held, theirs: Held, tolerance: Tolerance, of_all: float) -> None:
+        (a, one), (b, other) = ours, theirs
+        self._shape = one.shape
+        # Large tensors of dtypes of different sizes have different elements in the files.
+        self._step = math.lcm(one.step, other.step)
+        left = a.elements(one)[:: self._step // one.step]
+        right = b.elements(other)[:: self._step // other.step]
+        self._bounds = (0.0, 0.0)
+        if {left.dtype.kind, right.dtype.kind} & set("fc"):
+            dtypes = [one.dtype, other.dtype, *dtypes_of(a.case), *dtypes_of(b.case)]
+            precision = coarsest(dtypes) or USUAL
+            self._bounds = bounds(tolerance, precision, _largest(a, one), of_all)
+        self.compared = len(left)
+        self.count = 0
+        """Elements that differ."""
+        self.index: tuple[int, ...] | None = None
+        self.absolute: float | None = None
+        self.relative: float | None = None
+        self._values: tuple[Any, Any] = (None, None)
+        for start in range(0, self.compared, PART):
+            self._add(start, left[start : start + PART], right[start : start + PART])
+
+    def _add(self, start: int, one: Any, other: Any) -> None:
+        """Adds a part of the elements."""
+        a, b = _wide(one), _wide(other)
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(b - a)
+            relative, absolute = self._bounds
+            if one.dtype.kind in "fc" or other.dtype.kind in "fc":
+                differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+                differs &= ~(np.isfinite(error) & (error <= absolute + relative * np.abs(a)))
+            else:
+                # Whole numbers of 64 bits are not exact in double precision.
+                differs = one != other
+        if not differs.any():
+            return
+        self.count += int(differs.sum())
+        # What is a finite number in one arm only is worse than any error.
+        lost = differs & ~np.isfinite(error)
+        if lost.any():
+            if self.index is None or self.absolute is not None:
+                self._keep(start, int(np.argmax(lost)), a, b, None)
+        elif self.index is None or self.absolute is not None:
+            place = int(np.argmax(np.where(differs, error, -1.0)))
+            if self.absolute is None or float(error[place]) > self.absolute:
+                self._keep(start, place, a, b, float(error[place]))
+
+    def _keep(self, start: int, place: int, a: Any, b: Any, error: float | None) -> None:
+        """Keeps an element as the one with the largest error."""
+        flat = (start + place) * self._step
+        self.index = tuple(int(one) for one in np.unravel_index(flat, self._shape or (1,)))
+        self.index = self.index if self._shape else ()
+        self._values = a[place].item(), b[place].item()
+        size = abs(self._values[0])
+        self.absolute = error
+        self.relative = error / size if error is not None and size else None
+
+    def text(self) -> str:
+        """Returns the errors as a line."""
+        one, other = (f"{value:.6g}" for value in self._values)
+        where = f" at {list(self.index)}" if self.index else ""
+        parts = f"{one} in A and {other} in B{where}"
+        if self.absolute is not None:
+            share = "" if self.relative is None else f" ({self.relative:.2g} of A's)"
+            parts = f"largest error {self.absolute:.3g}{share}: {parts}"
+        if self.compared == 1:
+            return parts
+        relative, absolute = self._bounds
+        allowed = f" beyond {relative:.2g} of A's and {absolute:.2g}" if any(self._bounds) else ""
+        return f"{parts}; {self.count} of {self.compared} elements differ{allowed}"

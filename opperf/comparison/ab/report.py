@@ -1,0 +1,273 @@
+"""The report of a session, which every format writes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.weighing import weigh_session
+from opperf.comparison.results import ResultsRow, row_fields
+from opperf.comparison.statistics.data import (
+    Analysis,
+    CaseVerdict,
+    CoarseCase,
+    CoarseLook,
+    Shift,
+    Verdict,
+)
+from opperf.comparison.statistics.weights import Weighted
+from opperf.machine.environment import lasting_differences
+from opperf.model import Struct
+from opperf.results.text import add_distinct
+
+
+class Row(Struct, frozen=True, omit_defaults=False):
+    """A figure and its verdict."""
+
+    id: str
+    operator: str
+    inputs: str
+    metric: str
+    verdict: Verdict
+    ratio: float | None = None
+    """B over A."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
+    p: float | None = None
+    detectable: float | None = None
+    """Smallest change that the session would find four times out of five, as a share."""
+    blocks: int = 0
+    note: str = ""
+    settings: str = ""
+    """Those of both arms that are not at their defaults, as text."""
+    results: str = ""
+    """How the results of A and B compare, a `SameResults`; empty if they were not."""
+    difference: str = ""
+    """The first difference of the results, as one line, or why there is none to tell."""
+
+
+class CoarseRow(Struct, frozen=True, omit_defaults=False):
+    """A figure with all threads."""
+
+    id: str
+    operator: str
+    inputs: str
+    metric: str
+    changed: Literal["slower", "faster"] | None = None
+    """By more than `CoarseReport.threshold`."""
+    ratio: float | None = None
+    """B over A."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
+    p: float | None = None
+    blocks: int = 0
+
+
+class CoarseReport(Struct, frozen=True, omit_defaults=False):
+    """The results of the coarse look with all threads, which decides no verdict and no exit
+    code."""
+
+    blocks: int
+    threshold: float
+    rows: tuple[CoarseRow, ...]
+    """One for every figure, the largest ratio first."""
+
+
+class EnvironmentDifference(Struct, frozen=True):
+    """A field of the environment that differs between the arms."""
+
+    field: str
+    a: str
+    b: str
+
+
+class Report(Struct, frozen=True, omit_defaults=False):
+    """The results of a session. A figure is a metric of a case."""
+
+    framework: str
+    a: str
+    b: str
+    started: str
+    complete: bool
+    """Whether nothing is left to measure."""
+    valid: bool
+    reason: str
+    """Why the session is invalid, and what to do."""
+    cases: int
+    processes: int
+    blocks: int
+    """Blocks of A and B at the latest look, on which the verdicts rest."""
+    block_cap: int
+    """Most blocks of A and B."""
+    first_look: int
+    """Blocks before the first verdict."""
+    threshold: float
+    same_within: float
+    """Share below which a change counts as none, where that could be shown."""
+    detectable: float | None
+    """Median over the figures of their smallest detectable changes, as a share; None without
+    one."""
+    detectable_with_four_times: float | None
+    """The same with four times the blocks, whose standard errors are half as large."""
+    explained: float | None
+    """Share of the median figure's variance that the core's speed explains and that is subtracted;
+    None where nothing is."""
+    note: str
+    """Why nothing is subtracted although reference work was timed."""
+    counts: dict[str, int]
+    shift: Shift | None
+    """None with too few figures."""
+    rows: tuple[Row, ...]
+    """One for every figure, the largest ratio first."""
+    differences: tuple[EnvironmentDifference, ...]
+    alone: dict[str, str]
+    excluded: dict[str, str]
+    lost: dict[str, str]
+    """Cases without a figure in some process, each with the last reason."""
+    fail_on: tuple[str, ...] = ()
+    """Findings, of verdicts and of results."""
+    weighted: Weighted | None = None
+    """The totals weighted by count; None unless asked for, and of an invalid session."""
+    coarse: CoarseReport | None = None
+    """The coarse look with all threads; None without one, or before it is complete."""
+    results: tuple[ResultsRow, ...] = ()
+    """How the results of each case compare; empty if they were not compared."""
+
+
+def report_of(
+    session: Session,
+    analysis: Analysis,
+    fail_on: tuple[str, ...] = (),
+    weight: str | None = None,
+) -> Report:
+    """The report of a session and its analysis. `fail_on` are findings; `weight` asks for
+    totals."""
+    header = session.header
+    pairs = {pair.id: pair for pair in header.pairs}
+
+    def row(one: CaseVerdict) -> Row:
+        return Row(
+            **_figure(one, pairs),
+            verdict=one.verdict,
+            detectable=_change(one.detectable),
+            note=one.note,
+            settings=pairs[pair_of(one.case)].settings,
+            **row_fields(header.checks.get(pair_of(one.case))),
+        )
+
+    rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
+    environments = header.environments
+    looks = header.thresholds.looks
+    detectable = _median(one.detectable for one in analysis.verdicts)
+    return Report(
+        framework=" ".join([header.framework, *_versions(session)]),
+        a=str(header.a),
+        b=str(header.b),
+        started=header.started,
+        complete=session.closing is not None,
+        valid=analysis.valid,
+        reason=analysis.reason,
+        cases=len(pairs),
+        processes=len(session.lines),
+        blocks=looks[analysis.looks - 1] if analysis.looks else 0,
+        block_cap=looks[-1],
+        first_look=looks[0],
+        threshold=header.thresholds.threshold,
+        same_within=header.thresholds.same_within,
+        detectable=_change(detectable),
+        detectable_with_four_times=_change(_halve_beyond(header.thresholds.margin, detectable)),
+        explained=analysis.explained,
+        note=analysis.note,
+        counts=dict(Counter(one.verdict.value for one in rows)),
+        shift=analysis.shift,
+        rows=tuple(rows),
+        differences=tuple(
+            EnvironmentDifference(name, str(before), str(after))
+            for name, before, after in lasting_differences(environments["A"], environments["B"])
+        ),
+        alone=header.alone,
+        excluded=header.excluded,
+        lost=_lost(session, pairs),
+        fail_on=fail_on,
+        weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
+        coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
+        results=tuple(
+            ResultsRow.of(pair.id, pair.label, pair.inputs, check)
+            for pair in header.pairs
+            if (check := header.checks.get(pair.id)) is not None
+        ),
+    )
+
+
+def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[str, Any]:
+    """What the rows of verdicts and of the coarse look have in common."""
+    pair = pairs[pair_of(one.case)]
+    return {
+        "id": pair.id,
+        "operator": pair.label,
+        "inputs": pair.inputs,
+        "metric": metric_of(one.case),
+        "ratio": one.ratio,
+        "low": _exp(one.low),
+        "high": _exp(one.high),
+        "p": one.p,
+        "blocks": one.n_blocks,
+    }
+
+
+def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
+    """Why cases have no figure in some process, by the case's name and inputs."""
+    reasons = {name: [one.reason] for name, one in session.lost.items()}
+    for name, one in session.coarse_lost.items():
+        reasons.setdefault(name, []).append(f"with all threads: {one.reason}")
+    lost: dict[str, str] = {}
+    for name, found in reasons.items():
+        add_distinct(lost, f"{pairs[name].label} ({pairs[name].inputs})", name, "; ".join(found))
+    return lost
+
+
+def _coarse(
+    look: CoarseLook | None, threshold: float, pairs: Mapping[str, Pair]
+) -> CoarseReport | None:
+    """The report of the coarse look, if there was one."""
+    if look is None:
+        return None
+
+    def row(one: CoarseCase) -> CoarseRow:
+        return CoarseRow(**_figure(one, pairs), changed=one.changed)
+
+    rows = sorted(map(row, look.cases), key=lambda one: -(one.ratio or 0.0))
+    return CoarseReport(look.n_blocks, threshold, tuple(rows))
+
+
+def _versions(session: Session) -> list[str]:
+    """The framework's version, if it is the same in both arms."""
+    header = session.header
+    found = {one.versions.get(header.framework, "") for one in header.environments.values()}
+    return [version for version in found if version] if len(found) == 1 else []
+
+
+def _change(value: float | None) -> float | None:
+    """A log ratio as a share."""
+    return None if value is None else math.expm1(value)
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _halve_beyond(margin: float, value: float | None) -> float | None:
+    """The value with its distance to the margin halved."""
+    return None if value is None else margin + (value - margin) / 2
+
+
+def _exp(value: float | None) -> float | None:
+    return None if value is None else math.exp(value)

@@ -1,0 +1,167 @@
+"""The sentences of a session's report."""
+
+from __future__ import annotations
+
+import math
+
+from opperf.comparison.ab.forecast import processes
+from opperf.comparison.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.comparison.results import count_different, sentence
+from opperf.comparison.statistics.blocks import BLOCK
+from opperf.comparison.statistics.data import Shift, Verdict
+from opperf.comparison.weighted import ARMS, sentences
+from opperf.plurals import pluralize
+from opperf.shares import share_text
+
+HOW = (
+    "A and B were measured in turn, each time in a fresh process. B/A is B's time over A's: 1.10 "
+    "means that B takes 10 % longer. It is likely (90 %) between the two values beside it. A "
+    "smaller change than the one that is visible cannot be told from noise."
+)
+"""How to read the tables."""
+
+WORDS = {
+    Verdict.REGRESSED: "slower",
+    Verdict.IMPROVED: "faster",
+    Verdict.SAME: "without change",
+    Verdict.AMBIGUOUS: "not clear",
+}
+"""Verdicts in words that need no manual, in the order of the headline."""
+
+
+def summary(report: Report) -> list[str]:
+    """The summary of the session, a sentence each."""
+    counts = ", ".join(
+        f"{report.counts[verdict.value]} {verdict.value}"
+        for verdict in Verdict
+        if verdict.value in report.counts
+    )
+    figures = pluralize(sum(report.counts.values()), "figure")
+    return [
+        *([f"Invalid: {report.reason}."] if not report.valid else []),
+        *([_unfinished(report)] if report.valid and not report.complete else []),
+        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        *([sentence(report.results)] if report.results else []),
+        f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
+        f"Measured by {processes(report.processes)}.",
+        *_power(report),
+        *([_adjustment(report)] if report.explained is not None or report.note else []),
+        *([_shift(report.shift)] if report.valid and report.shift is not None else []),
+        *(sentences(report.weighted, ARMS) if report.weighted else []),
+        *([_coarse(report.coarse)] if report.coarse else []),
+    ]
+
+
+def _unfinished(report: Report) -> str:
+    """The sentence on a session that is not complete."""
+    if not report.blocks:
+        return f"Unfinished: no verdicts before {report.first_look} blocks; --resume continues."
+    return (
+        f"Unfinished: verdicts after {report.blocks} of at most {report.block_cap} blocks; "
+        "--resume continues."
+    )
+
+
+def _power(report: Report) -> list[str]:
+    """The sentence on the smallest change that could have been found, if there is one."""
+    if report.detectable is None or report.detectable_with_four_times is None:
+        return []
+    change, smaller = map(percent, (report.detectable, report.detectable_with_four_times))
+    return [
+        f"The smallest change that could have been found in the median figure is {change}; smaller "
+        f"ones cannot be told from noise. With four times the blocks it would be {smaller}."
+    ]
+
+
+def _adjustment(report: Report) -> str:
+    """The sentence on the adjustment for the core's speed."""
+    if report.explained is None:
+        return f"{report.note[:1].upper()}{report.note[1:]}."
+    return (
+        f"Adjusted for the core's speed, which explains {report.explained:.0%} of the median "
+        "figure's variance."
+    )
+
+
+def _shift(shift: Shift) -> str:
+    """The sentence on the shift of all operators together."""
+    ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
+    note = f"; {shift.note}" if shift.note else ""
+    return (
+        f"All operators together: {shift.verdict.value}, B/A {ratio:.3f} "
+        f"({low:.3f} to {high:.3f}), p {shift.p:.2g}{note}."
+    )
+
+
+def _coarse(coarse: CoarseReport) -> str:
+    """The sentence on the coarse look with all threads."""
+    number = len(changed_rows(coarse))
+    figures = pluralize(number, "figure") if number else "no figure"
+    effect = "; this does not affect the exit code" if number else ""
+    return (
+        f"With all threads ({pluralize(coarse.blocks, 'block')} of {BLOCK}): {figures} changed by "
+        f"more than {coarse.threshold:.0%}{effect}."
+    )
+
+
+def changed_rows(coarse: CoarseReport) -> list[CoarseRow]:
+    """Returns the figures that changed with all threads."""
+    return [row for row in coarse.rows if row.changed]
+
+
+def percent(share: float) -> str:
+    """Returns a change as text; percentages beyond 100 say no more."""
+    return f"{share:.1%}" if share <= 1 else "over 100%"
+
+
+def ratio_text(row: Row | CoarseRow) -> str:
+    """Returns the ratio; empty without one."""
+    return "" if row.ratio is None else f"{row.ratio:.3f}"
+
+
+def interval_text(row: Row | CoarseRow) -> str:
+    """Returns the interval of the ratio; empty without one."""
+    return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+
+
+def headline(report: Report) -> str:
+    """Returns the result in a few words."""
+    if not report.valid:
+        return "No result: A differs from itself, so the machine was too noisy"
+    number = {verdict: report.counts.get(verdict.value, 0) for verdict in WORDS}
+    figures = pluralize(sum(report.counts.values()), "figure")
+    parts = [f"{number[verdict]} {words}" for verdict, words in WORDS.items() if number[verdict]]
+    if differing := count_different(report.results):
+        parts.insert(0, f"different results in {pluralize(differing, 'case')}")
+    unfinished = "" if report.complete else " (unfinished)"
+    return f"Of {figures}: {', '.join(parts) or 'none measured yet'}{unfinished}"
+
+
+def advice(report: Report) -> list[str]:
+    """Returns what to do, a paragraph each."""
+    if not report.valid:
+        return [f"**What to do:** {report.reason}. `opperf doctor` says what disturbs a machine."]
+    slower, unclear = (
+        report.counts.get(verdict.value, 0) for verdict in (Verdict.REGRESSED, Verdict.AMBIGUOUS)
+    )
+    found = []
+    if differing := count_different(report.results):
+        found.append(
+            "**What to do first:** A and B have different results in "
+            f"{pluralize(differing, 'case')}. See which of the two is right: a wrong result is not "
+            "faster."
+        )
+    if slower:
+        found.append(
+            f"**What to do:** {pluralize(slower, 'figure')} of B "
+            f"{'is' if slower == 1 else 'are'} slower by more than {share_text(report.threshold)}, "
+            "which chance does not explain. Find the cause, or say why it is acceptable."
+        )
+    if unclear:
+        hidden = "" if report.detectable is None else f" (about {report.detectable:.0%})"
+        found.append(
+            f"{pluralize(unclear, 'figure')} {'is' if unclear == 1 else 'are'} not clear: a small "
+            f"change{hidden} may be hidden in the noise. More blocks (`--blocks "
+            f"{2 * report.block_cap}`) or a quieter machine can tell."
+        )
+    return found or ["Nothing to do: no figure is slower."]

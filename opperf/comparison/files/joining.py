@@ -1,0 +1,172 @@
+"""Joins the cases of two files."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from opperf.comparison.files.entries import Entry
+from opperf.comparison.files.reading import Measured
+from opperf.errors import RunFileError, UsageError, suggest
+from opperf.model import Operator
+from opperf.plurals import pluralize
+from opperf.sources.selecting import make_matcher
+
+
+class By(enum.Enum):
+    """The key that cases are joined by."""
+
+    ID = "id"
+    """Target, arguments and settings."""
+    CALL = "call"
+    """Target and arguments, with any settings."""
+    SHOWN = "shown"
+    """The operator's name and the inputs in the form of results by operator."""
+    DETAILED = "detailed"
+    """The same with the details of the tensors."""
+    PLACE = "place"
+    """The case's place among the planned cases of its file."""
+
+
+KEYS: dict[By, Callable[[Entry], str]] = {
+    By.ID: lambda entry: entry.id,
+    By.CALL: lambda entry: entry.call,
+    By.SHOWN: lambda entry: entry.shown,
+    By.PLACE: lambda entry: str(entry.place),
+    By.DETAILED: lambda entry: f"{entry.shown} {entry.details}",
+}
+
+
+class Pair(NamedTuple):
+    """A case in one file or in both."""
+
+    base: Entry | None
+    new: Entry | None
+
+
+def by_inputs(base: Sequence[Entry], new: Sequence[Entry]) -> By:
+    """Returns the key of files of which one has no ids. Results of MXNet's own utility have no
+    details either."""
+    return By.DETAILED if all(any(e.details for e in side) for side in (base, new)) else By.SHOWN
+
+
+def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
+    """Joins the cases of both files, in the base's order and then in the new file's. Cases with the
+    same key are paired in their order."""
+    left, right = _by_key(base, KEYS[by]), _by_key(new, KEYS[by])
+    return [Pair(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
+
+
+def _by_key(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple[str, int], Entry]:
+    found: dict[tuple[str, int], Entry] = {}
+    seen: Counter[str] = Counter()
+    for entry in entries:
+        name = key(entry)
+        found[name, seen[name]] = entry
+        seen[name] += 1
+    return found
+
+
+def check_places(base: Measured, new: Measured) -> None:
+    """Raises `UsageError` unless both files have places."""
+    for measured in (base, new):
+        if any(entry.place is None for entry in measured.entries):
+            raise UsageError(
+                f"{measured.side.path} is no run file: --in-order joins the cases of run files"
+            )
+
+
+def filter_operators(
+    base: Measured, new: Measured, patterns: Sequence[str]
+) -> tuple[Measured, Measured]:
+    """Both files with only the cases of operators that match a pattern, or all without patterns.
+
+    Raises `UsageError` for a pattern that matches nothing in either file, or is malformed.
+    """
+    if not patterns:
+        return base, new
+    names = dict.fromkeys(entry.operator for entry in (*base.entries, *new.entries))
+    # Patterns match operators, of which a file has only the names.
+    operators = [Operator(framework="", namespace="", name=name) for name in names]
+    chosen: set[str] = set()
+    for pattern in patterns:
+        matches = make_matcher(pattern, operators)
+        fitting = {operator.name for operator in operators if matches(operator)}
+        if not fitting:
+            raise UsageError(
+                f"--filter: no operator in either file matches {pattern!r}{suggest(pattern, names)}"
+            )
+        chosen |= fitting
+    return _only(base, chosen), _only(new, chosen)
+
+
+def _only(measured: Measured, operators: set[str]) -> Measured:
+    entries = tuple(entry for entry in measured.entries if entry.operator in operators)
+    return measured._replace(entries=entries)
+
+
+def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
+    """Raises `RunFileError`, with the differences between the files, if they have no common
+    case."""
+    if any(pair.base and pair.new for pair in pairs):
+        return
+    one, other = base.side.path, new.side.path
+    raise RunFileError(f"{one} and {other} have no case in common: {_why_disjoint(base, new)}")
+
+
+def _why_disjoint(base: Measured, new: Measured) -> str:
+    if not base.entries or not new.entries:
+        empty = base if not base.entries else new
+        return f"{empty.side.path} has no case that --filter matches"
+    differing = [
+        f"{name} {_list_text(before)} against {_list_text(after)}"
+        for name, before, after in _disjoint_values(base, new)
+    ]
+    if differing:
+        hint = (
+            "; --ignore-settings joins them anyway"
+            if _calls(base) & _calls(new) - {""}
+            else "; measure both with the same"
+        )
+        return ", ".join(differing) + hint
+    shared = _operators(base) & _operators(new)
+    if not shared:
+        return "no operator is in both"
+    return f"{pluralize(len(shared), 'operator')} in both, but with different inputs"
+
+
+def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:
+    """The settings, framework and size of which the files have no common value, with the values of
+    each."""
+    settings = dict.fromkeys(
+        name for entry in (*base.entries, *new.entries) for name in entry.settings
+    )
+    found = [(name, _values(base.entries, name), _values(new.entries, name)) for name in settings]
+    if base.environment and new.environment:
+        frameworks = ({base.environment.framework}, {new.environment.framework})
+        found.insert(0, ("framework", *frameworks))
+    found.append(("size", _size(base), _size(new)))
+    return [(name, a, b) for name, a, b in found if a and b and not a & b]
+
+
+def _values(entries: Iterable[Entry], name: str) -> set[str]:
+    return {str(entry.settings[name]) for entry in entries if name in entry.settings}
+
+
+def _size(measured: Measured) -> set[str]:
+    # A selection in a file does not contain defaults.
+    return {str(measured.selection.get("size", "default"))} if measured.selection else set()
+
+
+def _calls(measured: Measured) -> set[str]:
+    return {entry.call for entry in measured.entries}
+
+
+def _operators(measured: Measured) -> set[str]:
+    return {entry.operator for entry in measured.entries}
+
+
+def _list_text(values: Iterable[str]) -> str:
+    return ", ".join(sorted(values))

@@ -1,0 +1,378 @@
+"""Compares two files: a verdict on each pair of figures, by the kind of metric and file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from opperf.comparison.files.changed_functions import explaining_command
+from opperf.comparison.files.comparison import (
+    Change,
+    ChangeKind,
+    Comparison,
+    Row,
+    Side,
+    geometric_means,
+    sort_rows,
+)
+from opperf.comparison.files.confirming import confirming_command
+from opperf.comparison.files.contents import contents_caveat, contents_notes
+from opperf.comparison.files.differing import differences
+from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.joining import (
+    By,
+    Pair,
+    by_inputs,
+    check_common,
+    check_places,
+    filter_operators,
+    join,
+)
+from opperf.comparison.files.reading import Measured
+from opperf.comparison.files.weighing import weigh_pairs
+from opperf.comparison.results import ResultsRow, row_fields
+from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
+from opperf.comparison.statistics.order_statistics import compare_samples
+from opperf.comparison.statistics.tolerance import allowed_difference, compare_figures
+from opperf.comparison.tolerances import Tolerances, tolerance_text
+from opperf.errors import RunFileError, UsageError
+from opperf.machine.environment import comparability
+from opperf.metrics import default_metrics, metric_named, sort_metrics
+from opperf.model import DIFFERENT, Check, Metric, Struct
+from opperf.results.settings import changed_settings_text
+
+SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
+
+AVERAGES = (
+    "Averages have no spread, so a ratio may be due to chance; run files (-f jsonl) have every "
+    "sample."
+)
+
+NO_SPREAD = "averages have no spread"
+
+
+class Question(Struct, frozen=True):
+    """The options of a comparison."""
+
+    metrics: tuple[str, ...] = ()
+    """Names; if empty, the default metrics that both files have."""
+    patterns: tuple[str, ...] = ()
+    """Patterns of operators; if empty, all."""
+    fail_on: tuple[str, ...] = ()
+    ignore_settings: bool = False
+    in_order: bool = False
+    """Whether cases are joined by their places in the files, whatever they are."""
+    thresholds: Thresholds = Thresholds()
+    tolerances: Tolerances = Tolerances()
+    """Tolerances in the place of those of metrics that are the same on every run."""
+    limits_file: str = ""
+    """The file that thresholds and tolerances are from; empty without one."""
+    weight: str | None = None
+    """The weight of totals, `weighted.COUNT`; None for no totals."""
+
+
+def compare(base: Measured, new: Measured, question: Question) -> Comparison:
+    """Compares two files.
+
+    Raises `RunFileError` if they have no case or no metric in common, and `UsageError` for a
+    pattern that matches nothing.
+    """
+    question.tolerances.check(entry.operator for entry in (*base.entries, *new.entries))
+    base, new = filter_operators(base, new, question.patterns)
+    averages = base.side.averages or new.side.averages
+    pairs = join(base.entries, new.entries, _key(base, new, question))
+    check_common(base, new, pairs)
+    checks = _checks(base, new, question)
+    metrics = _metrics(pairs, question.metrics)
+    rows = tuple(
+        row
+        for metric in metrics
+        for row in sort_rows(_rows(pairs, metric, question, averages, checks))
+    )
+    found = Comparison(
+        base=_side(base),
+        new=_side(new),
+        threshold=question.thresholds.threshold,
+        metrics=metrics,
+        differences=differences(base, new, pairs),
+        rows=rows,
+        means=geometric_means(rows),
+        changes=tuple(
+            change for pair in pairs for change in _changes(pair, question.metrics or _usual())
+        ),
+        unmeasured=sum(
+            bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
+        ),
+        fail_on=question.fail_on,
+        limits_file=question.limits_file,
+        notes=(*_notes(rows, averages), *contents_notes(pairs)),
+        results=tuple(
+            ResultsRow.of(before.id, _operators(before, after), before.inputs, check)
+            for before, after in pairs
+            if before and after and (check := checks.get(after.place)) is not None
+        ),
+        weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
+    )
+    return msgspec.structs.replace(
+        found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
+    )
+
+
+def _side(measured: Measured) -> Side:
+    key = "" if measured.environment is None else comparability(measured.environment)
+    return msgspec.structs.replace(measured.side, cases=len(measured.entries), comparability=key)
+
+
+def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:
+    """Returns how the results of cases compare, by place, where the new run compared them with the
+    base's. Raises `UsageError` if results that are different should fail and were not compared."""
+    checked = new.checked if question.in_order else None
+    if checked is not None and checked.base == base.run_id:
+        return dict(enumerate(checked.checks))
+    if DIFFERENT in question.fail_on:
+        raise UsageError(
+            f"--fail-on {DIFFERENT}: {new.side.path} does not compare its results with those of "
+            f"{base.side.path}; opperf ab makes one, which --in-order reads"
+        )
+    return {}
+
+
+def _key(base: Measured, new: Measured, question: Question) -> By:
+    """Returns the key that cases are joined by."""
+    if question.in_order:
+        check_places(base, new)
+        return By.PLACE
+    if base.side.averages or new.side.averages:
+        return by_inputs(base.entries, new.entries)
+    return By.CALL if question.ignore_settings else By.ID
+
+
+def _has_figures(entry: Entry | None) -> bool:
+    return entry is not None and bool(entry.figures)
+
+
+def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
+    """The requested metrics that both files have for some common case, in the order of the reports.
+
+    Raises `RunFileError` if there is none, and for one that was named and is missing, unless only
+    one of the runs could measure it.
+    """
+    units = {
+        name: base.figures[name].unit
+        for base, new in pairs
+        if base and new
+        for name in base.figures.keys() & new.figures.keys()
+    }
+    common = sort_metrics(metric_named(name, unit) for name, unit in units.items())
+    chosen = tuple(
+        metric.name
+        for metric in common
+        if ({metric.name, metric.forward} & set(asked) if asked else metric.usual)
+    )
+    # Without names, one of the default metrics is enough.
+    missed = (
+        [name for name in asked or _usual() if name not in units] if asked or not chosen else []
+    )
+    explained = any(_is_in_one_only(pair, metric) for metric in missed for pair in pairs)
+    if missed and not explained:
+        there = [metric.name for metric in common]
+        available = ", ".join(there) or "none"
+        if not asked:
+            raise RunFileError(
+                f"no common case has one of the usual metrics; available: {available}; "
+                "name one with --metric"
+            )
+        raise RunFileError(
+            f"no common case has the metric {' or '.join(missed)}; available: {available}"
+        )
+    return chosen
+
+
+def _usual() -> tuple[str, ...]:
+    return tuple(metric.name for metric in default_metrics())
+
+
+def _is_in_one_only(pair: Pair, metric: str) -> bool:
+    """Whether both runs tried to measure a metric of the case, and only one of them could."""
+    if not (pair.base and pair.new):
+        return False
+    entries = (pair.base, pair.new)
+    return any(metric in entry.figures for entry in entries) and any(
+        not entry.figures or metric in entry.absent for entry in entries
+    )
+
+
+def _rows(
+    pairs: Iterable[Pair],
+    metric: str,
+    question: Question,
+    averages: bool,
+    checks: Mapping[int | None, Check],
+) -> Iterable[Row]:
+    for base, new in pairs:
+        if base and new and metric in base.figures and metric in new.figures:
+            yield _row(base, new, metric, question, averages, checks.get(new.place))
+
+
+def _row(
+    base: Entry, new: Entry, metric: str, question: Question, averages: bool, check: Check | None
+) -> Row:
+    a, b = base.figures[metric], new.figures[metric]
+    left, right = _values(a, b, averages)
+    described = metric_named(metric, a.unit)
+    if described.is_steady:
+        operators = dict.fromkeys((base.operator, new.operator))
+        described = question.tolerances.of(described, operators)
+    found = _judge(described, a, b, question.thresholds, averages)
+    # A figure that does not scatter has no interval.
+    scattered = not described.is_steady
+    effect = found.effect
+    if effect is None and _is_positive(left) and _is_positive(right):
+        effect = math.log(right / left)
+    caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
+    return Row(
+        id=base.id or new.id,
+        operator=_operators(base, new),
+        inputs=base.inputs,
+        category=base.category or new.category,
+        metric=metric,
+        unit=a.unit,
+        base=left,
+        new=right,
+        verdict=found.verdict,
+        base_half_width=None if averages else a.half_width,
+        new_half_width=None if averages else b.half_width,
+        base_unreliable=a.unreliable,
+        new_unreliable=b.unreliable,
+        ratio=_ratio(effect),
+        low=_ratio(found.low) if scattered else None,
+        high=_ratio(found.high) if scattered else None,
+        note=found.note,
+        caveat="; ".join(filter(None, caveats)),
+        settings=base.differing or new.differing,
+        changed_settings=changed_settings_text(_shared_settings(base, new)),
+        point=base.point or new.point,
+        other_id=new.id if base.call != new.call else "",
+        allowed=allowed_difference(described, left) if described.is_steady else None,
+        tolerance=tolerance_text(described) if described.is_steady else "",
+        **row_fields(check),
+    )
+
+
+def _operators(base: Entry, new: Entry) -> str:
+    """The operator of both cases, or both where they differ."""
+    one, other = base.operator, new.operator
+    return one if one == other else f"{one} | {other}"
+
+
+def _shared_settings(base: Entry, new: Entry) -> dict[str, Any]:
+    """The settings that both cases have; those of one where the other's file has none."""
+    if not (base.settings and new.settings):
+        return base.settings or new.settings
+    return {name: value for name, value in base.settings.items() if value == new.settings[name]}
+
+
+def _values(a: Figure, b: Figure, averages: bool) -> tuple[float, float]:
+    return (a.mean, b.mean) if averages else (a.median, b.median)
+
+
+def _is_positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _ratio(effect: float | None) -> float | None:
+    return None if effect is None else math.exp(effect)
+
+
+def _caveat(a: Figure, b: Figure) -> str:
+    """The qualifications of both figures."""
+    if a.caveat == b.caveat:
+        return a.caveat and f"both: {a.caveat}"
+    named = (("base", a.caveat), ("new", b.caveat))
+    return "; ".join(f"{side}: {caveat}" for side, caveat in named if caveat)
+
+
+def _judge(
+    metric: Metric, a: Figure, b: Figure, thresholds: Thresholds, averages: bool
+) -> CaseVerdict:
+    """The verdict on two figures, by the kind of metric and file."""
+    name = metric.name
+    values = _values(a, b, averages)
+    if a.unit != b.unit:
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"the units differ: {a.unit} and {b.unit}")
+    if not all(math.isfinite(value) for value in (*values, *a.samples, *b.samples)):
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is not finite")
+    if min(values) < 0:
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is negative")
+    if metric.is_steady:
+        found = compare_figures(name, *values, metric)
+        return _weaken(found, NO_SPREAD if averages else a.unsound or b.unsound)
+    if averages:
+        return _judge_averages(name, *values, thresholds.margin)
+    return compare_samples(name, a.samples, b.samples, thresholds.margin)
+
+
+WEAKER = {
+    Verdict.REGRESSED: Verdict.SUSPECT,
+    Verdict.IMPROVED: Verdict.SUSPECT,
+    Verdict.SAME: Verdict.NO_CLEAR_CHANGE,
+}
+"""The weaker verdict that replaces one where the figures are unsound."""
+
+
+def _weaken(found: CaseVerdict, why: str) -> CaseVerdict:
+    """Replaces a verdict by a weaker one if there is a reason to."""
+    if not why:
+        return found
+    return msgspec.structs.replace(found, verdict=WEAKER[found.verdict], note=why)
+
+
+def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
+    """The verdict on averages: suspect if they differ by more than the margin."""
+    if min(a, b) == 0:
+        return CaseVerdict(case, Verdict.AMBIGUOUS, note="an average is zero")
+    effect = math.log(b / a)
+    verdict = Verdict.SUSPECT if abs(effect) > margin else Verdict.NO_CLEAR_CHANGE
+    return CaseVerdict(case, verdict, effect, note=NO_SPREAD)
+
+
+def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
+    """The metrics of a case, or the whole case, that only one of the files has figures of."""
+    base, new = pair
+    had, has = _has_figures(base), _has_figures(new)
+    if base and new and had and has:
+        for metric in metrics:
+            if metric in base.figures and metric in new.absent:
+                yield _change(ChangeKind.BROKEN, base, metric, new.absent[metric])
+            elif metric in new.figures and metric in base.absent:
+                yield _change(ChangeKind.FIXED, new, metric, base.absent[metric])
+    elif base and had:
+        kind = ChangeKind.BROKEN if new else ChangeKind.DISAPPEARED
+        yield _change(kind, base, "", new.reason if new else "")
+    elif new and not base:
+        yield _change(ChangeKind.APPEARED, new, "", new.reason)
+    elif new and base and has:
+        yield _change(ChangeKind.FIXED, new, "", base.reason)
+
+
+def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
+    return Change(
+        kind,
+        entry.id,
+        entry.operator,
+        entry.inputs,
+        metric,
+        reason,
+        entry.differing,
+        changed_settings_text(entry.settings),
+    )
+
+
+def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
+    """Remarks on all verdicts."""
+    if averages:
+        return (AVERAGES,)
+    return (SEPARATE_RUNS,) if any(not row.described.is_steady for row in rows) else ()

@@ -1,0 +1,256 @@
+"""Reads run files, and results by operator, which hold averages only, into one form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.comparison.files.averages import details_key, entries_of_results
+from opperf.comparison.files.comparison import Side
+from opperf.comparison.files.entries import Entry, Figure
+from opperf.decoding import decode, read_json
+from opperf.errors import RunFileError, one_line
+from opperf.instruments.times import FORWARD, KERNEL
+from opperf.metrics import expected_metrics
+from opperf.model import (
+    DECLARED,
+    NOISE,
+    UNRELIABLE,
+    WITHOUT_FIGURE,
+    Case,
+    Checked,
+    Environment,
+    MetricKind,
+    NoteCode,
+    Record,
+    Run,
+    Settings,
+    Status,
+    Summary,
+    display_arguments,
+)
+from opperf.model.runs import SELECTION
+from opperf.plurals import pluralize
+from opperf.results.details import display_details
+from opperf.results.kept import display
+from opperf.results.lines import PARAM_RESULTS
+from opperf.results.output import sidecar
+from opperf.results.runfile import is_run_file, read_run
+from opperf.results.settings import differing_settings, settings_text
+from opperf.results.text import inputs_text
+from opperf.results.varied import point_text
+
+
+class Measured(NamedTuple):
+    """The content of a file, in the form in which it is compared."""
+
+    side: Side
+    environment: Environment | None
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...]
+    selection: dict[str, Any]
+    """The run's selection, without defaults; empty where the file has none."""
+    labels: dict[str, str] = {}
+    """The run's labels."""
+    run_id: str = ""
+    """Identity of the run; empty where the file has none."""
+    checked: Checked | None = None
+    """How its results compare with those of another run."""
+
+
+def read(path: Path) -> Measured:
+    """Reads a run file, or results by operator as JSON.
+
+    Raises `RunFileError` for a file that is neither, or is damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+    if not data.strip() or is_run_file(path):
+        return _from_run(path, *read_run(path))
+    return _from_results(path, data)
+
+
+def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
+    found = list(warnings)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
+    if run.closing is None:
+        left = len(set(run.planned) - {record.id for record in run.records})
+        verb = "has" if left == 1 else "have"
+        found.append(
+            f"{path}: the run was not finished; {pluralize(left, 'case')} {verb} no record"
+        )
+    names = differing_settings(record.case for record in run.records)
+    places = {name: place for place, name in enumerate(run.planned)}
+    entries = tuple(
+        msgspec.structs.replace(entry_of(record, names), place=places.get(record.id))
+        for record in run.records
+    )
+    found += _odd_figures(path, entries)
+    return Measured(
+        Side(display(path), run.header.started, len(entries)),
+        run.environment,
+        entries,
+        tuple(found),
+        run.header.options.get(SELECTION) or {},
+        run.header.labels,
+        run.header.id,
+        run.header.checked,
+    )
+
+
+def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
+    """A record in the form in which it is compared. `differing` are the settings in which records
+    of its file differ that have the same operator and inputs."""
+    case = record.case
+    return Entry(
+        id=record.id,
+        selector=record.id,
+        call=call_id(case),
+        shown=shown_key(case.label, display_arguments(case)),
+        details=details_key(display_details(case)),
+        operator=case.label,
+        pattern=case.pattern,
+        inputs=inputs_text(case),
+        category=case.category,
+        count=case.count,
+        point=point_text(case.point),
+        settings=case.settings.identity(),
+        differing=settings_text(case, differing),
+        effort=_effort(case.settings),
+        reason=""
+        if record.status is Status.OK
+        else one_line(f"{record.status.value}: {record.reason}"),
+        figures=_figures(record),
+        absent=_absent(record),
+    )
+
+
+EFFORT = tuple(name for name, setting in DECLARED.items() if not setting.identity)
+"""Settings that are not part of the case's id: number of calls, time limits, seed."""
+
+
+def _effort(settings: Settings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in EFFORT}
+
+
+def call_id(case: Case) -> str:
+    """The id of a case's target and arguments, without settings."""
+    return msgspec.structs.replace(case, settings=Settings()).id
+
+
+def shown_key(operator: str, inputs: Any) -> str:
+    """The join key of results by operator: operator and inputs."""
+    return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
+
+
+def _figures(record: Record) -> dict[str, Figure]:
+    if record.status is not Status.OK:
+        return {}
+    found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
+    if record.time_kind is MetricKind.KERNEL and FORWARD.name in found:
+        found.setdefault(KERNEL.name, found[FORWARD.name])
+    return found
+
+
+def _figure(record: Record, metric: str, summary: Summary) -> Figure:
+    notes = [record.note(metric, code) for code in CAVEATS]
+    return Figure(
+        unit=summary.unit,
+        median=summary.median,
+        mean=summary.mean,
+        half_width=summary.half_width,
+        samples=record.samples.get(metric, []),
+        unsound=next((why for code, why in UNSOUND.items() if record.note(metric, code)), ""),
+        unreliable=record.note(metric, *UNRELIABLE) is not None,
+        caveat="; ".join(one_line(note.message) for note in notes if note is not None),
+    )
+
+
+UNSOUND = {
+    NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
+    NoteCode.UNSTEADY: "the counts of the same call differ",
+}
+"""Why figures with notes of these codes have no clear verdict."""
+
+CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, NoteCode.BUSY, *NOISE)
+"""Codes of notes that qualify a figure, in the order in which they are printed."""
+
+
+def _absent(record: Record) -> dict[str, str]:
+    """Requested metrics that are missing, each with the reason."""
+    if record.status is not Status.OK:
+        return {}
+    expected = expected_metrics(record.case)
+    absent = [metric for metric in expected if metric not in record.summaries]
+    notes = {metric: record.note(metric, *WITHOUT_FIGURE) for metric in absent}
+    return {
+        metric: one_line(note.message) if note else "not measured" for metric, note in notes.items()
+    }
+
+
+def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
+    """A warning if some figures are not finite."""
+    odd = [
+        f"{entry.operator} {metric}"
+        for entry in entries
+        for metric, figure in entry.figures.items()
+        if metric != KERNEL.name and not math.isfinite(figure.median)
+    ]
+    if not odd:
+        return []
+    if len(odd) == 1:
+        return [f"{path}: 1 figure is not finite: {odd[0]}"]
+    return [f"{path}: {len(odd)} figures are not finite, e.g. {odd[0]}"]
+
+
+def _from_results(path: Path, data: bytes) -> Measured:
+    if data.startswith(PARAM_RESULTS):
+        raise RunFileError(
+            f"{path}: results in PARAM's format (-f param), which have no settings to compare by; "
+            "compare run files, as `opperf run -f jsonl` writes them"
+        )
+    try:
+        results = read_json(data)
+    except ValueError as error:
+        raise RunFileError(
+            f"{path}: neither a run file nor results by operator as JSON: "
+            f"{one_line(str(error))}; is it truncated?"
+        ) from error
+    beside = _read_sidecar(path)
+    entries = entries_of_results(path, results, shown_key, beside.ids)
+    side = Side(str(path), beside.started, len(entries), averages=True)
+    return Measured(
+        side,
+        beside.environment,
+        entries,
+        tuple(_odd_figures(path, entries)),
+        beside.options.get(SELECTION) or {},
+    )
+
+
+class Sidecar(msgspec.Struct):
+    """The file beside results by operator, as far as a comparison reads it."""
+
+    environment: Environment | None = None
+    started: str = ""
+    options: dict[str, Any] = {}
+    ids: dict[str, list[str]] = {}
+
+
+SIDECAR: msgspec.json.Decoder[Sidecar] = msgspec.json.Decoder(Sidecar)
+
+
+def _read_sidecar(path: Path) -> Sidecar:
+    """The file beside results by operator; empty if it cannot be read."""
+    try:
+        return decode(SIDECAR.decode, sidecar(path).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return Sidecar()

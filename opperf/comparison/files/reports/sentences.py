@@ -1,0 +1,244 @@
+"""Titles, figures and sentences of the reports of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from opperf.comparison.files.comparison import (
+    ALL,
+    Change,
+    ChangeKind,
+    Comparison,
+    Mean,
+    Row,
+    count_verdicts,
+)
+from opperf.comparison.results import sentence
+from opperf.comparison.statistics.data import Verdict
+from opperf.model import DECLARED
+from opperf.plurals import pluralize
+from opperf.results.figures import NOT_APPLICABLE, Unit
+from opperf.results.table import mark_legend
+from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.shares import share_text
+
+SHOWN_ROWS = 40
+"""Most rows of one metric in a report for readers: two screens. CSV and JSON have all."""
+
+SHOWN_QUIET = 10
+"""Rows of a metric with more than `SHOWN_ROWS` and no finding: the largest changes."""
+
+SHOWN_NAMES = 20
+"""Most cases that are named of those that appeared or disappeared."""
+
+SHOWN_REASONS = 3
+"""Most reasons for ambiguous rows: numbers of samples come in many combinations."""
+
+SHOWN_DIFFERENCES = 25
+"""Most differences between the runs: two builds may differ in every feature."""
+
+QUIET = (Verdict.SAME, Verdict.NO_CLEAR_CHANGE, Verdict.AMBIGUOUS)
+"""Verdicts that are not findings."""
+
+CHANGES = {
+    ChangeKind.BROKEN: "Measured before, not now",
+    ChangeKind.DISAPPEARED: "Not in the new file",
+    ChangeKind.FIXED: "Measured now, not before",
+    ChangeKind.APPEARED: "Not in the base",
+}
+"""Titles of changes, in the order of the reports."""
+
+
+def base_figure(row: Row) -> Figure:
+    """The base's figure."""
+    return Figure(row.base, row.base_half_width, row.base_unreliable)
+
+
+def new_figure(row: Row) -> Figure:
+    """The new file's figure."""
+    return Figure(row.new, row.new_half_width, row.new_unreliable)
+
+
+def unit_of(rows: Sequence[Row]) -> Unit:
+    """The unit for the figures of these rows in both files."""
+    figures = [figure for row in rows for figure in (base_figure(row), new_figure(row))]
+    return choose_unit(rows[0].unit, figures)
+
+
+def figure_texts(row: Row, unit: Unit) -> tuple[str, str]:
+    """Both figures of a row."""
+    return str(format_figure(base_figure(row), unit)), str(format_figure(new_figure(row), unit))
+
+
+def mark_sentences(rows: Iterable[Row]) -> list[str]:
+    """A sentence on the mark of uncertain figures, if one of the rows has it."""
+    return mark_legend(figure for row in rows for figure in (base_figure(row), new_figure(row)))
+
+
+def ratio_text(ratio: float | None) -> str:
+    """A ratio; `---` without one."""
+    return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
+
+
+def interval_text(row: Row) -> str:
+    """The interval of a ratio; `---` without one."""
+    if row.low is None or row.high is None:
+        return NOT_APPLICABLE
+    return f"[{row.low:.3f}, {row.high:.3f}]"
+
+
+def mean_text(mean: Mean | None) -> str:
+    """A mean ratio, and the number of ratios."""
+    return NOT_APPLICABLE if mean is None else f"{mean.ratio:.3f} ({mean.cases})"
+
+
+def select_rows(rows: Sequence[Row]) -> tuple[tuple[int, ...], str]:
+    """Returns the indices of the rows to show, in their order; and a sentence on the others. Of
+    many rows these are the findings, or a few of the largest changes if there are none."""
+    if len(rows) <= SHOWN_ROWS:
+        return tuple(range(len(rows))), ""
+    ranked = sorted(range(len(rows)), key=lambda index: _rank(rows[index]))
+    found = sum(row.verdict not in QUIET for row in rows)
+    number = min(found, SHOWN_ROWS) if found else SHOWN_QUIET
+    left = count_verdicts(rows[index] for index in ranked[number:])
+    others = ", ".join(f"{number} {verdict.value}" for verdict, number in left.items())
+    return tuple(sorted(ranked[:number])), f"{others} not shown; csv and json have all"
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    """Sort key: findings before the rest, large changes before small ones."""
+    return row.verdict in QUIET, -abs(math.log(row.ratio)) if row.ratio else 0.0
+
+
+def summary_text(comparison: Comparison, metric: str) -> str:
+    """The verdicts of a metric in a sentence: `12 cases: 1 regressed, 11 same`."""
+    rows = comparison.rows_of(metric)
+    counts = count_verdicts(rows).items()
+    verdicts = ", ".join(_verdict_text(rows, verdict, number) for verdict, number in counts)
+    means = [m for m in comparison.means if m.category == ALL and m.metric == metric]
+    mean = f"; geometric mean of the ratios {means[0].ratio:.3f}" if means else ""
+    return f"{pluralize(len(rows), 'case')} in common: {verdicts}{mean}"
+
+
+def _directions(row: Row) -> tuple[str, str]:
+    """Words for a worse figure and for a better one."""
+    if row.described.is_time:
+        return "slower", "faster"
+    return ("more", "less") if row.described.lower_is_better else ("less", "more")
+
+
+def _verdict_text(rows: Iterable[Row], verdict: Verdict, number: int) -> str:
+    if verdict is not Verdict.SUSPECT:
+        return f"{number} {verdict.value}"
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
+    worse, better = _directions(suspect[0])
+    count = sum(row.is_worse for row in suspect)
+    parts = ((count, worse), (number - count, better))
+    return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
+
+
+def reasons(rows: Iterable[Row]) -> list[str]:
+    """Why rows are ambiguous, the most frequent reasons first."""
+    found = Counter(row.note for row in rows if row.verdict is Verdict.AMBIGUOUS)
+    shown = found.most_common(SHOWN_REASONS)
+    more = found.total() - sum(number for _, number in shown)
+    return [
+        *(f"{number} ambiguous: {reason}" for reason, number in shown),
+        *([f"{more} ambiguous for other reasons"] if more else []),
+    ]
+
+
+def remarks(row: Row) -> str:
+    """The reason for a row's verdict, and the qualification of its figures."""
+    return "; ".join(part for part in (row.note, row.caveat) if part)
+
+
+def case_text(one: Row | Change) -> str:
+    """The case of a row or a change: `relu (data: (64, 64); float16)`."""
+    details = "; ".join(part for part in (one.inputs, one.settings) if part)
+    return f"{one.operator} ({details})" if details else one.operator
+
+
+def change_text(change: Change) -> str:
+    """A case that appeared or disappeared, on one line."""
+    metric = f" {change.metric}" if change.metric else ""
+    return f"{case_text(change)}{metric}{f': {change.reason}' if change.reason else ''}"
+
+
+def operators_text(changes: Sequence[Change]) -> str:
+    """The operators of cases that appeared or disappeared, each with the number of cases."""
+    numbers: dict[str, int] = {}
+    for change in changes:
+        numbers[change.operator] = numbers.get(change.operator, 0) + 1
+    names = [name if n == 1 else f"{name} ({n})" for name, n in numbers.items()]
+    more = len(names) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def mean_rows(comparison: Comparison) -> list[list[str]]:
+    """A row for each category, a column for each metric, all categories last."""
+    by_place = {(mean.category, mean.metric): mean for mean in comparison.means}
+    categories = list(dict.fromkeys(mean.category for mean in comparison.means))
+    categories.sort(key=lambda category: (category == ALL, category))
+    return [
+        [category, *(mean_text(by_place.get((category, m))) for m in comparison.metrics)]
+        for category in categories
+    ]
+
+
+def difference_rows(comparison: Comparison) -> tuple[list[list[str]], tuple[int, ...], str]:
+    """Returns a row for each difference between the runs, the indices of those that are shown, and
+    a sentence on the others."""
+    rows = [
+        [
+            difference.field,
+            _value_text(difference.field, difference.base),
+            _value_text(difference.field, difference.new),
+        ]
+        for difference in comparison.differences
+    ]
+    more = len(rows) - SHOWN_DIFFERENCES
+    shown = tuple(range(len(rows)))[:SHOWN_DIFFERENCES]
+    return rows, shown, f"{pluralize(more, 'more difference')}; json has all" if more > 0 else ""
+
+
+def _value_text(field: str, value: Any) -> str:
+    """The value of a field that differs; several, separated by commas."""
+    if isinstance(value, tuple):
+        return ", ".join(_value_text(field, element) for element in value)
+    group, _, name = field.partition(".")
+    text = DECLARED[name].text(value) if group == "settings" else value
+    return "not set" if text in (None, "") else str(text)
+
+
+def closing_sentences(comparison: Comparison) -> list[str]:
+    """Remarks on the verdicts, and the number of cases without figures."""
+    sentences = [*comparison.notes, *_limits(comparison)]
+    if comparison.results:
+        sentences.insert(0, sentence(comparison.results))
+    if comparison.unmeasured:
+        sentences.append(f"{pluralize(comparison.unmeasured, 'case')} measured in neither run.")
+    return sentences
+
+
+def _limits(comparison: Comparison) -> list[str]:
+    """The sentence on how large a change counts as none, by metric. Of several tolerances of a
+    metric, that of the most cases is first, and the others follow with their operators."""
+    found = []
+    for metric in comparison.metrics:
+        operators: dict[str, list[str]] = {}
+        for row in comparison.rows_of(metric):
+            limit = row.tolerance or share_text(comparison.threshold)
+            operators.setdefault(limit, []).append(row.operator)
+        if not operators:
+            continue
+        first, *others = sorted(operators, key=lambda limit: -len(operators[limit]))
+        apart = "; ".join(
+            f"{', '.join(dict.fromkeys(operators[limit]))} {limit}" for limit in others
+        )
+        found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
+    source = f", by {comparison.limits_file}" if comparison.limits_file else ""
+    return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []

@@ -1,0 +1,220 @@
+"""A project's file of thresholds and tolerances, `opperf.toml` or the table `[tool.opperf]` of
+`pyproject.toml`:
+
+    threshold = "5%"
+
+    [tolerance]
+    instructions = "1%"
+    memory = "2% or 65536"
+
+    [tolerance."conv2d*"]
+    instructions = "3%"
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
+from opperf.comparison.tolerances import Rule, Tolerances, make_rule
+from opperf.errors import UsageError, suggest
+from opperf.model import Struct
+from opperf.shares import read_share, share_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NAME, PROJECT = "opperf.toml", "pyproject.toml"
+
+TABLE = ("tool", "opperf")
+"""The table of `pyproject.toml`."""
+
+ROOT = ".git"
+"""What the last folder has that is searched: a file above the repository is another project's."""
+
+
+Value = TypeVar("Value")
+
+
+class ProjectFile(Struct, frozen=True):
+    """The content of such a file."""
+
+    path: Path | None = None
+    """None without a file."""
+    threshold: float | None = None
+    same_within: float | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+class Limits(Struct, frozen=True):
+    """The thresholds and tolerances of a comparison: a user's options, or else the project's
+    file."""
+
+    threshold: float | None = None
+    """None where nothing is set."""
+    same_within: float | None = None
+    tolerances: Tolerances = Tolerances()
+    path: str = ""
+    """The project's file as a reader finds it; empty without one."""
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Those of a session, of which what counts as the same follows the threshold."""
+        threshold = Thresholds().threshold if self.threshold is None else self.threshold
+        same = SAME_FACTOR * threshold if self.same_within is None else self.same_within
+        return Thresholds(threshold=threshold, same_within=same)
+
+
+def limits_from(options: Mapping[str, Any]) -> Limits:
+    """Returns the limits of the options `threshold`, `same_within`, `tolerances` and `config`; of
+    the nearest project's file where `config` names none.
+
+    Raises `UsageError` for a file that cannot be used.
+    """
+    named: Path | None = options["config"]
+    file = find_project_file(Path.cwd()) if named is None else read_project_file(named)
+    same_within: float | None = options.get("same_within")
+    return make_limits(file, options["threshold"], options["tolerances"], same_within)
+
+
+def make_limits(
+    file: ProjectFile,
+    threshold: float | None,
+    tolerances: Iterable[Rule],
+    same_within: float | None = None,
+) -> Limits:
+    """Returns the limits of a file and of options, which take its place."""
+    threshold = file.threshold if threshold is None else threshold
+    return Limits(
+        threshold,
+        # A file's share of the same does not fit another threshold than the file's own.
+        file.same_within if same_within is None and threshold == file.threshold else same_within,
+        Tolerances(threshold, (*file.rules, *tolerances)),
+        "" if file.path is None else os.path.relpath(file.path),
+    )
+
+
+def find_project_file(folder: Path) -> ProjectFile:
+    """Returns the content of the nearest file: in the folder, or in one above it up to that of the
+    repository. Of one folder `opperf.toml` comes first."""
+    for place in (folder, *folder.parents):
+        if (place / NAME).is_file():
+            return read_project_file(place / NAME)
+        if (place / PROJECT).is_file():
+            found = _table(place / PROJECT)
+            if found is not None:
+                return _parse(place / PROJECT, found, ".".join(TABLE))
+        if (place / ROOT).exists():
+            break
+    return ProjectFile()
+
+
+def read_project_file(path: Path) -> ProjectFile:
+    """Returns a file's content. Raises `UsageError` for one that cannot be read, for a key that is
+    none of its keys, and for a value that cannot be used."""
+    if path.name != PROJECT:
+        return _parse(path, _read(path), "")
+    found = _table(path)
+    if found is None:
+        raise UsageError(f"{path} has no table [{'.'.join(TABLE)}]")
+    return _parse(path, found, ".".join(TABLE))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    return found
+
+
+def _table(path: Path) -> Any:
+    """Returns the table of `pyproject.toml`; None without one."""
+    found: Any = _read(path)
+    for key in TABLE:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _parse(path: Path, table: Any, place: str) -> ProjectFile:
+    """Returns the content of a table, which is at this place in the file."""
+    entries = _entries(path, place, table)
+    for key in entries:
+        if key not in KEYS:
+            raise UsageError(
+                f"{path}: {_at(place, key)} is no key here{suggest(key, KEYS)}; "
+                f"known: {', '.join(KEYS)}"
+            )
+    found = {
+        field: read(path, _at(place, key), entries[key])
+        for key, (field, read) in KEYS.items()
+        if key in entries
+    }
+    file = ProjectFile(path, **found)
+    shares = make_limits(file, None, ()).thresholds
+    if shares.same_within < shares.threshold:
+        raise UsageError(
+            f"{path}: {_at(place, 'same-within')}: {share_text(shares.same_within)} is below the "
+            f"threshold {share_text(shares.threshold)}, so that a change could be both"
+        )
+    return file
+
+
+def _entries(path: Path, place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}: {place} is a table of keys, not {value!r}")
+    return value
+
+
+def _at(place: str, key: str) -> str:
+    """Returns the path of a key, quoted as TOML has it."""
+    bare = key.replace("_", "").replace("-", "")
+    shown = key if bare.isalnum() and bare.isascii() else f'"{key}"'
+    return f"{place}.{shown}" if place else shown
+
+
+def _share(path: Path, place: str, value: Any) -> float:
+    return _placed(path, place, lambda: read_share(value))
+
+
+def _rules(path: Path, place: str, value: Any) -> tuple[Rule, ...]:
+    """Returns the rules of the table of tolerances. What is a table in it is an operator's."""
+    found: list[Rule] = []
+    for key, one in _entries(path, place, value).items():
+        there = _at(place, key)
+        if not isinstance(one, dict):
+            found.append(_rule(path, there, key, one))
+            continue
+        found += (
+            _rule(path, _at(there, metric), metric, tolerance, key)
+            for metric, tolerance in one.items()
+        )
+    return tuple(found)
+
+
+def _rule(path: Path, place: str, metric: str, value: Any, operator: str = "") -> Rule:
+    return _placed(path, place, lambda: make_rule(metric, value, operator))
+
+
+def _placed(path: Path, place: str, read: Callable[[], Value]) -> Value:
+    """Returns what is read. Raises `UsageError` with the file, the key and the fault."""
+    try:
+        return read()
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{path}: {place}: {error}") from error
+
+
+KEYS: dict[str, tuple[str, Callable[[Path, str, Any], Any]]] = {
+    "threshold": ("threshold", _share),
+    "same-within": ("same_within", _share),
+    "tolerance": ("rules", _rules),
+}
+"""Keys of the file, each with its field and how its value is read."""

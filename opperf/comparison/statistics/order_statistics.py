@@ -1,0 +1,69 @@
+"""Comparison of two separate runs by their raw samples: a hint, never a verdict.
+
+Assumption: within each run the samples of a case are independent draws of one distribution, of
+any shape. The interval of the ratio of medians is computed from order statistics.
+Source: R. M. Price and D. G. Bonett, Distribution-free confidence intervals for difference and
+ratio of medians, J. Statistical Computation and Simulation 72 (2002).
+Breaks always: a run is a single process at a single time, and its samples do not contain the
+variation between runs. Identical builds in separate runs differ by more than the samples' scatter
+in a large share of cases, and more samples make that share larger. So a difference is at most
+`suspect`, there is no p-value and no correction for the number of cases, and interleaved runs
+decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from opperf.comparison.statistics.blocks import Floats
+from opperf.comparison.statistics.data import CaseVerdict, Verdict
+from opperf.comparison.statistics.distributions import binomial_at_most, normal_exceeded
+from opperf.plurals import pluralize
+
+MIN_SAMPLES = 6
+"""Fewest samples of either run: the extremes of fewer are no 95 % interval of a median."""
+
+CONFIDENCE = 0.95
+"""Level of the ratio's interval: the field's convention."""
+
+
+def compare_samples(
+    case: str, a: Sequence[float], b: Sequence[float], margin: float
+) -> CaseVerdict:
+    """The verdict on two samples in one unit: suspect if the interval of the ratio of the medians,
+    B over A, lies beyond the margin (in log units) on either side, else no clear change; ambiguous
+    where there are too few samples, or where some are not positive."""
+    if min(len(a), len(b)) < MIN_SAMPLES:
+        note = f"{len(a)} and {pluralize(len(b), 'sample')}; each needs at least {MIN_SAMPLES}"
+        return CaseVerdict(case, Verdict.AMBIGUOUS, note=note)
+    if min(*a, *b) <= 0:
+        return CaseVerdict(case, Verdict.AMBIGUOUS, note="a sample is not positive")
+    log_a, log_b = np.sort(np.log(a)), np.sort(np.log(b))
+    effect = float(np.median(log_b) - np.median(log_a))
+    error = math.hypot(_standard_error(log_a), _standard_error(log_b))
+    half_width = normal_exceeded((1 - CONFIDENCE) / 2) * error
+    low, high = effect - half_width, effect + half_width
+    if low > margin or high < -margin:
+        note = "measured separately: only interleaved runs can confirm it"
+        return CaseVerdict(case, Verdict.SUSPECT, effect, low, high, note=note)
+    return CaseVerdict(case, Verdict.NO_CLEAR_CHANGE, effect, low, high)
+
+
+def _standard_error(ordered: Floats) -> float:
+    """Standard error of the median of sorted values: half the distance between two order
+    statistics, divided by the number of standard errors that it is."""
+    rank, errors = _interval_rank(len(ordered))
+    return float(ordered[-rank] - ordered[rank - 1]) / (2 * errors)
+
+
+# Cases come by the thousand with the same number of samples.
+@functools.cache
+def _interval_rank(n: int) -> tuple[int, float]:
+    """The rank, from either end, of the order statistics that stand for the interval of the
+    median of n values, `MIN_SAMPLES` or more, and its half width in standard errors."""
+    rank = round((n + 1) / 2 - math.sqrt(n))
+    return rank, normal_exceeded(binomial_at_most(rank - 1, n, 0.5))

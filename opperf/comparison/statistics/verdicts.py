@@ -1,0 +1,174 @@
+"""The verdicts of a session, from its replicates.
+
+The tests of a session, and their error rates:
+
+- Control (`control`): A against A. The chance that a sound session is declared invalid is at most
+  `control_q`.
+- Verdicts (`decisions`): at each look, of all blocks of A and B so far. `regressed` and `improved`
+  are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
+  within the threshold: on average over sessions, a share of at most `changed_q` of them has not
+  changed. `same` is tested case by case, at `same_level` each.
+- Coarse look (`coarse`): a family of its own, at `changed_q`; no verdict depends on it.
+
+Verdicts are made of whole looks: blocks after the latest look have no part in them yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from opperf.comparison.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
+from opperf.comparison.statistics.coarse import coarse_look
+from opperf.comparison.statistics.common_shift import common_shift
+from opperf.comparison.statistics.control import fault
+from opperf.comparison.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
+from opperf.comparison.statistics.data import (
+    Analysis,
+    CaseVerdict,
+    Phase,
+    Replicate,
+    Thresholds,
+    Verdict,
+    none_if_nan,
+)
+from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.detectable import smallest_detectable
+from opperf.comparison.statistics.false_discovery import level_of_next
+from opperf.comparison.statistics.paired_t import estimate
+from opperf.comparison.statistics.spending import nominal_level
+
+REMEDY = "reduce the load on the machine, look for differences between the arms, and measure again"
+
+
+def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:
+    """The verdicts of a session, from the replicates that it has so far.
+
+    Raises what `blocks.effects` raises.
+    """
+    coarse = coarse_look(replicates, thresholds)
+    replicates = [one for one in replicates if one.phase in PHASES]
+    cases = cases_of(replicates)
+    decisions = Decisions.none(len(cases))
+    adjustment = Adjustment(tuple(replicates), None)
+    reason, shift = "", None
+    for n_blocks in thresholds.looks[: looks_taken(replicates, thresholds)]:
+        seen = [one for one in replicates if one.phase == "control" or one.block < n_blocks]
+        # Found once, a difference of the work between the arms stays.
+        if not adjustment.note:
+            adjustment = adjust(seen, _level_of_work(decisions.looks, thresholds))
+        else:
+            adjustment = adjustment._replace(replicates=tuple(seen))
+        control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
+        inflation = np.array([adjustment.inflation.get(case, 1.0) for case in cases])
+        decisions.look(estimate(others, control).inflate(inflation), thresholds)
+        if shift is None:
+            # At the first look all cases are in all blocks.
+            shift = common_shift(others, thresholds, control)
+            reason = _why_invalid(control, others, thresholds)
+        if reason:
+            break
+    return Analysis(
+        valid=not reason,
+        thresholds=thresholds,
+        shift=shift,
+        explained=adjustment.explained,
+        verdicts=_verdicts(cases, decisions, thresholds, bool(reason)),
+        looks=decisions.looks,
+        reason=reason,
+        note=adjustment.note,
+        coarse=coarse,
+    )
+
+
+def _level_of_work(place: int, thresholds: Thresholds) -> float:
+    """Level, at a look, of the two-sided test for a difference of the work between the arms."""
+    return 2 * nominal_level(ARM_EFFECT_LEVEL / 2, place, thresholds.looks)
+
+
+PHASES: tuple[Phase, Phase] = ("control", "comparison")
+"""Phases that the verdicts are made of."""
+
+
+def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
+    """The number of looks whose blocks are complete."""
+    blocks = by_block(replicates, "comparison")
+    complete = 0
+    while len(blocks.get(complete, ())) == BLOCK:
+        complete += 1
+    return sum(n_blocks <= complete for n_blocks in thresholds.looks)
+
+
+def undecided(analysis: Analysis) -> tuple[str, ...]:
+    """The cases that are measured on, sorted: those that further blocks may decide, and those that
+    are the same by an estimate beyond the threshold."""
+    margin = analysis.thresholds.margin
+    return tuple(
+        one.case
+        for one in analysis.verdicts
+        if (one.verdict is Verdict.AMBIGUOUS and one.p is not None)
+        or (one.verdict is Verdict.SAME and one.effect is not None and abs(one.effect) > margin)
+    )
+
+
+def _effects(
+    adjustment: Adjustment, measured: Sequence[Replicate], phase: Phase, cases: Sequence[str]
+) -> Effects:
+    found = effects(adjustment.replicates, phase, cases)
+    # The clock's resolution is that of the values as measured, not as adjusted.
+    return replace(found, resolution=effects(measured, phase, cases).resolution)
+
+
+def _why_invalid(control: Effects, others: Effects, thresholds: Thresholds) -> str:
+    """Why the session is invalid, and what to do; empty where it is not."""
+    too_few = control.values.shape[1] < max(1, thresholds.control_blocks)
+    if too_few or np.isnan(control.values).all():
+        return "A was not compared with itself: measure the control blocks"
+    found = fault(control, others, thresholds)
+    return f"{found}: {REMEDY}" if found else ""
+
+
+def _verdicts(
+    cases: Sequence[str], found: Decisions, thresholds: Thresholds, invalid: bool
+) -> tuple[CaseVerdict, ...]:
+    detectable = np.full(len(cases), np.nan)
+    if found.looks:
+        # A case that had changed would be measured up to the cap: with the scatter that was seen.
+        looks = thresholds.looks
+        left = looks[-1] - np.array(looks)[found.place.astype(np.intp)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = found.error * np.sqrt(found.n / (found.n + left))
+        level = level_of_next(found.p_changed, thresholds.changed_q)
+        at = np.full(len(cases), nominal_level(level, len(looks) - 1, looks))
+        detectable = smallest_detectable(error, found.freedom + left, thresholds.margin, at)
+    return tuple(
+        CaseVerdict(
+            case=case,
+            verdict=Verdict.INVALID if invalid else _verdict(found, row),
+            effect=none_if_nan(found.mean[row]),
+            low=none_if_nan(found.low[row]),
+            high=none_if_nan(found.high[row]),
+            p=none_if_nan(found.p_changed[row]),
+            detectable=none_if_nan(detectable[row]),
+            n_blocks=int(found.n[row]),
+            note="" if invalid or found.decided[row] else _why_undecided(found, row, thresholds),
+        )
+        for row, case in enumerate(cases)
+    )
+
+
+def _verdict(found: Decisions, row: int) -> Verdict:
+    if found.changed[row]:
+        return Verdict.REGRESSED if found.mean[row] > 0 else Verdict.IMPROVED
+    return Verdict.SAME if found.same[row] else Verdict.AMBIGUOUS
+
+
+def _why_undecided(found: Decisions, row: int, thresholds: Thresholds) -> str:
+    """Why a case has no standard error; empty if it has one."""
+    if not found.looks:
+        return f"fewer than {thresholds.looks[0]} complete blocks"
+    if np.isnan(found.error[row]):
+        return f"complete blocks: {int(found.n[row])}; too few for an estimate"
+    return ""

@@ -1,0 +1,172 @@
+"""The sentences and the table of a comparison weighted by count, for every format for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opperf.comparison.statistics.weights import Alone, Part, Weighted
+from opperf.errors import UsageError
+from opperf.plurals import pluralize
+from opperf.reports.formats import formats_of
+from opperf.reports.model import Section, Table, figures, numbers
+from opperf.reports.model import names as name_column
+from opperf.results.figures import NOT_APPLICABLE, Unit
+from opperf.results.text import count_text
+from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
+
+COUNT = "count"
+"""The weight: how often the source of a case saw it."""
+
+TITLE = "Operators that made the difference"
+
+MOST = 10
+"""Most operators in the table: those of the largest changes. JSON has all."""
+
+NAMED = 5
+"""Most cases that are named of those that only one side has."""
+
+EQUAL = 1e-9
+"""Share of the total below which it did not change: beyond the digits of its sums."""
+
+
+class Names(NamedTuple):
+    """Names of the two sides."""
+
+    base: str
+    new: str
+
+
+FILES, ARMS = Names("base", "new"), Names("A", "B")
+
+
+def check_format(weight: str | None, output_format: str, command: str) -> None:
+    """Raises `UsageError` for a weight in a format that has no place for totals."""
+    known = formats_of(command)
+    if weight and not known[output_format].has_sections:
+        usable = ", ".join(name for name, format in known.items() if format.has_sections)
+        raise UsageError(
+            f"--weight {weight} is for --format {usable}; {output_format} has rows of single cases "
+            "only"
+        )
+
+
+def weighted_section(found: Weighted, names: Names) -> Section:
+    """Returns the section of the totals weighted by count, and of the operators that made the
+    difference."""
+    return Section(TITLE, prose=sentences(found, names), table=table(found, names))
+
+
+def sentences(found: Weighted, names: Names) -> list[str]:
+    """Returns the totals and averages, and what they lack, a sentence each."""
+    if not found.cases:
+        return ["Weighted by count: no case has a ratio yet."]
+    unit = choose_unit("ns", [Figure(found.base_ns), Figure(found.new_ns)])
+    calls = count_text(found.base_calls, "call")
+    if found.new_calls != found.base_calls:
+        calls = f"{found.base_calls:,} and {count_text(found.new_calls, 'call')}"
+    return [
+        f"Weighted by count ({' + '.join(found.metrics)} time of {calls} of "
+        f"{pluralize(found.cases, 'case')}): {_total(found.base_ns, unit)} in {names.base}, "
+        f"{_total(found.new_ns, unit)} in {names.new}, ratio {_number(found.ratio)}; geometric "
+        f"mean of the ratios weighted by count {_number(found.geometric_mean)}.",
+        *_doubts(found, names),
+    ]
+
+
+def _doubts(found: Weighted, names: Names) -> list[str]:
+    """Returns what a reader of the totals must know besides."""
+    said = []
+    if found.base_calls == found.new_calls == found.cases:
+        said.append("Every count is 1: the cases are of no recording, or were seen once each.")
+    if found.recounted:
+        said.append(
+            f"{pluralize(found.recounted, 'case')} of other counts in {names.new} than in "
+            f"{names.base}; the change is of calls, too, and the geometric mean has the weights of "
+            f"{names.base}."
+        )
+    if found.unmeasured_calls:
+        said.append(
+            f"In no total: {count_text(found.unmeasured_calls, 'call')} that neither has a time of."
+        )
+    for side, name in zip(("base", "new"), names, strict=True):
+        alone = [case for case in found.alone if case.side == side]
+        if alone:
+            said.append(_alone(alone, name))
+    return said
+
+
+def _alone(alone: Sequence[Alone], name: str) -> str:
+    """Returns the sentence on the cases that only one side has times of."""
+    total = math.fsum(case.time_ns for case in alone)
+    calls = count_text(sum(case.calls for case in alone), "call")
+    names = [f"{case.operator} ({case.inputs})" if case.inputs else case.operator for case in alone]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return (
+        f"In {name} alone, and in no total: {pluralize(len(alone), 'case')} of {calls}, "
+        f"{_total(total)}: {', '.join(names[:NAMED])}{more}."
+    )
+
+
+def _total(value: float, unit: Unit | None = None) -> str:
+    """Returns a time in nanoseconds with its unit."""
+    figure = Figure(value)
+    unit = unit or choose_unit("ns", [figure])
+    return f"{format_figure(figure, unit)} {unit.name}"
+
+
+def _number(ratio: float | None) -> str:
+    return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
+
+
+def table(found: Weighted, names: Names, most: int = MOST) -> Table:
+    """Returns the table of the operators that made the difference."""
+    shown = found.operators[:most]
+    left = found.operators[most:]
+    both = [Figure(value) for part in shown for value in (part.base_ns, part.new_ns)]
+    unit = choose_unit("ns", both)
+    changes = [
+        _signed(format_figure(Figure(part.change_ns, part.half_width_ns), unit)) for part in shown
+    ]
+    base, new = (name.capitalize() for name in names)
+    rest = math.fsum(part.change_ns for part in left)
+    return Table(
+        (
+            name_column("Operator", [part.operator for part in shown]),
+            numbers(f"Change {unit.name}", align(changes)),
+            numbers("Of the total", [_percent(part.of_total) for part in shown]),
+            numbers("Of the change", [_of_change(found, part) for part in shown]),
+            figures(base, [Figure(part.base_ns) for part in shown], unit),
+            figures(new, [Figure(part.new_ns) for part in shown], unit),
+            numbers("Ratio", [_number(part.ratio) for part in shown]),
+            numbers("Calls", [_calls(part) for part in shown]),
+        ),
+        more=f"and {len(left)} more, which change it by {_total(rest)}" if left else "",
+    )
+
+
+def _signed(text: FigureText) -> FigureText:
+    """Returns a change with its sign."""
+    has_sign = text.value.startswith("-") or text.value in ("0", NOT_APPLICABLE)
+    return text if has_sign else text._replace(value=f"+{text.value}")
+
+
+def _percent(share: float | None, sign: str = "+") -> str:
+    """Returns a share as text; nothing that rounds to zero has a sign."""
+    if share is None:
+        return NOT_APPLICABLE
+    value = round(100 * share, 1)
+    return f"{value:{sign}.1f} %" if value else "0.0 %"
+
+
+def _of_change(found: Weighted, part: Part) -> str:
+    """Returns an operator's share of the change of the total, if that changed."""
+    is_equal = abs(found.change_ns) < EQUAL * found.base_ns
+    return NOT_APPLICABLE if is_equal else _percent(part.of_change, "-")
+
+
+def _calls(part: Part) -> str:
+    if part.base_calls == part.new_calls:
+        return f"{part.base_calls:,}"
+    return f"{part.base_calls:,} to {part.new_calls:,}"

@@ -1,0 +1,1 @@
+"""Plans and schedules of cases, the loop that measures them, and the executors that it drives."""

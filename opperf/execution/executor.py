@@ -1,0 +1,130 @@
+"""Executors: each runs the visits of a schedule, and knows nothing of what is measured.
+
+The local one measures in worker processes of this machine, side by side where nothing is timed.
+Another package adds one through the entry-point group `opperf.executors`: a function of a `Task`
+that returns a context with an `Executor`. `--executor NAME` chooses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from opperf.declared import declared, load_declared
+from opperf.errors import UsageError, unknown
+from opperf.execution.lanes import lane_count, side_by_side
+from opperf.execution.workers import Workers
+from opperf.frameworks import Framework
+from opperf.instruments.bound import NOTHING_BOUND, Bound
+from opperf.instruments.visit import Conditions
+from opperf.machine.environment import environment
+from opperf.machine.pinning import Pinning
+from opperf.model import Case, Environment, Interpreter, Record, Status
+from opperf.worker.allocator import configure_heap
+from opperf.worker.measure import measure
+from opperf.worker.pristine import PristineMeter
+
+GROUP = "opperf.executors"
+
+LOCAL = "local"
+"""Name of the executor of worker processes on this machine."""
+
+
+class Executor(Protocol):
+    """Measures cases. `measure` and `environment` are called by as many threads as `lanes` says;
+    with one lane by the thread that runs the schedule."""
+
+    @property
+    def lanes(self) -> int:
+        """Maximum number of cases that are measured at once."""
+        ...
+
+    def measure(self, case: Case) -> Record:
+        """Returns the record of a case; a crash or a hang is its status."""
+        ...
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of the process that measures the case."""
+        ...
+
+    def kill(self) -> None:
+        """Ends what is being measured, so that threads that wait for it go on. Called from any
+        thread."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """Work for which an executor is made."""
+
+    cases: tuple[Case, ...]
+    """Those that remain to be measured."""
+    interpreters: tuple[Interpreter, ...] = ()
+    """Those that the cases name by their labels."""
+    profiles: Path | None = None
+    """Folder that keeps what an instrument's program wrote of each case."""
+
+
+Open = Callable[[Task], AbstractContextManager[Executor]]
+
+
+def check_executor(name: str) -> Open | None:
+    """Returns what opens an executor of another package; None for the local one.
+
+    Raises `UsageError` for an unknown name, and for one that cannot be loaded or called.
+    """
+    found = {entry.name: entry for entry in declared(GROUP)}
+    if name == LOCAL:
+        return None
+    if name not in found:
+        raise unknown("executor", name, (LOCAL, *found))
+    opened: Open = load_declared(found[name])
+    if not callable(opened):
+        raise UsageError(
+            f"the executor {found[name].value}, an entry point of the group {GROUP}, is not a "
+            "function; fix its package, or remove it"
+        )
+    return opened
+
+
+def open_executor(
+    name: str, task: Task, workers: Workers, pinning: Pinning
+) -> AbstractContextManager[Executor]:
+    """Returns a context with the executor of a name. The local one uses `workers`, begun for
+    planning. Raises `UsageError` as `check_executor` does."""
+    opened = check_executor(name)
+    if opened is not None:
+        return opened(task)
+    workers.profiles = task.profiles
+    return side_by_side(workers, pinning, lane_count(task.cases, pinning))
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """Measures in this process, with the objects that cases are bound to, by id."""
+
+    frameworks: Mapping[str, Framework]
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    lanes: int = 1
+
+    def measure(self, case: Case) -> Record:
+        """Returns the record of a case."""
+        framework = self.frameworks[case.target.framework]
+        if case.settings.threads is not None:
+            # One to measure again with a single thread, after waits for a core.
+            reason = "this process keeps its number of threads"
+            return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
+        bound = self.bounds.get(case.id, NOTHING_BOUND)
+        # Its memory in a pristine process, if possible.
+        return measure(case, framework, bound, Conditions(PristineMeter(bound)))
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of this process."""
+        framework = self.frameworks[case.target.framework]
+        return environment(framework, configure_heap(framework.name))
+
+    def kill(self) -> None:
+        """Does nothing: this process is the user's."""

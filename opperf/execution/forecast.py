@@ -1,0 +1,152 @@
+"""How long a run takes, before it is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.defaults import MIN_RUNS, WARMUP_SHARE
+from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces
+from opperf.execution.time_left import Pace
+from opperf.model import Case, Record, Status
+from opperf.plurals import pluralize
+from opperf.results.text import duration
+
+CASE_S = 0.04
+"""Seconds of a case beside the calls of its operator: inputs, reading the profiler, memory."""
+
+FIRST_CALLS = 2
+"""Calls of a case that are not timed, by their time: the first one, and those that are measured for
+memory, of which some are without the backward pass."""
+
+CALL_S, GROWTH, FORWARD_SHARE = 0.0035, 1.3, 0.4
+"""Seconds of a call with both passes on a million elements, the power of the elements that they
+grow by (products of matrices take longer per element if larger), and the share of the forward pass.
+They are averages of a registry: of a single case they say little. With them, the forecasts of
+a registry of 608 operators on two cores are 97 s for --quick, 26 s with --size small besides, 328 s
+for -w 2 -r 5; measured were 105, 26 and 330 s. Runs of large inputs may take twice their
+forecast."""
+
+WORTH_SAYING_S = 120.0
+"""Shortest forecast that is printed: a shorter run is waited for."""
+
+MINUTE, HOUR = 60, 3600
+
+NO_PACES = Paces()
+"""Of a build that no run has measured."""
+
+
+def case_s(case: Case) -> float:
+    """Returns the seconds that a case is expected to take: at most, if it has no number of calls,
+    as it is timed until its median is precise or its time is over."""
+    settings = case.settings
+    elements = sum(spec.size for _, spec in case.tensors())
+    share = 1.0 if "backward" in case.passes else FORWARD_SHARE
+    call_s = share * CALL_S * math.pow(elements / 1e6, GROWTH)
+    limits = []
+    if settings.max_time_s is not None:
+        limits.append(settings.max_time_s * (1 + WARMUP_SHARE))
+    if settings.runs is not None:
+        limits.append((settings.runs + (settings.warmup or 0)) * call_s)
+    timed_s = min(limits, default=0.0)
+    return CASE_S + FIRST_CALLS * call_s + max(timed_s, MIN_RUNS * call_s)
+
+
+def total_s(
+    cases: Iterable[Case],
+    earlier: Sequence[Record] = (),
+    paces: Paces = NO_PACES,
+    gauge_s: float = 0.0,
+) -> float:
+    """Returns the seconds that cases are expected to take. Earlier records correct them: a case's
+    own one, and all of them together the cases without one, if they are enough; else the paces of
+    earlier runs here, by how much slower the machine is now."""
+    measured = [record for record in earlier if record.status is Status.OK and record.wall_s > 0]
+    taken = {record.id: record.wall_s / record.rounds for record in measured}
+    expected = {record.id: case_s(record.case) for record in measured}
+    enough = len(taken) >= FEWEST_RECORDS
+    slowed = paces.slowed(gauge_s)
+    usual = slowed * (paces.usual or 1.0)
+    if enough:
+        usual = sum(taken.values()) / sum(expected.values())
+    factors = {id: slowed * pace for id, pace in paces.cases.items()}
+    factors |= {id: taken[id] / expected[id] for id in taken}
+    return paces.beside * sum(case_s(case) * factors.get(case.id, usual) for case in cases)
+
+
+def pace_of(cases: Sequence[Case]) -> Pace:
+    """Returns the pace of a run of these cases, in which one that is expected to take twice as long
+    as another counts twice."""
+    return Pace(len(cases), sum(map(case_s, cases)), case_s)
+
+
+def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
+    """Returns the cases of a run with --quick, of those of the run without it: the first of each
+    operator and combination of settings, with the `quick` settings."""
+    found: dict[tuple[Any, ...], Case] = {}
+    for case in cases:
+        # The phase is that of the configuration's rule.
+        settings = {**case.settings.identity(), "phase": None}
+        found.setdefault((case.target.key, msgspec.json.encode(settings)), case)
+    return [
+        msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **quick))
+        for case in found.values()
+    ]
+
+
+class Forecast(NamedTuple):
+    """How long a run takes."""
+
+    cases: int
+    seconds: float
+    is_limit: bool
+    """Whether the run may be much shorter: cases end as soon as they are precise, and no run here
+    says when."""
+    quick_cases: int = 0
+    """Number of cases with --quick; 0 if that cannot be chosen."""
+    quick_s: float = 0.0
+
+    def text(self) -> str:
+        """Returns the forecast in one sentence; an empty text for a short run."""
+        if self.seconds <= WORTH_SAYING_S:
+            return ""
+        takes = "takes up to about" if self.is_limit else "takes about"
+        line = f"{pluralize(self.cases, 'case')}: the run {takes} {rough_duration(self.seconds)}"
+        if self.quick_s >= self.seconds or not self.quick_cases:
+            return line
+        return (
+            f"{line}; --quick measures {self.quick_cases} of them, the first of each operator, in "
+            f"about {rough_duration(self.quick_s)}"
+        )
+
+
+def forecast(
+    remaining: Sequence[Case],
+    rounds: int,
+    quick: Mapping[str, Any] | None,
+    earlier: Sequence[Record] = (),
+    paces: Paces = NO_PACES,
+    gauge_s: float = 0.0,
+) -> Forecast:
+    """Returns the forecast of the visits that remain of a run. `quick` are the settings of --quick,
+    None if it cannot be chosen; `earlier` are records of the run so far, or of files; `gauge_s` is
+    the gauge of the machine as it is now."""
+    distinct = list({case.id: case for case in remaining}.values())
+    fewer = [] if quick is None else quick_cases(distinct, quick)
+    return Forecast(
+        cases=len(distinct),
+        seconds=total_s(remaining, earlier, paces, gauge_s),
+        is_limit=not paces.usual and any(case.settings.runs is None for case in distinct),
+        quick_cases=len(fewer),
+        quick_s=rounds * total_s(fewer, (), msgspec.structs.replace(paces, cases={}), gauge_s),
+    )
+
+
+def rough_duration(seconds: float) -> str:
+    """Returns a duration as text, rounded up to minutes, or to ten of them if it is hours."""
+    unit = MINUTE if seconds <= HOUR else 10 * MINUTE
+    rounded = unit * math.ceil(seconds / unit)
+    return f"{rounded // MINUTE} min" if rounded < HOUR else duration(rounded)

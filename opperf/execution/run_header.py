@@ -1,0 +1,107 @@
+"""The header of a run file, where the file lies, and which of its cases remain to be measured."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import OutputError, RunFileError
+from opperf.execution.rounds import plan_visits
+from opperf.folders import FOLDER, unfinished_folder
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    Header,
+    Interpreter,
+    Run,
+    Status,
+)
+from opperf.model.runs import AXES, SELECTION
+from opperf.results.kept import new_id
+from opperf.results.output import STDOUT
+from opperf.results.unwritable import reason
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
+
+
+def utc_now() -> str:
+    """Returns the current time in ISO 8601, UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def make_header(
+    plan: Plan,
+    selection: Selection,
+    options: Mapping[str, Any],
+    axes: Axes | None = None,
+    labels: Mapping[str, str] | None = None,
+    interpreters: Sequence[Interpreter] = (),
+) -> Header:
+    """Returns the first line of a run file."""
+    written = {**options, SELECTION: selection, AXES: axes or {}}
+    return Header(
+        schema=SCHEMA_VERSION,
+        started=utc_now(),
+        # As they are read again.
+        options=msgspec.json.decode(msgspec.json.encode(written)),
+        excluded=plan.excluded,
+        labels=dict(labels or {}),
+        interpreters=tuple(interpreters),
+        id=new_id(),
+    )
+
+
+def read_selection(run: Run) -> tuple[Selection, Axes]:
+    """Returns the selection and the axes of a run file. Raises `RunFileError` if it has none."""
+    options = run.header.options
+    try:
+        return (
+            msgspec.convert(options.get(SELECTION), Selection),
+            msgspec.convert(options.get(AXES, {}), Axes),
+        )
+    except msgspec.ValidationError as error:
+        raise RunFileError(
+            f"the run file has no valid selection: {error}; replace it with --overwrite"
+        ) from error
+
+
+def run_file_path(output: Path, output_format: str) -> Path:
+    """Returns the path of the run file during a run whose output the user named: the output itself
+    if that is a run file, else a file in the user's cache."""
+    named = output_format == "jsonl" and output != STDOUT
+    return output if named else cached_path(output)
+
+
+def cached_path(output: Path) -> Path:
+    """Returns the path of a run file in the user's cache, named after the output's path; for
+    standard output after the current folder. `keeping` adds an id to it where the user named no
+    output."""
+    digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
+    name = "stdout" if output == STDOUT else output.name
+    return unfinished_folder() / f"{name}-{digest}.jsonl"
+
+
+def make_folder(run_file: Path) -> None:
+    """Creates the folder of a run file. Raises `OutputError` if that fails."""
+    try:
+        run_file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{run_file.parent}, the folder of unfinished runs, cannot be created: "
+            f"{reason(error)}; set {FOLDER} to another cache folder, or use -f jsonl"
+        ) from error
+
+
+def find_pending(
+    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
+) -> tuple[Case, ...]:
+    """Returns the cases that remain to be measured, in order: those without a record or with one of
+    a status to retry, and those with fewer rounds than `rounds`."""
+    earlier = {record.id: record for record in run.records}
+    return plan_visits(run.cases, rounds, seed, earlier, retry)

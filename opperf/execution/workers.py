@@ -1,0 +1,123 @@
+"""Worker processes for the cases of a run: one for each framework, interpreter and set of process
+settings, one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import WorkerError
+from opperf.frameworks.building import needs_build
+from opperf.machine.pinning import NONE, Pinning
+from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
+from opperf.plurals import pluralize
+from opperf.sources.varying import process_key
+from opperf.worker.client import Worker
+
+
+def interpreter_of(
+    interpreters: Sequence[Interpreter], framework: str, label: str
+) -> Interpreter | None:
+    """Returns the interpreter with this label for a framework's cases; None for opperf's own.
+
+    Raises `WorkerError` for an unknown label.
+    """
+    for interpreter in interpreters:
+        if interpreter.label == label and interpreter.framework in ("", framework):
+            return interpreter
+    if label:
+        raise WorkerError(
+            f"no interpreter is called {label!r} here; name it with --python {label}:PATH"
+        )
+    return None
+
+
+class Workers(AbstractContextManager["Workers"]):
+    """Starts the worker that a case needs, and ends the previous one: two at once would share
+    memory and caches. `pinning` chooses their cores. Raises what `Worker` raises."""
+
+    lanes = 1
+    """Cases that are measured at once."""
+
+    def __init__(
+        self, interpreters: Sequence[Interpreter] = (), pinning: Pinning | None = None
+    ) -> None:
+        self.interpreters = tuple(interpreters)
+        self._pinning = pinning or Pinning(NONE)
+        self._key = ""
+        self._worker: Worker | None = None
+        self._killed = False
+        self.profiles: Path | None = None
+        """Folder that keeps what callgrind wrote of each case."""
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the worker, if there is one; the next case has a new one."""
+        if self._worker is not None:
+            self._worker.__exit__()
+        self._worker, self._key = None, ""
+
+    def kill(self) -> None:
+        """Kills the worker, from any thread, and lets no other one start."""
+        self._killed = True
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
+
+    def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
+        """Adds interpreters; one with the label of an earlier one is ignored."""
+        known = {(interpreter.label, interpreter.framework) for interpreter in self.interpreters}
+        new = (
+            interpreter
+            for interpreter in interpreters
+            if (interpreter.label, interpreter.framework) not in known
+        )
+        self.interpreters = (*self.interpreters, *new)
+
+    def of(self, framework: str, settings: Settings | None = None) -> Worker:
+        """Returns the worker of a framework and process settings."""
+        settings = settings or Settings()
+        key = process_key(framework, settings)
+        if self._worker is None or key != self._key:
+            self.close()
+            found = interpreter_of(self.interpreters, framework, settings.python)
+            cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
+            self._pinning.keep_off(cpus)
+            self._worker = Worker(
+                framework,
+                settings,
+                python=found.path if found else "",
+                cpus=cpus,
+                profiles=self.profiles,
+            )
+            self._key = key
+            if self._killed:
+                self._worker.kill()
+        return self._worker
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of the worker that measures a case."""
+        return self.of(case.target.framework, case.settings).environment()
+
+    def measure(self, case: Case) -> Record:
+        """Returns the record of a case."""
+        return self.of(case.target.framework, case.settings).measure(case)
+
+
+def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+    """Compiles the code of cases that need it, those of an interpreter together, before the first
+    one is measured. `say` prints what takes time."""
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in filter(needs_build, cases):
+        groups.setdefault((case.target.framework, case.settings.python), []).append(case)
+    for (framework, _), own in groups.items():
+        say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
+        # Not in a process that runs under Valgrind.
+        settings = msgspec.structs.replace(own[0].settings, profiler=DEFAULTS["profiler"])
+        workers.of(framework, settings).build(own)

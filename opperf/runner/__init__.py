@@ -1,1 +1,0 @@
-"""Plans, worker processes, measurements, progress, and the command `run`."""

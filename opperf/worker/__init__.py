@@ -1,0 +1,1 @@
+"""The process that measures: started, sent requests, and replaced when it dies."""

@@ -1,0 +1,138 @@
+"""A worker's process: its command and environment variables, and how it ended, in words."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+import msgspec
+
+from opperf.errors import WorkerError, one_line
+from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
+from opperf.machine.pinning import Cpus
+from opperf.metrics import launcher_of
+from opperf.model import Settings
+from opperf.worker.launch import FALLBACK_PACKAGES, PINNED_CPUS
+from opperf.worker.process import child_variables, fallback_packages, module_command
+
+OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
+"""Variables that make `import distutils` load Python's own, where there is one: setuptools would
+replace it, and takes a fifth of a second to import."""
+
+
+class WorkerProgram:
+    """The program of a worker for a framework and process settings, run in another one if an
+    instrument needs that."""
+
+    def __init__(
+        self,
+        framework: str,
+        settings: Settings,
+        environment: Mapping[str, str] | None,
+        python: str,
+        cpus: Cpus,
+        options: Sequence[str],
+    ) -> None:
+        self.python = python or sys.executable
+        process = settings.process()
+        self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
+        """Of the module `worker`: the framework, its settings as JSON, options."""
+        self._launcher = launcher_of(framework, settings)
+        own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
+        variables = child_variables(os.environ if environment is None else environment)
+        self.variables = {**own, **variables}
+        """Environment variables."""
+        if "threads" in process:
+            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
+        self.variables.update(settings.env)
+        if cpus.pinned:
+            for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
+                self.variables[name] = ",".join(map(str, sorted(cores)))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether its interpreter is another than this process's, with other packages."""
+        return self.python != sys.executable
+
+    def start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Starts the program, with its standard error to a file. Raises `WorkerError` if that
+        fails, and `UsageError` without another program that it needs."""
+        command = module_command("opperf.worker.serve", *self.arguments, python=self.python)
+        variables = self.variables
+        if self._launcher is not None:
+            command = self._launcher.command(command)
+            variables = self._launcher.variables(variables)
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                env=variables,
+                bufsize=0,
+                # Ctrl-C on the terminal reaches the manager alone.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise WorkerError(f"cannot start a worker process: {error}") from error
+
+    def process_ended(self) -> None:
+        """Removes what an ended process has left."""
+        if self._launcher is not None:
+            self._launcher.process_ended()
+
+    def close(self) -> None:
+        """Removes what is left of all processes."""
+        if self._launcher is not None:
+            self._launcher.close()
+
+
+class WorkerDied(Exception):
+    """The worker ended before it responded; `returncode` is that of `subprocess`."""
+
+    def __init__(self, returncode: int, log: str) -> None:
+        super().__init__(returncode)
+        self.returncode, self.log = returncode, log
+
+
+FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+"""Signals of a fault in a program, which a framework may handle: MXNet 1 prints "Segmentation
+fault: 11" and exits with 255."""
+
+
+def handled_signal(log: str) -> signal.Signals | None:
+    """Returns the signal whose handler, the framework's own, ended the process, by its output."""
+    lines = set(log.splitlines())
+    return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
+
+
+UNHANDLED = re.compile(r"unhandled instruction(?: bytes:)? (0x[0-9A-Fa-fx ]+)")
+"""Printed by Valgrind for an instruction that it does not know."""
+
+
+def describe_end(died: WorkerDied) -> str:
+    """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
+    code, handled = died.returncode, handled_signal(died.log)
+    unhandled = UNHANDLED.search(died.log)
+    # A library may try such an instruction, and go on without.
+    if unhandled and signal.SIGILL in (-code, handled):
+        return (
+            f"Valgrind does not know an instruction of the operator, {unhandled[1].strip()}; use "
+            "another profiler"
+        )
+    if code < 0:
+        name = signal.Signals(-code).name
+        reason = f"the process was ended by {name}"
+        if -code == signal.SIGKILL:
+            reason += " (probably out of memory; choose a smaller --size)"
+    elif handled:
+        reason = f"the process was ended by {handled.name}, with exit code {code}"
+    else:
+        reason = f"the process ended with exit code {code}"
+    last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
+    return f"{reason}; last output: {last}" if last else reason

@@ -1,0 +1,196 @@
+"""The protocol between the manager and a worker: one JSON document per line.
+
+A worker says first, by an answer, in which environment it is. Each request is then answered."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar, Union, get_args
+
+import msgspec
+
+from opperf.model import Case, Listing, Record, Struct
+from opperf.sources.completing import Completed
+from opperf.sources.registry import Found, Plan, Resolution
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
+from opperf.worker.trial import Trial
+
+MEMORY = "memory"
+"""Argument of a worker whose cases' memory is measured."""
+
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Value(Struct, frozen=True):
+    """One value among the results of a call."""
+
+    place: str
+    """`output`, `output[0]['loss']`, `x after the call`, `gradient of x`."""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    """The framework's name of it, or Python's of a plain number; empty of anything else."""
+    layout: str = ""
+    file: str = ""
+    """Name of the file with its elements, in NumPy's format; empty of what has none."""
+    step: int = 1
+    """Every how manyth element the file has."""
+    text: str = ""
+    """A value without elements, as Python writes it: `None`, a string, the name of a type."""
+    unread: bool = False
+    """Whether `text` is the type of an object of which nothing else is known."""
+
+
+class Observed(Struct, frozen=True):
+    """The results of one untimed call of a case, forward and backward."""
+
+    values: tuple[Value, ...] = ()
+    refusal: str = ""
+    """Why there are none; empty if the call was made."""
+    without_gradients: str = ""
+    """Why there are no gradients although they were asked for."""
+    unwritten: bool = False
+    """Whether the case returns memory that it does not write, by the framework's rules."""
+
+
+class Request(Struct, Generic[R_co], frozen=True):
+    """A request, whose answer is of the type in its class's brackets."""
+
+    @classmethod
+    def answer_type(cls) -> Any:
+        """Returns the type of the answer."""
+        (base,) = cls.__orig_bases__  # type: ignore[attr-defined]
+        return get_args(base)[0]
+
+
+class PlanRequest(Request[Plan], frozen=True, tag="plan"):
+    """Asks for the plan of a selection."""
+
+    selection: Selection
+    found: Found = {}
+    """Inputs that a search has found."""
+
+
+class ResolveRequest(Request[Resolution], frozen=True, tag="resolve"):
+    """Asks for axes with the framework's own device and profiler filled in."""
+
+    axes: Axes
+
+
+class ListRequest(Request[Listing], frozen=True, tag="list"):
+    """Asks for the registry, or for the callables at some paths."""
+
+    paths: tuple[str, ...] = ()
+    """Dotted paths; empty for the registry."""
+
+
+class ChoicesRequest(Request[dict[str, tuple[str, ...]]], frozen=True, tag="choices"):
+    """Asks for what the framework offers, by setting or group of operators."""
+
+
+class CompleteRequest(Request[tuple[Completed, ...]], frozen=True, tag="complete"):
+    """Asks for cases of a source that knows no framework, as the framework calls them."""
+
+    cases: tuple[Case, ...]
+    batch_factor: float = 1.0
+    """Factor by which their batch is scaled."""
+
+
+class BuildRequest(Request[None], frozen=True, tag="build"):
+    """Asks for the code of cases to be compiled, for any process with the same framework."""
+
+    cases: tuple[Case, ...]
+
+
+class ScriptRequest(Request[tuple[str, ...]], frozen=True, tag="scripts"):
+    """Asks for cases as scripts, or a comment with the reason why a case has none."""
+
+    cases: tuple[Case, ...]
+
+
+class MeasureRequest(Request[Record], frozen=True, tag="measure"):
+    """Asks for the record of a case."""
+
+    case: Case
+    reference_work: bool = False
+    """Whether reference work is timed between its calls."""
+    profiles: str = ""
+    """Absolute path of the folder that keeps what callgrind wrote of it; empty to keep nothing."""
+
+
+class TryRequest(Request[Trial], frozen=True, tag="try"):
+    """Asks for one call of a case, to see whether the framework accepts it."""
+
+    case: Case
+
+
+class ObserveRequest(Request[Observed], frozen=True, tag="observe"):
+    """Asks for the results of one untimed call of a case, in files."""
+
+    case: Case
+    folder: str
+    """Absolute path of an empty folder."""
+    draw: int = 0
+    """Number of the random numbers that the call draws: the same for the same number."""
+
+
+class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
+    """Asks for traces of cases, each called once. The answer has those that could not be called, by
+    id, with the reason."""
+
+    cases: tuple[Case, ...]
+    chrome: str
+    execution: str
+    """Absolute paths of the traces of the profiler and of the operators; empty for none."""
+
+
+class ForkRequest(Request[bool], frozen=True, tag="fork"):
+    """Asks for a fork of this process, which answers the requests that follow. The process has run
+    no operator yet. The answer is whether there is a fork: some frameworks or devices do not work
+    in one."""
+
+    devices: tuple[str, ...]
+    """Those that the fork uses."""
+
+
+class EndRequest(Request[None], frozen=True, tag="end"):
+    """Asks a fork to end; the process it was forked from answers."""
+
+
+class Answer(Struct, frozen=True, tag="answer"):
+    """The answer to a request."""
+
+    result: msgspec.Raw
+
+
+class Refusal(Struct, frozen=True, tag="refusal"):
+    """Answers a request that raised an exception."""
+
+    error: str
+    """Name of the exception's class in `opperf.errors`."""
+    message: str
+    trace: str = ""
+
+
+AnyRequest = Union[
+    PlanRequest,
+    ResolveRequest,
+    ListRequest,
+    ChoicesRequest,
+    CompleteRequest,
+    BuildRequest,
+    ScriptRequest,
+    MeasureRequest,
+    TryRequest,
+    ObserveRequest,
+    TraceRequest,
+    ForkRequest,
+    EndRequest,
+]
+
+Response = Answer | Refusal
+
+
+def encode_answer(result: object) -> bytes:
+    """Returns the line of an answer."""
+    return msgspec.json.encode(Answer(msgspec.Raw(msgspec.json.encode(result)))) + b"\n"

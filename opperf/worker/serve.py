@@ -1,0 +1,308 @@
+"""A worker process: imports one framework, then answers requests to plan and to measure.
+
+`opperf.worker.serve FRAMEWORK SETTINGS [MEMORY]`, started by `launch.py`, reads requests from
+standard input and writes responses to what was its standard output. The framework's own output goes
+to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a fork
+that measures memory, if the framework needs one for that.
+
+A fork of a worker answers requests in its place. A fork takes some ten milliseconds, and an import
+more than a second. The fork has the same standard input and output, and its parent waits for its
+end, so that only one of them reads. If the fork crashes, so does its parent, in the same way: the
+manager then sees what it sees when a worker crashes that has no fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from opperf import errors
+from opperf.frameworks import Framework, load
+from opperf.frameworks.base import CPU
+from opperf.frameworks.user_code import import_module
+from opperf.instruments.bound import NOTHING_BOUND
+from opperf.instruments.profilers import find_profilers
+from opperf.instruments.profilers.python import overhead_ns
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.visit import Conditions
+from opperf.machine.clock import resolution_ns
+from opperf.machine.environment import environment
+from opperf.machine.kernel import USABLE_CPUS, parse_cpus
+from opperf.metrics import added_instruments, instruments_of
+from opperf.model import Record, Settings, Status
+from opperf.rules.engine import rules_module
+from opperf.sources.choices import choices
+from opperf.sources.completing import complete
+from opperf.sources.registry import plan, resolve
+from opperf.worker.allocator import configure_heap
+from opperf.worker.call_outputs import observe
+from opperf.worker.listing import list_operators, script
+from opperf.worker.measure import measure
+from opperf.worker.pristine import PristineMeter, start_pristine_server
+from opperf.worker.process import begin_child, end_like, fork
+from opperf.worker.protocol import (
+    MEMORY,
+    AnyRequest,
+    BuildRequest,
+    ChoicesRequest,
+    CompleteRequest,
+    EndRequest,
+    ForkRequest,
+    ListRequest,
+    MeasureRequest,
+    ObserveRequest,
+    PlanRequest,
+    Refusal,
+    ResolveRequest,
+    ScriptRequest,
+    TraceRequest,
+    TryRequest,
+    encode_answer,
+)
+from opperf.worker.tracing import trace
+from opperf.worker.trial import try_call
+
+PROCESS_SETTINGS: dict[str, Any] = {}
+"""The settings of this process, without those at their defaults."""
+
+
+def measure_case(framework: Framework, request: MeasureRequest) -> Record:
+    """Returns the record of a case, even after an error.
+
+    Raises `WorkerError` for a case with other process settings.
+    """
+    case = request.case
+    if case.settings.process() != PROCESS_SETTINGS:
+        raise errors.WorkerError(
+            f"{case.label} needs a process with {case.settings.process()}, and this one was "
+            f"started with {PROCESS_SETTINGS}"
+        )
+    try:
+        record = measure(
+            case,
+            framework,
+            conditions=Conditions(
+                PristineMeter(NOTHING_BOUND),
+                request.reference_work,
+                Path(request.profiles) if request.profiles else None,
+            ),
+        )
+    except Exception as error:
+        # A fault of opperf in one case must not end the run.
+        reason = errors.one_line(f"{type(error).__name__}: {error}")
+        print(traceback.format_exc(), file=sys.stderr)
+        record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
+    # A fault in a backward pass may have left a record that is ok, too.
+    end_without(framework, case.settings.device)
+    return record
+
+
+def build_cases(framework: Framework, request: BuildRequest) -> None:
+    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
+    with on_usable_cores():
+        framework.build(request.cases)
+
+
+@contextlib.contextmanager
+def on_usable_cores() -> Iterator[None]:
+    """Has what this thread starts run on all cores that opperf may use, and not only on those that
+    the process is pinned to."""
+    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
+    if not usable:
+        yield
+        return
+    pinned = os.sched_getaffinity(0)
+    try:
+        # A control group may have lost them.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, usable)
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)
+
+
+UNUSABLE = 1
+"""Exit code of a process that ends because it can use its device no longer."""
+
+
+def end_without(framework: Framework, device: str) -> None:
+    """Ends this process if it can no longer use the device. After a fault of a kernel, as an index
+    out of range, CUDA fails each later call of the process with the same error; a new process can
+    use the device."""
+    if not framework.is_asynchronous(device):
+        return
+    # The first wait may raise what the failed case left in the queue, which the second does not.
+    with contextlib.suppress(Exception):
+        framework.synchronize(device)
+    try:
+        framework.synchronize(device)
+    except Exception as error:
+        reason = errors.one_line(str(error))
+        print(f"{device} cannot be used after this case: {reason}", file=sys.stderr, flush=True)
+        # Without the framework's own end, which waits for the device and may abort.
+        os._exit(UNUSABLE)
+
+
+ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
+    PlanRequest: lambda framework, asked: plan(framework, asked.selection, asked.found),
+    ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
+    ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
+    ChoicesRequest: lambda framework, asked: choices(framework),
+    CompleteRequest: lambda framework, asked: complete(framework, asked.cases, asked.batch_factor),
+    BuildRequest: build_cases,
+    ScriptRequest: lambda framework, asked: [script(framework, case) for case in asked.cases],
+    MeasureRequest: measure_case,
+    TraceRequest: lambda framework, asked: trace(
+        framework,
+        asked.cases,
+        Path(asked.chrome) if asked.chrome else None,
+        Path(asked.execution) if asked.execution else None,
+    ),
+    ObserveRequest: lambda framework, asked: observe(
+        asked.case, framework, Path(asked.folder), asked.draw
+    ),
+    TryRequest: lambda framework, asked: try_call(asked.case, framework),
+}
+"""Functions that make answers, by the request's type."""
+
+
+class Server:
+    """Answers requests in this process or in a fork of it."""
+
+    def __init__(
+        self, requests: Iterable[bytes], responses: BinaryIO, measures_memory: bool
+    ) -> None:
+        self._requests, self._responses = requests, responses
+        self._measures_memory = measures_memory
+        self._decoder: msgspec.json.Decoder[AnyRequest] = msgspec.json.Decoder(AnyRequest)
+
+    def start(self, framework_name: str) -> None:
+        """Imports the framework, and answers requests until there are no more."""
+        try:
+            configure_heap(framework_name)
+            framework = load(framework_name)
+            if PROCESS_SETTINGS.get("threads") is not None:
+                framework.set_threads(PROCESS_SETTINGS["threads"])
+            for name in PROCESS_SETTINGS.get("imports", ()):
+                import_operators(name, framework)
+            for option, text in PROCESS_SETTINGS.get("options", {}).items():
+                framework.option(option, text)()
+            self._begin_process(framework)
+            where = environment(framework, configure_heap(framework.name))
+            ready = encode_answer(where)
+        except Exception as error:
+            self._respond(refuse(error))
+            return
+        self._respond(ready)
+        self._answer_requests(framework)
+
+    def _begin_process(self, framework: Framework) -> None:
+        """Does what each process that answers requests does first."""
+        # Only a CPU can be used in a fork.
+        if self._measures_memory and framework.keeps_workspace(CPU):
+            start_pristine_server(framework)
+
+    def _respond(self, line: bytes) -> None:
+        self._responses.write(line)
+        self._responses.flush()
+
+    def _answer_requests(self, framework: Framework) -> None:
+        """Answers requests until there are no more, or one to end."""
+        for asked in self._requests:
+            try:
+                request = self._decoder.decode(asked)
+                if isinstance(request, EndRequest):
+                    return
+                if isinstance(request, ForkRequest):
+                    line = self._fork(framework, request.devices)
+                else:
+                    line = encode_answer(ANSWERS[type(request)](framework, request))
+            except Exception as error:
+                line = refuse(error)
+            self._respond(line)
+
+    def _fork(self, framework: Framework, devices: Iterable[str]) -> bytes:
+        """Has a fork answer requests if the devices support it, and returns the line that comes
+        after its last one. If it crashes, this process ends in the same way."""
+        if not all(map(framework.supports_fork, devices)):
+            return encode_answer(False)
+        prepare_forks(framework)
+
+        def run() -> None:
+            # As in a new process; Python's own generator does that by itself.
+            np.random.seed()
+            self._begin_process(framework)
+            self._respond(encode_answer(True))
+            self._answer_requests(framework)
+
+        child = fork(run)
+        _, status = os.waitpid(child, 0)
+        for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
+            instrument.fork_ended(child)
+        if status:
+            end_like(status)
+        return encode_answer(None)
+
+
+def import_operators(name: str, framework: Framework) -> None:
+    """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
+    registers neither an operator nor a rule for one."""
+    families = rules_module(framework.rules).FAMILIES
+    before, rules_before = framework.operators(), families.count
+    with framework.importing():
+        import_module(name)
+    if framework.operators() == before and families.count == rules_before:
+        raise errors.UsageError(
+            f"--import {name}: the module registers no operator with {framework.name}, and no "
+            "rule for one"
+        )
+
+
+def prepare_forks(framework: Framework) -> None:
+    """Does what each fork would do before its first sample, and which needs to be done once only.
+    Runs no operator: a fork lacks the threads that the framework starts for one."""
+    resolution_ns()
+    for waits in (False, True):
+        overhead_ns(waits)
+    find_profilers(framework)
+    framework.prepare_forks()
+    framework.operators()
+    added_instruments()
+    summarise([1.0], "ns")
+    for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
+        with contextlib.suppress(errors.UnsupportedError):
+            instrument.prepare(framework)
+    # Imported objects stay, so that forks look for garbage only among those they made.
+    gc.freeze()
+
+
+def refuse(error: Exception) -> bytes:
+    """Returns the line that reports an exception to the manager."""
+    known = isinstance(error, errors.OpperfError)
+    refusal = Refusal(
+        error=type(error).__name__ if known else "WorkerError",
+        message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
+        trace=traceback.format_exc(),
+    )
+    return msgspec.json.encode(refusal) + b"\n"
+
+
+def main() -> None:
+    """Serves on standard input and output."""
+    responses = begin_child()
+    framework_name, settings, *options = sys.argv[1:]
+    PROCESS_SETTINGS.update(msgspec.json.decode(settings, type=Settings).process())
+    Server(sys.stdin.buffer, responses, MEMORY in options).start(framework_name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,303 @@
+"""From the command line's words to what is selected and how it is run."""
+
+import re
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from opperf.commands.run import run
+from opperf.commands.run import running as command
+from opperf.commands.run.request import (
+    apply_quick,
+    build_axes,
+    build_options,
+    build_selection,
+    check_shape_options,
+    split_sources,
+)
+from opperf.errors import UsageError
+from opperf.model import Settings, Status
+from opperf.rules.fuzzing import Fuzz
+from opperf.sources.selecting import Selection
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """The options of `opperf run` with these arguments, and those of them that were given."""
+    caught = []
+    monkeypatch.setattr(command, "run_command", lambda *both: caught.append(both) or 0)
+
+    def parsed(*arguments):
+        run.main([*arguments, "--framework", "fake"], standalone_mode=False)
+        return caught.pop()
+
+    return parsed
+
+
+@pytest.fixture
+def options(given):
+    return lambda *arguments: build_options(*given(*arguments))
+
+
+@pytest.fixture
+def selection(given):
+    return lambda *arguments: build_selection(given(*arguments)[0])
+
+
+@pytest.mark.parametrize(
+    "arguments, output, output_format",
+    [
+        ((), "fake_operator_benchmarks.json", "json"),
+        (("-f", "MD"), "fake_operator_benchmarks.md", "md"),
+        (("-f", "csv"), "fake_operator_benchmarks.csv", "csv"),
+        (("-f", "jsonl"), "fake_operator_benchmarks.jsonl", "jsonl"),
+        (("-o", "a"), "a", "json"),
+        (("-o", "a", "-f", "csv"), "a", "csv"),
+        (("-o", "d.d/a"), "d.d/a", "json"),
+        (("-o", "a.json"), "a.json", "json"),
+        (("-o", "a.jsonl"), "a.jsonl", "jsonl"),
+        (("-o", "a.b.md"), "a.b.md", "md"),
+        (("-o", "A.MarkDown"), "A.MarkDown", "md"),
+        (("-o", "a.csv", "-f", "CSV"), "a.csv", "csv"),
+        (("-o", "-"), "-", "json"),
+        (("-o", "-", "-f", "md"), "-", "md"),
+        (("--resume",), "fake_operator_benchmarks.json", "json"),
+        # A run file named alone is where the run goes on; other formats are called after it.
+        (("--resume", "d/a.b.jsonl"), "d/a.b.jsonl", "jsonl"),
+        (("--resume", "d/a.b.jsonl", "-f", "csv"), "d/a.b.csv", "csv"),
+        (("--resume", "d/a.jsonl", "-f", "json"), "d/a.json", "json"),
+        (("--resume", "a.jsonl", "-o", "b.json"), "b.json", "json"),
+        (("--resume", "a.run", "-f", "jsonl"), "a.run", "jsonl"),
+        (("--resume", "a.run"), "fake_operator_benchmarks.json", "json"),
+    ],
+)
+def test_where_a_run_is_written(options, arguments, output, output_format):
+    made = options(*arguments)
+    assert (made.output, made.output_format) == (Path(output), output_format)
+
+
+def test_a_run_is_resumed_from_its_output_or_from_a_run_file(options):
+    assert (options().resuming, options().resume) == (False, None)
+    assert (options("--resume").resuming, options("--resume").resume) == (True, None)
+    named = options("--resume", "a.jsonl")
+    assert (named.resuming, named.resume) == (True, Path("a.jsonl"))
+
+
+def test_what_is_tried_again(options):
+    assert options("--resume").retry == frozenset()
+    found = options("--resume", "--retry", "failed,CRASHED", "--retry", "timeout").retry
+    assert found == {Status.FAILED, Status.CRASHED, Status.TIMEOUT}
+
+
+@pytest.mark.parametrize("flag", ["--list", "--dry-run", "--strict", "--quiet", "--overwrite"])
+def test_flags(options, flag):
+    field = {"--list": "list_only"}.get(flag, flag[2:].replace("-", "_"))
+    assert getattr(options(flag), field) is True and getattr(options(), field) is False
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--resume", "--overwrite"), "--resume finishes a run and --overwrite replaces it"),
+        (("--resume", "a.jsonl", "--overwrite"), "--resume finishes a run and --overwrite"),
+        (("--retry", "failed"), "--retry needs --resume"),
+    ],
+)
+def test_options_at_odds(options, arguments, words):
+    with pytest.raises(UsageError, match=re.escape(words)):
+        options(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments, axes",
+    [
+        ((), {}),
+        (("--ctx", "cpu,gpu(1)"), {"device": ("cpu", "gpu(1)")}),
+        (("--dtype", "Float64", "--dtype", "float16,float64"), {"dtype": ("float64", "float16")}),
+        (("-p", "Python"), {"profiler": ("python",)}),
+        (("--threads", "1,2,all"), {"threads": (1, 2, None)}),
+        (("--cache", "COLD,hot"), {"cache": ("cold", "hot")}),
+        (("--mode", "eager", "--phase", "train"), {"mode": ("eager",), "phase": ("train",)}),
+        (
+            ("--env", "A=1|2", "--env", "B=x"),
+            {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})},
+        ),
+        (
+            ("--set", "a.b=True|false", "--set", "c=high"),
+            {"options": ({"a.b": "true", "c": "high"}, {"a.b": "false", "c": "high"})},
+        ),
+        (("--autocast", "OFF,bfloat16"), {"autocast": ("off", "bfloat16")}),
+        (
+            ("--memory-format", "contiguous,Channels_Last"),
+            {"memory_format": ("contiguous", "channels_last")},
+        ),
+        (("--compile-cache", "warm,cold"), {"compile_cache": ("warm", "cold")}),
+        (("--python", sys.executable), {"python": ("",)}),
+        (
+            ("--python", f"one:{sys.executable}", "--python", f"two:{sys.executable}"),
+            {"python": ("one", "two")},
+        ),
+    ],
+)
+def test_values_that_multiply(given, arguments, axes):
+    assert build_axes(given(*arguments)[0]) == axes
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (
+            ("--threads", "0"),
+            "'0' is not a number of threads; write an integer of at least 1, or all",
+        ),
+        (("--threads", "two"), "'two' is not a number of threads"),
+        (("--cache", "warm"), "'warm' is not one of hot, cold"),
+        (("--phase", "test"), "'test' is not one of train, predict"),
+        (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (("--set", "a.b"), "'a.b' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (("--compile-cache", "hot"), "'hot' is not one of warm, cold"),
+        (("--python", "/no/such/python"), "'/no/such/python': no such program"),
+        (
+            ("--python", sys.executable, "--python", sys.executable),
+            "two interpreters have the label",
+        ),
+        (("--label", "commit"), "'commit' is not of the form KEY=VALUE"),
+        (("--label", "a=1", "--label", "a=2"), "'a' is set twice"),
+        (
+            ("-o", "a.txt"),
+            "'a.txt': .txt is not an extension of what is written here; use .json, .md",
+        ),
+        (("-o", "a.tsv", "-f", "csv"), "'a.tsv': .tsv is not an extension of what is written here"),
+        (("-o", "a.md", "-f", "json"), "json contradicts the extension of the output file 'a.md'"),
+        (("-f", "json", "-o", "a.jsonl"), "json contradicts the extension of the output file"),
+        (("--precision", "2"), "'2' is not a number greater than 0 and less than 1"),
+        (("--runs", "0"), "'0' is not an integer of at least 1"),
+    ],
+)
+def test_a_value_that_means_nothing(given, arguments, words):
+    with pytest.raises(click.BadParameter, match=re.escape(words)):
+        given(*arguments)
+
+
+def test_an_interpreter_may_be_for_one_framework(given):
+    first, second = given(
+        "--python", f"old:mxnet={sys.executable}", "--python", f"numpy={sys.executable}"
+    )[0]["python"]
+    # A label is there to tell several apart.
+    assert (first.path, first.label, first.framework) == (sys.executable, "", "mxnet")
+    assert (second.label, second.framework) == ("", "numpy")
+
+
+def test_nothing_given_is_everything_as_usual(selection):
+    assert selection() == Selection(settings=Settings(precision=0.02, timeout_s=300.0))
+
+
+@pytest.mark.parametrize(
+    "arguments, changed",
+    [
+        (("relu", "add", "--ops", "exp,log"), {"patterns": ("relu", "add", "exp", "log")}),
+        (("--exclude", "a*"), {"exclude": ("a*",)}),
+        (("--category", "Unary", "--namespace", "NP"), {"categories": ("unary",),
+                                                        "namespaces": ("np",)}),
+        (("--size", "SMALL"), {"size": "small"}),
+        (("--int64-tensor", "ON"), {"int64_tensor": True}),
+        (("--shape", "lhs=2x3"), {"shapes": {"lhs": (2, 3)}}),
+        (("--shape", "2x3"), {"shapes": {"": (2, 3)}}),
+        (("--no-backward",), {"backward": False}),
+        (("--max-configs", "2"), {"configurations": 2}),
+        (("--shuffle",), {"shuffle": True}),
+        (("--rounds", "3"), {"rounds": 3}),
+        (("--id", "abc"), {"ids": ("abc",)}),
+    ],
+)  # fmt: skip
+def test_what_is_selected(selection, arguments, changed):
+    made = selection(*arguments)
+    assert {name: getattr(made, name) for name in changed} == changed
+    rest = {name: getattr(made, name) for name in made.__struct_fields__ if name not in changed}
+    assert rest == {name: getattr(selection(), name) for name in rest}
+
+
+@pytest.mark.parametrize(
+    "arguments, changed",
+    [
+        (("-w", "0", "-r", "7"), {"warmup": 0, "runs": 7}),
+        (("--precision", "0.1"), {"precision": 0.1}),
+        (("--seed", "9"), {"seed": 9}),
+        (("--max-time", "3"), {"max_time_s": 3.0}),
+        (("--timeout", "1.5"), {"timeout_s": 1.5}),
+        (("--no-memory",), {"memory": False}),
+    ],
+)
+def test_how_it_is_run(selection, arguments, changed):
+    made, usual = selection(*arguments).settings, selection().settings
+    expected = {name: getattr(usual, name) for name in usual.__struct_fields__} | changed
+    assert {name: getattr(made, name) for name in expected} == expected
+
+
+def test_quick_is_a_few_calls_of_one_configuration(given):
+    made = build_selection(apply_quick(*given("--quick")))
+    settings = made.settings
+    assert (made.configurations, settings.warmup, settings.runs) == (1, 2, 20)
+    assert settings.max_time_s == 0.1
+    made = build_selection(apply_quick(*given("--quick", "-r", "5", "--max-configs", "3")))
+    assert (made.configurations, made.settings.warmup, made.settings.runs) == (3, 2, 5)
+
+
+@pytest.mark.parametrize(
+    "arguments, fuzz",
+    [
+        ((), None),
+        (("--fuzz-shapes", "3"), Fuzz(3)),
+        (
+            ("--fuzz-shapes", "1", "--min-elements", "10", "--max-elements", "10"),
+            Fuzz(1, least=10, most=10),
+        ),
+    ],
+)
+def test_random_shapes(selection, arguments, fuzz):
+    assert selection(*arguments).fuzz == fuzz
+
+
+def test_limits_that_nothing_lies_between_are_refused(selection):
+    with pytest.raises(UsageError, match="--min-elements 11 is more than --max-elements 10"):
+        selection("--fuzz-shapes", "1", "--min-elements", "11", "--max-elements", "10")
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--size", "small"), "--size has no effect with --fuzz-shapes"),
+        (("--shape", "lhs=2"), "--shape has no effect with --fuzz-shapes"),
+    ],
+)
+def test_random_shapes_are_no_rules(given, arguments, words):
+    check_shape_options(given(*arguments)[1])
+    with pytest.raises(UsageError, match=re.escape(words)):
+        check_shape_options(given("--fuzz-shapes", "2", *arguments)[1])
+
+
+@pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
+def test_limits_are_of_random_shapes(given, option):
+    check_shape_options(given("--fuzz-shapes", "2", option, "512")[1])
+    with pytest.raises(UsageError, match=f"{option} needs --fuzz-shapes"):
+        check_shape_options(given(option, "512")[1])
+
+
+def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "relu").mkdir()
+    (tmp_path / "dot").write_text("")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a,b.run").write_text('{"line":"header","schema":2,"started":"","options":{}}\n')
+    words = ("relu", "dot", "nd.add", "re:^a", "a,b.run", "kernels.py:f")
+    names, files = split_sources(words)
+    assert names == ("relu", "dot", "nd.add", "re:^a", "kernels.py:f")
+    assert files == (Path("a,b.run"),)
+    for word, message in (
+        ("gone.jsonl", "gone.jsonl: no such file"),
+        ("./sub", "./sub is a folder; name a file in it"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            split_sources([word])

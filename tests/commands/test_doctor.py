@@ -1,0 +1,213 @@
+"""Prints of `opperf doctor`, its exit code, and its report as text."""
+
+import json
+import re
+import sys
+from array import array
+
+import pytest
+from click.testing import CliRunner
+
+import opperf.commands.doctor as module
+from opperf.commands.doctor import doctor, instructions_finding, print_report, report_text
+from opperf.errors import FOUND
+from opperf.instruments.callgrind import heap
+from opperf.machine.health.examine import PROBES
+from opperf.machine.health.finding import Finding
+from opperf.machine.health.jitter import Jitter, Timer
+
+BOOST = "sys/devices/system/cpu/cpufreq/boost"
+NOISY = {"proc/loadavg": "9 9 9 1/2 3"}
+
+
+@pytest.fixture
+def doctored(quiet, monkeypatch):
+    """The command on a machine that is quiet but for these files, and has Valgrind."""
+    installed = Finding("instructions", "valgrind-3.19.0", "ok", "Why.")
+    monkeypatch.setattr(module, "instructions_finding", lambda: installed)
+
+    def run(*arguments, **changed):
+        monkeypatch.setattr(module, "this_machine", lambda variables: quiet(**changed))
+        return CliRunner().invoke(doctor, ["--framework", "numpy", *arguments])
+
+    return run
+
+
+def test_the_command_tells_every_finding_on_a_line(doctored):
+    done = doctored("--seconds", "0")
+    names = [probe.name.replace("_", " ") for probe in PROBES]
+    table, closing = done.output.strip().split("\n\n")
+    rows = [re.split(r"  +", line) for line in table.splitlines()[2:]]
+    assert [name for name, *_ in rows] == [*names, "timer", "jitter", "instructions"]
+    assert rows[-2] == ["jitter", "unknown", "not measured: --seconds 0"]
+    assert closing == f"0 warnings, 1 unknown, {len(rows) - 1} ok"
+    assert done.exit_code == 0 and "\x1b" not in done.output
+
+
+def test_each_warning_has_its_reason_and_its_command(doctored):
+    done = doctored("--seconds", "0", **NOISY, **{BOOST: "1"})
+    _, turbo, load, closing = done.output.strip().split("\n\n")
+    assert turbo.startswith("turbo: The clock depends")
+    assert turbo.endswith("\n    echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
+    assert load.startswith("load: Whatever else runs")
+    assert closing.startswith("2 warnings, ")
+
+
+def test_only_when_strict_is_a_warning_a_failure(doctored):
+    assert doctored("--seconds", "0", "--strict").exit_code == 0
+    assert doctored("--seconds", "0", **NOISY).exit_code == 0
+    assert doctored("--seconds", "0", "--strict", **NOISY).exit_code == FOUND
+
+
+def test_as_json_it_has_the_numbers_too(doctored):
+    # Standard error has the line that says what takes so long.
+    written = doctored("--seconds", "0.01", "--json").output
+    report = json.loads(written[written.index("{") :])
+    findings = {one["name"]: one for one in report["findings"]}
+    assert findings["governor"]["state"] == "performance"
+    assert findings["steal"]["state"].endswith("during the jitter test")
+    assert report["jitter"]["quanta"] > 0 and report["timer"]["step_ns"] > 0
+    assert set(findings["aslr"]) == {"name", "state", "level", "explanation", "fix"}
+
+
+@pytest.fixture
+def steady(monkeypatch):
+    """A jitter test on a core that does the same work in the same time; returns the
+    lengths of its tests."""
+    asked = []
+    monkeypatch.setattr(module, "make_quantum", lambda: None)
+    monkeypatch.setattr(
+        module,
+        "repeat_for",
+        lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
+    )
+    return asked
+
+
+def test_the_wait_is_announced(quiet, steady, capsys):
+    found = module.report(quiet(), 5.0)
+    assert steady == [5.0] and found.jitter.quanta == 1000
+    assert capsys.readouterr().err == "keeping a core busy for 5.0 s to measure its jitter\n"
+    module.report(quiet(), 0)
+    assert steady == [5.0] and capsys.readouterr().err == ""
+
+
+def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
+    machine = quiet(**{"proc/stat": "cpu 60 20 10 900 5 5 5 100 0 0"})
+
+    def states():
+        return {one.name: (one.state, one.level) for one in module.report(machine, 5.0).findings}
+
+    # All that was stolen, half of the time since boot, was stolen before the test.
+    assert states()["steal"] == ("0.0% of the busy time during the jitter test", "ok")
+    assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter", "instructions"]
+
+
+def test_stolen_time_may_be_unreadable(quiet, steady):
+    found = module.report(quiet(**{"proc/stat": "cpu many"}), 5.0)
+    (one,) = (finding for finding in found.findings if finding.name == "steal")
+    assert one.level == "unknown" and found.jitter is not None
+
+
+@pytest.mark.parametrize("kind", [module.Report, Finding, Jitter, Timer])
+def test_what_was_found_is_not_changed_afterwards(kind):
+    assert kind.__struct_config__.frozen
+
+
+def test_a_narrow_terminal_wraps_all_but_commands(doctored):
+    command_line = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+    findings = [
+        Finding("turbo", "on " * 30, "warn", "It is on. " * 20, command_line),
+        Finding("smt", "off", "ok", "Why."),
+    ]
+    lines = report_text(findings, 40).splitlines()
+    assert f"    {command_line}" in lines
+    assert all(len(line) <= 40 for line in lines if command_line not in line)
+
+
+def test_a_terminal_has_the_levels_in_colour(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_report([Finding("turbo", "warn me", "warn", "Why, I warn you.", "")], 80)
+    assert re.findall(r"\x1b\[[^m]*m(\w+)\x1b\[0m", capsys.readouterr().out) == ["warn"]
+
+
+def installed(tmp_path, monkeypatch):
+    path = tmp_path / "valgrind"
+    path.write_text("#!/bin/sh\necho valgrind-3.19.0\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_without_valgrind_it_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = instructions_finding()
+    assert found.level == "unknown" and "apt-get install valgrind" in found.state
+
+
+def test_with_valgrind(tmp_path, monkeypatch):
+    installed(tmp_path, monkeypatch)
+    monkeypatch.setattr(heap, "library", lambda: tmp_path)
+    assert instructions_finding().state == "valgrind-3.19.0"
+
+
+def test_without_a_compiler(tmp_path, monkeypatch):
+    installed(tmp_path, monkeypatch)
+    monkeypatch.setenv("CC", "no-such-cc")
+    heap.library.cache_clear()
+    found = instructions_finding()
+    assert found.level == "ok"
+    assert found.state == "valgrind-3.19.0, without opperf's allocator: no C compiler no-such-cc"
+
+
+LONG = Finding("cpu_quota", "seven by seven " * 20, "warn", "It is " * 40 + "so.", "make it so")
+SHORT = Finding("smt", "off", "ok", "Why.")
+
+
+def table_of(report):
+    return report.split("\n\n")[0].splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_a_terminal_is_filled_and_not_exceeded(width):
+    lines = report_text([LONG, SHORT], width).splitlines()
+    longest_word = len("seven")
+    assert width - longest_word - 1 <= max(map(len, lines)) <= width
+    table = max(map(len, table_of(report_text([LONG, SHORT], width))))
+    assert width - longest_word - 1 <= table <= width
+
+
+def test_states_have_twenty_columns_however_narrow_the_terminal_is():
+    rows = table_of(report_text([LONG, SHORT], 10))
+    # Names and levels, and the gaps after them, come before.
+    begin = rows[0].index("State")
+    assert max(len(row) - begin for row in rows) == len("seven by seven seven")
+
+
+def test_without_a_terminal_nothing_is_wrapped():
+    rows = table_of(report_text([LONG, SHORT]))
+    assert len(rows) == 4 and LONG.state.strip() in rows[2]
+    assert f"cpu quota: {LONG.explanation}\n    make it so" in report_text([LONG, SHORT])
+
+
+def test_rows_have_no_blanks_at_their_ends():
+    for width in (None, 60):
+        assert all(line == line.rstrip() for line in report_text([LONG, SHORT], width).splitlines())
+
+
+def test_only_warnings_are_explained_and_all_are_counted():
+    unknown = Finding("turbo", "no file", "unknown", "Why not.")
+    blocks = report_text([LONG, SHORT, unknown, SHORT]).split("\n\n")
+    assert len(blocks) == 3 and blocks[1].startswith("cpu quota: It is")
+    assert blocks[-1] == "1 warning, 1 unknown, 2 ok"
+
+
+def test_a_warning_that_no_command_mends_has_none():
+    heat = Finding("temperature", "91 C", "warn", "It is hot.")
+    assert report_text([heat]).split("\n\n")[1] == "temperature: It is hot."
+
+
+def test_a_file_gets_the_text_as_it_is(capsys):
+    print_report([LONG, SHORT], None)
+    assert capsys.readouterr().out == report_text([LONG, SHORT]) + "\n"

@@ -1,0 +1,188 @@
+"""What an arm is set to, and what is no arm."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opperf
+from opperf.comparison.ab.arms import (
+    ArmSpec,
+    arm_spec,
+    selection_of,
+    settings_of,
+    two_arms,
+    worker_of,
+)
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.sources.selecting import Selection
+from opperf.worker.process import module_command
+
+
+def test_every_kind_of_setting():
+    found = arm_spec(
+        [
+            "env:OMP_NUM_THREADS=1",
+            "env:FLAGS=-O2 -g=1",
+            "env:EMPTY=",
+            "options:fake.turbo=True",
+            "options:fake.stretch=2",
+            f"python:{sys.executable}",
+            "ops:nd.add,nd.subtract",
+            "ops:nd.dot",
+            "dtype:Float16",
+            "profiler:python",
+            "threads:2",
+            "cache:cold",
+            "device:cpu(0)",
+        ],
+        "--a",
+    )
+    assert found == ArmSpec(
+        variables={"OMP_NUM_THREADS": "1", "FLAGS": "-O2 -g=1", "EMPTY": ""},
+        options={"fake.turbo": "true", "fake.stretch": "2"},
+        python=sys.executable,
+        operators=("nd.add", "nd.subtract", "nd.dot"),
+        settings={
+            "dtype": "float16",
+            "profiler": "python",
+            "threads": 2,
+            "cache": "cold",
+            "device": "cpu(0)",
+        },
+    )
+    assert str(found).startswith(
+        "env:OMP_NUM_THREADS=1 env:FLAGS=-O2 -g=1 env:EMPTY= options:fake.turbo=true "
+        "options:fake.stretch=2 python:/"
+    )
+    assert str(found).endswith("threads:2 cache:cold device:cpu(0) ops:nd.add,nd.subtract,nd.dot")
+    assert str(arm_spec(["threads:all"], "--a")) == "threads:all"
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        (["OMP_NUM_THREADS=1"], "an arm is set as KIND:VALUE"),
+        (["envv:X=1"], "did you mean env?; kinds: device, dtype"),
+        (["env:X"], "write it as env:NAME=VALUE"),
+        (["env:=1"], "write it as env:NAME=VALUE"),
+        (["options:fake.turbo"], "write it as options:NAME=VALUE"),
+        (["options:a.b=1", "options:a.b=2"], "set twice"),
+        (["compile_cache:hot"], "not one of warm, cold"),
+        (["dtype:"], "no value after the colon"),
+        (["threads:two"], "not a number of threads"),
+        (["threads:0"], "not a number of threads"),
+        (["cache:warm"], "not one of hot, cold"),
+        (["ops:broadcast_*"], "full names"),
+        (["ops:re:^sum"], "full names"),
+        (["ops:add,"], "full names"),
+        (["python:/nowhere/python"], "no such program"),
+        (["python:/etc/passwd"], "not executable"),
+        (["env:X=1", "env:X=2"], "set twice"),
+        (["dtype:float32", "dtype:float64"], "set twice"),
+        (["python:python3", "python:python3"], "set twice"),
+    ],
+)
+def test_what_is_no_setting(settings, words):
+    with pytest.raises(UsageError) as caught:
+        arm_spec(settings, "--b")
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"--b {settings[-1]!r}: ")
+
+
+def test_an_interpreter_is_known_by_where_its_link_lies(tmp_path, monkeypatch):
+    link = tmp_path / "bin" / "python"
+    link.parent.mkdir()
+    link.symlink_to(sys.executable)
+    assert arm_spec([f"python:{link}"], "--a").python == str(link)
+    monkeypatch.chdir(tmp_path)
+    assert arm_spec(["python:bin/python"], "--a").python == str(link)
+    monkeypatch.setenv("PATH", f"{link.parent}{os.pathsep}{os.environ['PATH']}")
+    assert arm_spec(["python:python"], "--a").python == str(link)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert arm_spec(["python:~/bin/python"], "--a").python == str(link)
+
+
+def test_one_arm_may_be_as_things_are():
+    a, b = two_arms((), ("env:X=1",), named=True)
+    assert a == ArmSpec() and str(a) == "nothing set"
+    assert b.variables == {"X": "1"}
+
+
+@pytest.mark.parametrize(
+    "a, b, named, words",
+    [
+        ((), (), True, "A and B are the same (nothing set)"),
+        (("threads:1",), ("threads:1",), True, "the same (threads:1)"),
+        (("ops:add",), ("ops:add",), False, "measures A against itself"),
+        (("ops:add",), (), False, "--a names 1 and --b 0 operators"),
+        (("ops:add,dot",), ("ops:add",), False, "--a names 2 and --b 1 operators"),
+        (("ops:add",), ("ops:dot",), True, "name no other operators"),
+    ],
+)
+def test_what_is_no_comparison(a, b, named, words):
+    with pytest.raises(UsageError) as caught:
+        two_arms(a, b, named)
+    assert words in str(caught.value)
+
+
+def test_settings_are_over_what_the_arms_have_in_common():
+    common = Selection(patterns=("add",), settings=Settings(dtype="float32", seed=7))
+    found = selection_of(ArmSpec(settings={"dtype": "float64", "threads": 3}), common)
+    assert found.patterns == ("add",)
+    assert found.settings == Settings(dtype="float64", threads=3, seed=7)
+
+
+@pytest.mark.parametrize(
+    "arm, threads",
+    [
+        (ArmSpec(), 2),
+        (ArmSpec(variables={"X": "1"}), 2),
+        (ArmSpec(settings={"threads": 4}), 4),
+        (ArmSpec(settings={"threads": None}), None),
+        # A number of threads would override the variable.
+        (ArmSpec(variables={"OMP_NUM_THREADS": "4"}), None),
+        (ArmSpec(variables={"MKL_NUM_THREADS": "4"}, settings={"threads": 3}), 3),
+    ],
+)
+def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
+    assert settings_of(arm, Settings(threads=2)).threads == threads
+    with worker_of(arm, "fake", {}, threads=2) as worker:
+        variable = worker._program.variables.get("OMP_NUM_THREADS")
+        process = json.loads(worker._program.arguments[1])
+    assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
+    # A worker measures only cases with its own process settings.
+    assert process == settings_of(arm, Settings(threads=2)).process()
+
+
+def test_the_options_of_an_arm_are_beside_those_of_both():
+    arm = ArmSpec(options={"a.b": "true", "a.c": "1"})
+    common = Settings(options={"a.b": "false", "a.d": "2"})
+    assert settings_of(arm, common).options == {"a.b": "true", "a.c": "1", "a.d": "2"}
+    with worker_of(arm, "fake", {}) as worker:
+        assert json.loads(worker._program.arguments[1])["options"] == arm.options
+
+
+def test_variables_are_over_those_there_are():
+    arm = ArmSpec(variables={"X": "2", "PYTHONPATH": "/mine"}, settings={"threads": 3})
+    worker = worker_of(arm, "fake", {"X": "1", "Y": "1"})
+    with worker:
+        variables = worker._program.variables
+    assert (variables["X"], variables["Y"], variables["OMP_NUM_THREADS"]) == ("2", "1", "3")
+    assert variables["PYTHONPATH"] == "/mine"
+
+
+def test_another_interpreter_finds_opperf_and_nothing_that_lies_beside_it(tmp_path):
+    link = tmp_path / "python"
+    link.symlink_to(sys.executable)
+    with worker_of(ArmSpec(python=str(link)), "fake", {}) as worker:
+        assert worker.is_foreign
+    beside = str(Path(opperf.__file__).parents[1])
+    # Run as a program, this module prints the path that modules are looked for on.
+    shown = subprocess.run(module_command("site", python=str(link)), capture_output=True, text=True)
+    assert "sys.path = [" in shown.stdout
+    assert f"'{beside}'," not in shown.stdout

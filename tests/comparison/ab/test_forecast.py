@@ -1,0 +1,133 @@
+"""How long a session takes, and what fits into a budget."""
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from opperf.comparison.ab.forecast import (
+    Forecast,
+    check_budget,
+    coarse_saving_s,
+    forecast_of,
+    forecast_text,
+)
+from opperf.comparison.ab.measure import WARMUP_FACTOR
+from opperf.comparison.ab.procedure import Stage
+from opperf.comparison.ab.session import ReplicateLine
+from opperf.comparison.ab.threads import COARSE_TIME_S
+from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.sources.selecting import Selection
+
+SHORT = Thresholds(control_blocks=2, block_cap=6)
+TEN = Forecast({f"case{number}": 1.2 for number in range(10)}, start_s=2.5, later_start_s=1.5)
+"""Ten cases of a second each, without anything beside it."""
+
+
+def test_a_stage_takes_its_processes_and_their_visits():
+    assert TEN.stage_s(Stage("comparison", 0, 3, ())) == pytest.approx(4 * 3 * (2 + 12))
+    some = Stage("comparison", 4, 3, ("case1 forward", "case1 backward", "case2 forward"))
+    assert TEN.stage_s(some) == pytest.approx(4 * 3 * (2 + 2.4))
+
+
+def test_the_first_process_of_an_arm_in_a_block_takes_longer_to_start():
+    selection = Selection(settings=Settings(max_time_s=1.0))
+    header = SimpleNamespace(
+        visit_s=TEN.visit_s, start_s=2.5, later_start_s=1.5, selection=selection
+    )
+
+    def line(block, position, arm, wall_s):
+        replicate = Replicate(
+            "comparison", block, position, arm, dict.fromkeys(header.visit_s, 1.0)
+        )
+        return ReplicateLine(replicate, "", wall_s)
+
+    assert TEN.starts_s == pytest.approx(2 * 2.5 + 2 * 1.5)
+    expected = [(0, 0, "A", 2.5), (0, 1, "B", 2.5), (0, 2, "B", 1.5), (1, 0, "B", 2.5)]
+    lines = [line(*place, 2 * (start_s + 12)) for *place, start_s in expected]
+    assert forecast_of(header, lines).factor == pytest.approx(2.0)
+
+
+COARSE = Thresholds(control_blocks=2, block_cap=6, coarse_blocks=3)
+WITH_COARSE = Forecast(TEN.visit_s, TEN.start_s, TEN.later_start_s, coarse_saving_s=0.9)
+
+
+def test_the_coarse_look_is_a_part_of_the_time():
+    coarse_s = 4 * 3 * (2 + 10 * (1.2 - 0.9))
+    assert WITH_COARSE.total_s(COARSE) == pytest.approx(TEN.total_s(SHORT) + coarse_s)
+    assert WITH_COARSE.total_s(SHORT) == TEN.total_s(SHORT)
+    assert forecast_text(WITH_COARSE, COARSE).startswith(
+        "24 processes up to the first look take about 5 min 36 s, 12 with all threads about 1 min "
+        "00 s; undecided cases"
+    )
+
+
+def test_what_fits_with_a_coarse_look():
+    with pytest.raises(UsageError) as caught:
+        check_budget(WITH_COARSE, COARSE, 1.0, 410.0)
+    advice = str(caught.value)
+    assert advice.endswith(
+        "8 cases of 10 or --case-time 0.85 or --threads without all or 4 blocks at most would fit"
+    )
+    check_budget(WITH_COARSE, SHORT, 1.0, 410.0)
+    eight = {str(number): 1.2 for number in range(8)}
+    check_budget(Forecast(eight, 2.0, 2.0, coarse_saving_s=0.9), COARSE, 1.0, 410.0)
+    shorter = dict.fromkeys(TEN.visit_s, 1.2 * 0.85)
+    saving_s = 0.9 - 1.2 * (1 - 0.85)
+    check_budget(Forecast(shorter, 2.0, 2.0, coarse_saving_s=saving_s), COARSE, 0.85, 410.0)
+
+
+def test_the_coarse_look_shortens_the_time_of_a_case():
+    assert coarse_saving_s(1.0) == pytest.approx(WARMUP_FACTOR * (1.0 - COARSE_TIME_S))
+    assert coarse_saving_s(COARSE_TIME_S / 2) == 0.0
+
+
+def test_half_of_the_figures_count_after_the_first_look():
+    assert TEN.first_look_s(SHORT) == pytest.approx(4 * (2 + 4) * (2 + 12))
+    assert TEN.rest_s(SHORT) == pytest.approx(4 * 2 * (2 + 12 / 2))
+    assert TEN.rest_s(Thresholds(block_cap=3)) == 0.0
+
+
+def test_a_forecast_is_corrected_by_what_was_seen():
+    slower = msgspec.structs.replace(TEN, factor=1.5)
+    assert slower.total_s(SHORT) == pytest.approx(1.5 * TEN.total_s(SHORT))
+
+
+def test_the_whole_in_words():
+    assert forecast_text(TEN, SHORT) == (
+        "24 processes up to the first look take about 5 min 36 s; undecided cases then take up "
+        "to 8 processes more, about 1 min 04 s"
+    )
+    assert forecast_text(TEN, Thresholds(control_blocks=2, block_cap=3)) == (
+        "20 processes up to the first look take about 4 min 40 s"
+    )
+
+
+def test_what_fits_is_not_refused():
+    check_budget(TEN, SHORT, 1.0, None)
+    check_budget(TEN, SHORT, 1.0, 400.0)
+
+
+def test_what_does_not_fit_is_refused_with_what_would():
+    with pytest.raises(UsageError) as caught:
+        check_budget(TEN, SHORT, 1.0, 300.0)
+    assert str(caught.value) == (
+        "the session would take about 6 min 40 s and --budget allows 5 min 00 s: "
+        "7 cases of 10 or --case-time 0.7 or 3 blocks at most would fit"
+    )
+    # They do.
+    check_budget(Forecast({str(n): 1.2 for n in range(7)}, 2.5, 1.5), SHORT, 1.0, 300.0)
+    check_budget(Forecast({str(n): 1.2 * 0.7 for n in range(10)}, 2.5, 1.5), SHORT, 0.7, 300.0)
+    check_budget(TEN, Thresholds(control_blocks=2, block_cap=3), 1.0, 300.0)
+
+
+def test_a_case_time_that_fits_is_rounded_down():
+    with pytest.raises(UsageError, match=r"--case-time 0\.86 or"):
+        check_budget(TEN, SHORT, 1.0, 355.0)
+
+
+def test_a_budget_that_no_single_change_meets():
+    with pytest.raises(UsageError, match="50 s: choose fewer cases and fewer --blocks$"):
+        check_budget(TEN, SHORT, 1.0, 50.0)

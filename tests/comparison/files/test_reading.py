@@ -1,0 +1,212 @@
+"""Two kinds of files in one form."""
+
+import json
+import math
+
+import msgspec
+import pytest
+
+from opperf.comparison.files.reading import call_id, entry_of, read, shown_key
+from opperf.errors import RunFileError
+from opperf.model import Status
+
+
+def test_the_environment_beside_results_is_read(run, record, asked):
+    base, new = run(record()), run(record(), cores=4)
+    found = asked(base, new, ("json", "json"))
+    assert [(one.field, one.base, one.new) for one in found.differences] == [("cores", 2, 4)]
+
+
+def test_kernel_is_the_forward_time_of_the_native_profiler(run, record, asked):
+    native = run(record("relu"), record("exp", profiler="python"))
+    found = asked(native, native, metrics=("kernel", "forward"))
+    assert found.metrics == ("forward", "kernel")
+    assert [row.operator for row in found.rows_of("kernel")] == ["relu"]
+    python = run(record(profiler="python"))
+    with pytest.raises(RunFileError, match="the metric kernel; available: forward, backward, mem"):
+        asked(python, python, metrics=("kernel",))
+
+
+def test_a_record_has_its_figures_and_the_reasons_for_those_it_lacks(record):
+    entry = entry_of(
+        record(backward=False, notes=[("backward", "no_gradient", "has no\ngradient")])
+    )
+    assert set(entry.figures) == {"forward", "memory", "kernel"}
+    assert entry.absent == {"backward": "has no gradient"} and entry.reason == ""
+    silent = entry_of(record(backward=False, memory=None))
+    assert silent.absent == {"backward": "not measured", "memory": "not measured"}
+
+
+def test_memory_that_was_not_asked_for_is_not_absent(record):
+    one = record(memory=None)
+    settings = msgspec.structs.replace(one.case.settings, memory=False)
+    case = msgspec.structs.replace(one.case, settings=settings)
+    assert entry_of(msgspec.structs.replace(one, case=case)).absent == {}
+
+
+def test_a_record_that_failed_has_a_reason_and_no_figures(record):
+    failed = msgspec.structs.replace(record(), status=Status.FAILED, reason="no\nmemory")
+    entry = entry_of(failed)
+    assert (entry.figures, entry.absent, entry.reason) == ({}, {}, "failed: no memory")
+
+
+def test_kernel_times_are_those_of_the_native_profiler(record):
+    native = entry_of(record()).figures
+    assert native["kernel"] == native["forward"]
+    assert "kernel" not in entry_of(record(profiler="python")).figures
+    one = record()
+    backward = msgspec.structs.replace(one, summaries={"backward": one.summaries["backward"]})
+    assert set(entry_of(backward).figures) == {"backward"}
+
+
+WORKSPACE = "a figure may include other operators' workspace"
+DIFFER = "the counts of the same call differ"
+
+
+@pytest.mark.parametrize(
+    ("notes", "metric", "unsound", "caveat"),
+    [
+        ([], "memory", "", ""),
+        ([("memory", "not_pristine", "shared\nby all")], "memory", WORKSPACE, "shared by all"),
+        (
+            [("memory", "unsteady", "2 or 3")],
+            "memory",
+            "the counts of the same call differ",
+            "2 or 3",
+        ),
+        ([("memory", "not_pristine", "shared")], "forward", "", ""),
+        ([("forward", "drift", "busy")], "forward", "", "busy"),
+        ([("forward", "dispatch", "short")], "forward", "", ""),
+        (
+            [("memory", "imprecise", "busy"), ("memory", "not_pristine", "shared")],
+            "memory",
+            WORKSPACE,
+            "shared; busy",
+        ),
+    ],
+)
+def test_what_is_noted_of_a_figure_goes_with_it(record, notes, metric, unsound, caveat):
+    figure = entry_of(record(notes=notes)).figures[metric]
+    assert (figure.unsound, figure.caveat) == (unsound, caveat)
+    assert figure.unreliable is ((metric, "drift", "busy") in notes)
+
+
+def test_a_call_is_one_however_it_is_run(record):
+    one, other = record(threads=1, dtype="float16").case, record(threads=4).case
+    assert one.id != other.id and call_id(one) == call_id(other)
+    assert call_id(one) != call_id(record(shape=(2,)).case)
+
+
+def test_results_show_inputs_in_any_order():
+    assert shown_key("dot", {"a": 1, "b": (2, 3)}) == shown_key("dot", {"b": [2, 3], "a": 1})
+    assert shown_key("dot", {"a": 1}) != shown_key("add", {"a": 1})
+
+
+def test_a_run_file_says_how_many_cases_it_has_and_what_was_asked_for(run, record, saved):
+    path = saved(run(record("relu"), record("exp"), selection={"size": "small"}), "a.jsonl")
+    found = read(path)
+    assert (found.side.path, found.side.cases, found.side.averages) == (str(path), 2, False)
+    assert found.side.started == "2025-01-02T03:04:05+00:00"
+    assert (found.selection, found.warnings) == ({"size": "small"}, ())
+    assert read(saved(run(record()), "b.jsonl")).selection == {}
+
+
+def test_results_say_when_their_run_began_if_that_lies_beside_them(run, record, saved):
+    path = saved(run(record("relu"), record("exp")), "a.json")
+    found = read(path)
+    assert (found.side.cases, found.side.averages, found.selection) == (2, True, {})
+    assert found.side.started == "2025-01-02T03:04:05+00:00"
+    assert found.environment.framework == "mxnet"
+
+
+RESULTS = '{"relu": [{"avg_time_forward_relu": 1.0}]}'
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [None, "not JSON", "[]", "{}", '{"environment": {}, "started": ""}', '{"environment": 3}'],
+)
+def test_results_are_read_whatever_lies_beside_them(run, record, saved, beside):
+    path = saved(run(record()), "a.json")
+    (content,) = [one for one in path.parent.iterdir() if one != path]
+    if beside is None:
+        content.unlink()
+    else:
+        content.write_text(beside)
+    found = read(path)
+    assert (found.environment, found.side.started) == (None, "")
+    assert found.entries[0].operator == "relu"
+
+
+def test_results_on_several_lines_are_results(tmp_path):
+    path = tmp_path / "a.json"
+    for text in (RESULTS, json.dumps(json.loads(RESULTS), indent=1), "\n" + RESULTS):
+        path.write_text(text)
+        assert read(path).entries[0].figures["forward"].mean == 1e6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty"),
+        (" \n", "not an opperf run file"),
+        ('{"line":"header","schema', "the header is cut short"),
+        ('{"line": "record"}\n', "not an opperf run file"),
+        ('{"line": 3}\n', "not results by operator: 'line' has no list"),
+        ('["line"]\n', "not results by operator: the JSON is not an object"),
+        ("Operator  Time\n", "neither a run file nor results by operator"),
+    ],
+)
+def test_what_a_file_is_not_is_told(tmp_path, text, words):
+    path = tmp_path / "a.jsonl"
+    path.write_text(text)
+    with pytest.raises(RunFileError) as raised:
+        read(path)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("done", "words"),
+    [(3, None), (2, "1 case has no record"), (1, "2 cases have no record")],
+)
+def test_a_run_that_was_not_finished_says_how_much_is_missing(run, record, saved, done, words):
+    records = [record(name) for name in ("a", "b", "c")]
+    part = run(*records[:done], planned=records, finished=words is None)
+    path = saved(part, "a.jsonl")
+    expected = (f"{path}: the run was not finished; {words}",) if words else ()
+    assert read(path).warnings == expected
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ((), None),
+        (("relu",), "1 figure is not finite: relu forward"),
+        (("exp", "relu"), "2 figures are not finite, e.g. exp forward"),
+    ],
+)
+def test_figures_that_are_no_numbers_are_counted(run, record, saved, odd, words):
+    records = []
+    for name in ("exp", "log", "relu"):
+        one = record(name, backward=False, memory=None)
+        if name in odd:
+            broken = msgspec.structs.replace(one.summaries["forward"], median=math.nan)
+            one = msgspec.structs.replace(one, summaries={"forward": broken})
+        records.append(one)
+    path = saved(run(*records), "a.jsonl")
+    assert read(path).warnings == ((f"{path}: {words}",) if words else ())
+
+
+def test_settings_that_distinguish_cases_of_a_file_are_in_its_rows_and_changes(run, record, asked):
+    def in_dtype(dtype):
+        one = record()
+        case = msgspec.structs.replace(
+            one.case, settings=msgspec.structs.replace(one.case.settings, dtype=dtype)
+        )
+        return msgspec.structs.replace(one, case=case, id=case.id)
+
+    both, single = run(in_dtype("float32"), in_dtype("float16")), run(in_dtype("float32"))
+    found = asked(both, single, metrics=("forward",))
+    assert [one.settings for one in found.rows] == ["float32"]
+    assert [one.settings for one in found.changes] == ["float16"]
+    assert [one.settings for one in asked(single, single, metrics=("forward",)).rows] == [""]

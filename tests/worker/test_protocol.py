@@ -1,0 +1,87 @@
+"""What a manager and its worker say to each other comes out as what went in."""
+
+import msgspec
+import pytest
+
+from opperf.execution.searching import Entry
+from opperf.instruments.peaks import Peaks
+from opperf.machine.environment import environment
+from opperf.model import Environment, ListedOperator, Listing, Operator, Record, Status, Struct
+from opperf.sources.completing import Completed
+from opperf.sources.registry import Plan, Resolution
+from opperf.sources.selecting import Selection
+from opperf.worker import protocol
+from opperf.worker.protocol import Observed, Value
+from opperf.worker.trial import Trial
+
+SELECTION = Selection(patterns=("relu",), shapes={"lhs": (2, 3)})
+
+
+@pytest.fixture
+def said(make_case, fake):
+    """An example of each request, with one of its answers."""
+    case = make_case("relu")
+    record = Record(case=case, id=case.id, status=Status.OK)
+    operator = Operator("fake", "nd", "relu")
+    values = (Value("output", (2,), "float32", "dense", "0.npy"),)
+    return [
+        (
+            protocol.PlanRequest(SELECTION, {"relu": case.arguments}),
+            Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",)),
+        ),
+        (
+            protocol.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
+            Resolution({"device": ("gpu(0)",)}, {"device": ()}),
+        ),
+        (protocol.ListRequest(), Listing("fake", "1", 1, (ListedOperator(operator, "rule:x"),))),
+        (protocol.ChoicesRequest(), {"dtype": ("float32", "int8")}),
+        (protocol.CompleteRequest((case,)), (Completed(case, "no such operator"),)),
+        (protocol.BuildRequest((case,)), None),
+        (protocol.ScriptRequest((case,)), ("print()",)),
+        (protocol.TraceRequest((case,), "/x/trace.json", ""), {case.id: "no such operator"}),
+        (protocol.MeasureRequest(case, reference_work=True), record),
+        (protocol.TryRequest(case), Trial(refusal="no", ended=True)),
+        (protocol.ObserveRequest(case, "/x", draw=1), Observed(values)),
+        (protocol.ForkRequest(("cpu(0)", "gpu(0)")), True),
+        (protocol.EndRequest(), None),
+    ]
+
+
+def kinds(module):
+    return {
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Struct)
+        and value.__module__ == module.__name__
+    }
+
+
+def test_every_request_and_answer_comes_out_as_it_went_in(said):
+    asked = {type(request) for request, _ in said}
+    own = {protocol.Request, protocol.Answer, protocol.Refusal, protocol.Observed, protocol.Value}
+    assert asked == kinds(protocol) - own
+    for request, result in said:
+        line = msgspec.json.encode(request)
+        assert b"\n" not in line
+        assert msgspec.json.decode(line, type=protocol.AnyRequest) == request
+        answer = msgspec.json.decode(protocol.encode_answer(result), type=protocol.Response)
+        assert isinstance(answer, protocol.Answer)
+        assert msgspec.json.decode(answer.result, type=request.answer_type()) == result
+
+
+def test_a_refusal_is_no_answer(fake):
+    line = msgspec.json.encode(protocol.Refusal("UsageError", "no", "trace"))
+    assert isinstance(msgspec.json.decode(line, type=protocol.Response), protocol.Refusal)
+    ready = msgspec.json.decode(protocol.encode_answer(environment(fake)), type=protocol.Response)
+    assert msgspec.json.decode(ready.result, type=Environment) == environment(fake)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    sorted(
+        kinds(protocol) | {Plan, Selection, Trial, Peaks, Entry}, key=lambda kind: kind.__name__
+    ),
+)
+def test_nothing_that_is_handed_on_is_changed_on_the_way(kind):
+    assert kind.__struct_config__.frozen
