@@ -40,7 +40,7 @@ def test_no_framework_and_no_numpy_without_need():
         "import opperf.frameworks; opperf.frameworks.default_framework()",
         "from opperf.commands.frameworks import frameworks_command as list_all; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
-        "list_all({'json': True, 'names': ()})",
+        "list_all((), in_json=True)",
         "import opperf.commands.run.running, opperf.worker.client, opperf.execution.run_header",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 import msgspec
 
 from opperf.commands.command import command
-from opperf.commands.frameworks import report_choice
+from opperf.commands.frameworks import FrameworkChoice, read_choice, report_choice
 from opperf.errors import FOUND, UsageError
 from opperf.frameworks import variables_of
 from opperf.instruments.callgrind import heap
@@ -53,10 +53,24 @@ LONGEST_S = 600
 @debug
 @framework
 @click.pass_context
-def doctor(ctx: click.Context, /, **options: object) -> None:
+def doctor(
+    ctx: click.Context, /, seconds: float, strict: bool, json: bool, **options: object
+) -> None:
     """Report what makes timings noisy on this machine, why, and the command that fixes it."""
 
-    ctx.exit(doctor_command(options, explicit_options(ctx, options)))
+    choice = read_choice(options, explicit_options(ctx, options))
+    ctx.exit(doctor_command(Request(choice, seconds, strict, json)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request of `doctor`."""
+
+    framework: FrameworkChoice
+    seconds: float
+    """Duration of the jitter test; 0 for none."""
+    strict: bool
+    json: bool
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -67,18 +81,18 @@ class Report(msgspec.Struct, frozen=True):
     jitter: Jitter | None
 
 
-def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+def doctor_command(request: Request) -> int:
     """Prints what makes this machine noisy, and returns the exit code: with `strict`, 1 if there is
-    a warning. `changed` are the options that the user set."""
-    report_choice(options["framework"], changed, _say)
-    machine = this_machine(variables_of(options["framework"]))
-    found = report(machine, options["seconds"])
-    if options["json"]:
+    a warning."""
+    report_choice(request.framework, _say)
+    machine = this_machine(variables_of(request.framework.name))
+    found = report(machine, request.seconds)
+    if request.json:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
         print_report(found.findings, terminal_width())
     warned = any(finding.level == "warn" for finding in found.findings)
-    return FOUND if warned and options["strict"] else 0
+    return FOUND if warned and request.strict else 0
 
 
 def report(machine: Machine, seconds: float) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from opperf.commands.command import command
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
-from opperf.frameworks.mentioned import mentioned_framework
+from opperf.frameworks.mentioned import Mention, mentioned_framework
 from opperf.parameters import as_json, debug
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
@@ -26,12 +27,14 @@ from opperf.results.text import terminal_width, wrap
 @as_json
 @debug
 @click.pass_context
-def frameworks(ctx: click.Context, /, **options: object) -> None:
+def frameworks(
+    ctx: click.Context, /, names: tuple[str, ...], json: bool, **options: object
+) -> None:
     """List the frameworks that opperf can measure: installed versions, and the command that
     installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
     namespaces and categories."""
 
-    ctx.exit(frameworks_command(options))
+    ctx.exit(frameworks_command(names, json))
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -59,19 +62,19 @@ WRAPPED = ("Offers", "To do")
 """Columns of sentences."""
 
 
-def frameworks_command(options: Mapping[str, Any]) -> int:
+def frameworks_command(names: Sequence[str], in_json: bool) -> int:
     """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
     code.
 
     Raises `UsageError` for an unknown name.
     """
-    if options["names"]:
-        found = [with_choices(describe_framework(name)) for name in options["names"]]
+    if names:
+        found = [with_choices(describe_framework(name)) for name in names]
     else:
         found = [describe_framework(name) for name in sorted(available())]
-    if options["json"]:
+    if in_json:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-    elif options["names"]:
+    elif names:
         print("\n\n".join(details(framework, terminal_width()) for framework in found))
     else:
         print(frameworks_table(found, terminal_width()))
@@ -157,18 +160,34 @@ def details(one: FrameworkRow, width: int | None) -> str:
     return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs])
 
 
-def report_choice(
-    name: str, changed: Mapping[str, Any], say: Callable[[str], None], elsewhere: bool = False
-) -> None:
-    """Prints which framework is used, unless the user named it, and its version, unless another
-    interpreter measures it (`elsewhere`)."""
-    if "framework" in changed:
+@dataclass(frozen=True)
+class FrameworkChoice:
+    """The framework of a command, and how it was chosen."""
+
+    name: str
+    is_named: bool
+    """Whether the user named it."""
+    elsewhere: bool
+    """Whether another interpreter measures it, whose version of it is not known here."""
+    mention: Mention | None
+    """By what it is chosen; None for the first installed one."""
+
+
+def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:
+    """Returns the framework of a command's options, of which the user set those of `set_here`."""
+    is_named = "framework" in set_here
+    mention = None if is_named else mentioned_framework(set_here)
+    return FrameworkChoice(options["framework"], is_named, "python" in set_here, mention)
+
+
+def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
+    """Prints which framework is used, unless the user named it, and its version."""
+    if choice.is_named:
         return
-    package = package_of(name)
-    shown = name
-    # The version of another interpreter's framework is not known here.
-    if package is not None and not (elsewhere or "python" in changed):
-        shown = f"{name} {package_version(package.name)}"
-    mention = mentioned_framework(changed)
+    package = package_of(choice.name)
+    shown = choice.name
+    if package is not None and not choice.elsewhere:
+        shown = f"{shown} {package_version(package.name)}"
+    mention = choice.mention
     why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
     say(f"framework: {shown}, {why}; choose another with --framework")

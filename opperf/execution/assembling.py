@@ -14,7 +14,7 @@ from opperf.execution.planning import filter_by_id, plan_cases
 from opperf.execution.workers import Workers
 from opperf.model import DECLARED, Case, Record, Settings
 from opperf.plurals import pluralize
-from opperf.sources.base import Source, open_source
+from opperf.sources.base import Source, SourceFile
 from opperf.sources.completing import Completion, distinguish, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, as_operator, make_matcher
@@ -78,7 +78,7 @@ def assemble(
     framework: str,
     selection: Selection,
     axes: Axes,
-    files: Sequence[Path],
+    files: Sequence[SourceFile],
     given: Collection[str],
     say: Say,
 ) -> tuple[Plan, Axes]:
@@ -99,10 +99,10 @@ def assemble(
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in _framework_axes(found)}}
     else:
-        check_rule_options(files[0], given)
+        check_rule_options(files[0].path, given)
     if "batch_factor" in given and not files:
         raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
-    of_files = [_plan_file(workers, path, own, axes, given, say) for path in files]
+    of_files = [_plan_file(workers, file, own, axes, given, say) for file in files]
     # A call in two files was seen as often as in both.
     seen = merge(case for plan in of_files for case in plan.cases)
     cases = [*(case for plan in plans for case in plan.cases), *seen]
@@ -194,14 +194,14 @@ def _plan_registry(
 
 def _plan_file(
     workers: Workers,
-    path: Path,
+    file: SourceFile,
     selection: Selection,
     axes: Axes,
     given: Collection[str],
     say: Say,
 ) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `given`."""
-    source = open_source(path)
+    path, source = file
     check_own_settings(path, source, given)
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):

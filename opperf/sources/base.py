@@ -6,10 +6,10 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from opperf.errors import UsageError
 from opperf.model import Case
@@ -136,3 +136,15 @@ def open_source(path: Path) -> Source:
         f"{path} is not a file of cases that opperf reads: "
         f"{', '.join(kind.name for kind in available().values())}{advice}"
     )
+
+
+class SourceFile(NamedTuple):
+    """A file of cases, opened: it is read once, and snippets in it are run once."""
+
+    path: Path
+    source: Source
+
+
+def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
+    """Returns the files, opened. Raises the errors of `open_source`."""
+    return tuple(SourceFile(path, open_source(path)) for path in paths)

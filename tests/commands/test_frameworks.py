@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import opperf.commands.frameworks as module
-from opperf.commands.frameworks import frameworks, report_choice
+from opperf.commands.frameworks import frameworks, read_choice, report_choice
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package
@@ -141,15 +141,17 @@ def test_numpy_is_always_there():
 
 def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
-    report_choice("numpy", {"size": "small"}, said.append)
+
+    def say(**set_here):
+        report_choice(read_choice({"framework": "numpy"}, set_here), said.append)
+
+    say(size="small")
     (line,) = said
     assert line.startswith("framework: numpy ") and line.endswith(
         "; choose another with --framework"
     )
     assert "the first installed of mxnet, torch, jax, numpy" in line
-    report_choice("numpy", {"python": "another"}, said.append)
+    say(python="another")
     assert said.pop().startswith("framework: numpy, the first installed ")
-    report_choice("numpy", {}, said.append, elsewhere=True)
-    assert said.pop().startswith("framework: numpy, the first installed ")
-    report_choice("numpy", {"framework": "numpy"}, said.append)
+    say(framework="numpy")
     assert said == [line]

@@ -8,7 +8,8 @@ import pytest
 
 import opperf
 from opperf.commands.param import param
-from opperf.commands.param.running import output_path, param_command, run_words, select_cases
+from opperf.commands.param.request import output_path, read_request, run_words
+from opperf.commands.param.running import param_command, select_cases
 from opperf.errors import OutputError, UsageError
 from opperf.model import CallableTarget, Case
 
@@ -26,7 +27,8 @@ def options(*words):
 
 
 def words(*given):
-    return " ".join(run_words(options("-c", "x.json", *given), Path("x.json"), Path("o.json")))
+    request = read_request(options("-c", __file__, *given))
+    return " ".join(run_words(request, Path("o.json")))
 
 
 @pytest.fixture
@@ -39,12 +41,14 @@ def config(tmp_path, monkeypatch):
 
 def called(*given):
     """Runs the command without measuring."""
-    return param_command(options(*given), lambda words: pytest.fail("it would measure"))
+    return param_command(
+        read_request(options(*given)), lambda words: pytest.fail("it would measure")
+    )
 
 
 def test_the_defaults_are_those_of_param():
     assert words() == (
-        "x.json -f param -o o.json --overwrite -w 1 -r 1 --ctx cpu(0) --profiler python "
+        "-f param -o o.json --overwrite -w 1 -r 1 --ctx cpu(0) --profiler python "
         "--threads 1 --no-backward"
     )
 
@@ -157,5 +161,5 @@ def test_a_wrong_value_is_refused(given):
 
 
 def test_the_version(capsys):
-    assert called("--version") == 0
+    assert param.main(["--version"], standalone_mode=False) == 0
     assert capsys.readouterr().out == f"opperf {opperf.__version__}\n"

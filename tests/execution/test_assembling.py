@@ -7,6 +7,7 @@ from opperf.errors import DeviceError, UsageError
 from opperf.execution.assembling import assemble
 from opperf.model import SCHEMA_VERSION, Header, Settings
 from opperf.results.runfile import RunWriter
+from opperf.sources.base import open_files
 from opperf.sources.selecting import Selection
 
 
@@ -15,7 +16,8 @@ def assemble_run(in_process_workers):
     def made(selection=None, axes=None, files=(), given=()):
         make, _ = in_process_workers
         chosen = selection or Selection(patterns=("relu", "add"))
-        return assemble(make(), "fake", chosen, axes or {}, files, given, lambda text: None)
+        opened = open_files(files)
+        return assemble(make(), "fake", chosen, axes or {}, opened, given, lambda text: None)
 
     return made
 
@@ -131,7 +133,7 @@ def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tm
     path, cases = recorded
     path.write_bytes(path.read_bytes()[:-20])
     said, (make, _) = [], in_process_workers
-    plan, _ = assemble(make(), "fake", Selection(), {}, [path], (), said.append)
+    plan, _ = assemble(make(), "fake", Selection(), {}, open_files([path]), (), said.append)
     assert len(plan.cases) == len(cases) - 1
     assert said == [f"warning: {path}: the last line was cut short and is ignored"]
 

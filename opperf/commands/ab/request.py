@@ -30,7 +30,7 @@ from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
-from opperf.sources.base import open_source
+from opperf.sources.base import open_files, open_source
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, dtype_options, has_dtype_options
@@ -149,6 +149,8 @@ def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Pa
     """The files among the names. Raises `UsageError` for operators beside them, and for options
     that do not apply to their cases."""
     names, files = split_sources(given["names"])
+    # Before anything is started.
+    open_files(files)
     if files:
         if names or given["ops"]:
             other = (*names, *given["ops"])[0]

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,7 @@ from opperf.commands.ab.keeping import (
     resume_words,
 )
 from opperf.commands.ab.request import Options, arms_from, options_from
-from opperf.commands.frameworks import report_choice
+from opperf.commands.frameworks import read_choice, report_choice
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.forecast import forecast_of, processes
 from opperf.comparison.ab.measure import cases_at, measure
@@ -64,8 +65,9 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
     """Starts or resumes a session, measures it to its end and prints its report; the exit code."""
     say = partial(_say, options)
     if not options.resume:
-        elsewhere = any(arm.python for arm in arms_from(given))
-        report_choice(options.framework, changed, say, elsewhere)
+        choice = read_choice(given, changed)
+        elsewhere = choice.elsewhere or any(arm.python for arm in arms_from(given))
+        report_choice(replace(choice, elsewhere=elsewhere), say)
     if counts_instructions(given, changed):
         return compare_counts(given, changed, options, say)
     writer = (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+import opperf
 from opperf.commands.command import command
 from opperf.commands.run import run
 from opperf.parameters import debug, explicit_options
@@ -144,15 +145,22 @@ def without_effect(function: Decorated) -> Decorated:
 def param(ctx: click.Context, /, **options: object) -> None:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
+    from opperf.commands.param.request import read_request
     from opperf.commands.param.running import param_command
+    from opperf.commands.run.request import Request as RunRequest
+    from opperf.commands.run.request import read_request as read_run_request
+
+    if options["version"]:
+        print(f"opperf {opperf.__version__}")
+        ctx.exit()
 
     names = [*WITHOUT_EFFECT, *SWITCHES_WITHOUT_EFFECT]
     given = [f"--{name}" for name in names if options.pop(name.replace("-", "_"))]
     if given:
         click.echo(f"opperf: no effect here: {', '.join(given)}", err=True)
 
-    def run_words(words: list[str]) -> tuple[dict[str, object], dict[str, object]]:
+    def parse(words: list[str]) -> RunRequest:
         inner = run.make_context("run", words)
-        return inner.params, explicit_options(inner, inner.params)
+        return read_run_request(inner.params, explicit_options(inner, inner.params))
 
-    ctx.exit(param_command(options, run_words))
+    ctx.exit(param_command(read_request(options), parse))

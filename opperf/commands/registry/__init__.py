@@ -50,9 +50,10 @@ from opperf.parsing import RunFilePath, split_commas
 def list_operators(ctx: click.Context, /, **options: object) -> None:
     """List operators: name, number of cases, category, parameters, the rule that makes their
     inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
+    from opperf.commands.registry.request import read_list_request
     from opperf.commands.registry.running import list_command
 
-    ctx.exit(list_command(options, explicit_options(ctx, options)))
+    ctx.exit(list_command(read_list_request(options, explicit_options(ctx, options))))
 
 
 @command(
@@ -77,9 +78,10 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 def show(ctx: click.Context, /, **options: object) -> None:
     """Show one operator, its cases, and for each a script that makes the call in the framework
     alone."""
+    from opperf.commands.registry.request import read_show_request
     from opperf.commands.registry.running import show_command
 
-    ctx.exit(show_command(options, explicit_options(ctx, options)))
+    ctx.exit(show_command(read_show_request(options, explicit_options(ctx, options))))
 
 
 @command()
@@ -100,6 +102,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
 def coverage(ctx: click.Context, /, **options: object) -> None:
     """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
     operator is run once, at a small size."""
+    from opperf.commands.registry.request import read_coverage_request
     from opperf.commands.registry.running import coverage_command
 
-    ctx.exit(coverage_command(options, explicit_options(ctx, options)))
+    ctx.exit(coverage_command(read_coverage_request(options, explicit_options(ctx, options))))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from opperf.commands.frameworks import report_choice
-from opperf.commands.run.request import build_common_settings, build_fuzz, check_shape_options
+from opperf.commands.registry.request import CoverageRequest, ListRequest, Registry, ShowRequest
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.execution.assembling import making_process
 from opperf.execution.cache import load_listing
@@ -25,7 +24,6 @@ from opperf.model import Case, ListedOperator, Listing, Record, Settings
 from opperf.reports.coverage import coverage
 from opperf.reports.coverage import report_of as report_of_coverage
 from opperf.reports.listing import categories_report, operators_report
-from opperf.reports.model import Report
 from opperf.reports.output import write_reports
 from opperf.reports.showing import report_of as report_of_operator
 from opperf.results import output
@@ -52,51 +50,38 @@ NAMED = 8
 """Operators named in an error: one line of a terminal."""
 
 
-def worker_for(options: Mapping[str, Any], settings: Settings | None = None) -> Worker:
+def worker_for(registry: Registry, settings: Settings | None = None) -> Worker:
     """Returns a worker of the framework, run by the interpreter named for it; with the `settings`
-    of cases, one that measures these.
-
-    Raises `UsageError` if several are named.
-    """
-    interpreters = options["python"]
-    if len({interpreter.label for interpreter in interpreters}) > 1:
-        raise UsageError("--python: name one interpreter; only opperf run takes several")
-    found = interpreter_of(interpreters, options["framework"], "")
-    process = Settings(imports=options.get("imports", ()))
+    of cases, one that measures these."""
+    framework = registry.framework.name
+    found = interpreter_of(registry.interpreters, framework, "")
+    process = Settings(imports=registry.imports)
     if settings is not None:
-        process = making_process(options["framework"], process, settings)
-    return Worker(options["framework"], process, python=found.path if found else "")
+        process = making_process(framework, process, settings)
+    return Worker(framework, process, python=found.path if found else "")
 
 
-def listing_for(options: Mapping[str, Any]) -> Listing:
+def listing_for(registry: Registry) -> Listing:
     """Returns the framework's registry, from the cache if it is this interpreter's."""
-    framework = options["framework"]
 
     def ask() -> Listing:
-        with worker_for(options) as worker:
+        with worker_for(registry) as worker:
             return worker.listing()
 
-    if options["python"] or options.get("imports"):
+    if not registry.is_own:
         return ask()
-    listing, warnings = load_listing(framework, ask)
+    listing, warnings = load_listing(registry.framework.name, ask)
     for warning in warnings:
         tell(f"warning: {warning}")
     return listing
 
 
-def _check_output(options: Mapping[str, Any], inputs: Iterable[Path] = ()) -> None:
+def _check_output(registry: Registry, inputs: Iterable[Path] = ()) -> None:
     """Raises `OutputError` for an output file that cannot be written."""
-    output.check_output(options["output_file"], options["overwrite"], inputs)
+    output.check_output(registry.output.path, registry.overwrite, inputs)
 
 
-def _write(report: Report, options: Mapping[str, Any]) -> None:
-    """Prints the report, or writes it to the output file."""
-    write_reports(report, [output.Output(options["output_file"], options["output_format"])])
-
-
-def find_listed(
-    options: Mapping[str, Any], listing: Listing, selection: Selection
-) -> list[ListedOperator]:
+def find_listed(registry: Registry, listing: Listing, selection: Selection) -> list[ListedOperator]:
     """Returns the selected operators of the registry, then the callables at dotted paths, in the
     order of the patterns. Raises the errors of `select`, and `UnknownOperatorError` for a path that
     leads to no callable."""
@@ -109,7 +94,7 @@ def find_listed(
         targets = {operator.target for operator in chosen}
         found = [listed for listed in listing.operators if listed.operator.target in targets]
     if paths:
-        with worker_for(options) as worker:
+        with worker_for(registry) as worker:
             found += worker.listing(paths).operators
     return found
 
@@ -122,71 +107,52 @@ def _ignore(text: str) -> None:
     """Prints nothing."""
 
 
-def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Prints the selected operators or their categories, and returns the exit code. `changed` are
-    the options that the user set."""
-    report_choice(options["framework"], changed, _say)
-    listing = listing_for(options)
-    selection = Selection(
-        patterns=options["names"],
-        exclude=options["exclude"],
-        categories=tuple(word.lower() for word in options["categories"]),
-        namespaces=tuple(word.lower() for word in options["namespaces"]),
-        tags=tuple(word.lower() for word in options["tags"]),
-        variants=tuple(word.lower() for word in options["variants"]),
-    )
-    found = find_listed(options, listing, selection)
+def list_command(request: ListRequest) -> int:
+    """Prints the selected operators or their categories, and returns the exit code."""
+    registry = request.registry
+    report_choice(registry.framework, _say)
+    listing = listing_for(registry)
+    found = find_listed(registry, listing, request.selection)
     # A wrong name is reported before a file that is in the way.
-    _check_output(options)
-    _write((categories_report if options["by_category"] else operators_report)(found), options)
+    _check_output(registry)
+    report = (categories_report if request.by_category else operators_report)(found)
+    write_reports(report, [registry.output])
     return 0
 
 
-def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Prints one operator, its cases and their scripts, and returns the exit code. `changed` are
-    the options that the user set.
+def show_command(request: ShowRequest) -> int:
+    """Prints one operator, its cases and their scripts, and returns the exit code.
 
     Raises `UsageError` unless the name matches exactly one operator.
     """
-    check_shape_options(changed)
-    report_choice(options["framework"], changed, _say)
-    listing = listing_for(options)
-    _check_is_no_group(options["name"], listing)
-    found = find_listed(options, listing, Selection(patterns=(options["name"],)))
+    registry = request.registry
+    report_choice(registry.framework, _say)
+    listing = listing_for(registry)
+    _check_is_no_group(request.name, listing)
+    found = find_listed(registry, listing, Selection(patterns=(request.name,)))
     if len(found) != 1:
         # By the paths: a label may be a name of all of them, as that of a default overload is.
         names = ", ".join(listed.operator.target.path for listed in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise UsageError(
-            f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
+            f"{request.name!r} matches several operators, and show takes one: {names}{more}"
         )
     (listed,) = found
-    _check_output(options)
+    _check_output(registry)
     operator = listed.operator
-    settings = build_common_settings(options)
-    selection = Selection(
-        patterns=(operator.target.path,),
-        size=options["size"],
-        configurations=options["configurations"],
-        shapes=options["shapes"],
-        values=options["values"],
-        fuzz=build_fuzz(options),
-        ids=options["ids"],
-        settings=settings,
-        dtype_given=options["dtype"] is not None,
-    )
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
-    if listed.rule or any(options[name] for name in ("shapes", "values", "input_function")):
-        with worker_for(options, settings) as worker:
-            selection = worker.resolve_selection(selection)
-            plan = plan_cases(worker, options["framework"], selection, _say)
+    if listed.rule or request.sets_inputs:
+        chosen = msgspec.structs.replace(request.selection, patterns=(operator.target.path,))
+        with worker_for(registry, chosen.settings) as worker:
+            selection = worker.resolve_selection(chosen)
+            plan = plan_cases(worker, registry.framework.name, selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
             # One operator or callable was planned, and has no case.
             (reason,) = plan.excluded.values()
             listed = ListedOperator(operator=operator, reason=reason)
-    _write(report_of_operator(listed, cases, scripts), options)
+    write_reports(report_of_operator(listed, cases, scripts), [registry.output])
     return 0
 
 
@@ -201,20 +167,24 @@ def _check_is_no_group(name: str, listing: Listing) -> None:
         )
 
 
-def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+def coverage_command(request: CoverageRequest) -> int:
     """Prints how much of the registry is measured, by a run file or by running every operator, and
-    returns the exit code. `changed` are the options that the user set."""
-    say = _ignore if options["quiet"] else _say
-    report_choice(options["framework"], changed, say)
-    listing = listing_for(options)
-    run_file: Path | None = options["run_file"]
-    _check_output(options, filter(None, [run_file]))
-    records = _records_of(run_file, listing) if run_file else _run_everything(options, say)
+    returns the exit code."""
+    registry = request.registry
+    say = _ignore if request.quiet else _say
+    report_choice(registry.framework, say)
+    listing = listing_for(registry)
+    _check_output(registry, filter(None, [request.run_file]))
+    records = (
+        _records_of(request.run_file, listing)
+        if request.run_file
+        else _run_everything(registry, request.quiet, say)
+    )
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
-    _write(report_of_coverage(found), options)
-    least = options["least"]
+    write_reports(report_of_coverage(found), [registry.output])
+    least = request.least
     if least is not None and found.total.percent < least:
         tell(
             f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, "
@@ -243,15 +213,16 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
 
 
 def _run_everything(
-    options: Mapping[str, Any], say: Callable[[str], None]
+    registry: Registry, quiet: bool, say: Callable[[str], None]
 ) -> tuple[Record, ...] | None:
     """Runs every operator once at a small size and returns the records; None if interrupted."""
     started = time.monotonic()
-    path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
-    with Workers(options["python"]) as workers:
-        worker = workers.of(options["framework"])
+    framework = registry.framework.name
+    path = cache_folder() / "coverage" / f"{framework}.jsonl"
+    with Workers(registry.interpreters) as workers:
+        worker = workers.of(framework)
         selection = worker.resolve_selection(Selection(size="small", settings=COVERAGE_SETTINGS))
-        plan: Plan = plan_cases(worker, options["framework"], selection, say)
+        plan: Plan = plan_cases(worker, framework, selection, say)
         head = make_header(plan, selection, {"command": "opperf coverage"})
         try:
             run = execute_to_file(
@@ -260,7 +231,7 @@ def _run_everything(
                 plan.cases,
                 plan.cases,
                 workers,
-                make_progress(sys.stderr, len(plan.cases), options["quiet"]),
+                make_progress(sys.stderr, len(plan.cases), quiet),
                 lambda: time.monotonic() - started,
             )
         except KeyboardInterrupt:

@@ -168,6 +168,7 @@ def run(ctx: click.Context, /, **options: object) -> None:
     opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
     --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set
     and --python give a case for every combination."""
+    from opperf.commands.run.request import read_request
     from opperf.commands.run.running import run_command
 
-    ctx.exit(run_command(options, explicit_options(ctx, options)))
+    ctx.exit(run_command(read_request(options, explicit_options(ctx, options))))

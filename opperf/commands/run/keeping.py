@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from opperf.commands.run.request import Options
+from opperf.commands.run.request import Request
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
@@ -25,20 +25,20 @@ from opperf.results.kept_facts import read_facts
 from opperf.results.output import STDOUT
 
 
-def choose_run_file(options: Options) -> Path:
+def choose_run_file(request: Request) -> Path:
     """Returns the run file of a run: that of its output. A run whose output the user did not name
     has one of its own in the cache, so that it is in no other's way, and resumes the latest."""
-    if options.resume:
-        return options.resume
-    if not (options.is_default_output or options.output == STDOUT):
-        return run_file_path(options.output, options.output_format)
-    path = cached_path(options.output)
-    if not options.resuming:
+    if request.resume:
+        return request.resume
+    if not (request.is_default_output or request.output == STDOUT):
+        return run_file_path(request.output, request.output_format)
+    path = cached_path(request.output)
+    if not request.resuming:
         return path.with_stem(f"{path.stem}-{new_id()}")
     earlier = sorted(path.parent.glob(f"{path.stem}*{path.suffix}"), key=_written)
     free = [path for path in earlier if not is_being_written(path)]
     # Without one, a run file of the default name may have been cut short.
-    named = run_file_path(options.output, options.output_format)
+    named = run_file_path(request.output, request.output_format)
     return next(reversed(free or earlier), named)
 
 
@@ -50,11 +50,11 @@ def _written(path: Path) -> float:
         return 0.0
 
 
-def may_replace(options: Options) -> bool:
+def may_replace(request: Request) -> bool:
     """Returns whether the output has the default name and is as an earlier run wrote it, or a run
     file that was cut short, which can be kept."""
-    path = options.output
-    if not options.is_default_output or not path.is_file():
+    path = request.output
+    if not request.is_default_output or not path.is_file():
         return False
     return kept_outputs.is_default_output(path) or _is_cut_short(path)
 
@@ -63,12 +63,12 @@ def _is_cut_short(path: Path) -> bool:
     return bool(id_of(path)) and not read_facts(path).is_finished
 
 
-def keep_replaced(run_file: Path, options: Options) -> Iterable[str]:
+def keep_replaced(run_file: Path, request: Request) -> Iterable[str]:
     """Keeps the run file that was cut short where the default output is to be, unless it is that of
     this run, and yields a line about it. Raises `OutputError` if that fails: its records would be
     lost."""
-    path = options.output
-    if options.is_default_output and path != run_file and _is_cut_short(path):
+    path = request.output
+    if request.is_default_output and path != run_file and _is_cut_short(path):
         name = keep(path).name
         yield (
             f"{path} was interrupted, and is kept as {name}; finish it with: opperf run --resume "
@@ -76,21 +76,21 @@ def keep_replaced(run_file: Path, options: Options) -> Iterable[str]:
         )
 
 
-def keep_finished(run_file: Path, options: Options) -> tuple[KeptRun | None, str]:
+def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str]:
     """Keeps the run file of a finished run whose output is written, and removes it if it was in the
     cache. Returns the kept run, or None, and a line if something failed: no run ends for it."""
     kept, problem = try_to_keep(run_file)
-    if kept is not None and options.output != STDOUT and display(options.output) != kept.name:
+    if kept is not None and request.output != STDOUT and display(request.output) != kept.name:
         try:
-            kept_outputs.remember(options.output, kept.id, options.is_default_output)
+            kept_outputs.remember(request.output, kept.id, request.is_default_output)
         except OutputError as error:
-            problem = f"warning: {options.output} will not be known as this run's: {error}"
-    if options.output_format == "jsonl" and options.output not in (run_file, STDOUT):
+            problem = f"warning: {request.output} will not be known as this run's: {error}"
+    if request.output_format == "jsonl" and request.output not in (run_file, STDOUT):
         try:
-            place_profiles(kept.path if kept else run_file, options.output)
+            place_profiles(kept.path if kept else run_file, request.output)
         except OutputError as error:
             problem = f"warning: {error}"
-    if run_file.parent == unfinished_folder() and (kept is not None or options.resume is None):
+    if run_file.parent == unfinished_folder() and (kept is not None or request.resume is None):
         remove(run_file)
     return kept, problem
 

@@ -1,27 +1,33 @@
-"""Converts the options of `run` into a selection, its axes, and the options of the run itself."""
+"""The request of `opperf run`, read once from its options.
+
+Readers of what several commands have (the selection, settings, random shapes) are here too; each
+takes the options as click has them, and nothing behind a request does.
+"""
 
 from __future__ import annotations
 
 import itertools
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.errors import UsageError
-from opperf.model import DECLARED, MAPPINGS, Settings, Status
+from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate_run
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.base import is_source, locate, open_source
+from opperf.sources.base import SourceFile, is_source, locate, open_files
 from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
 
 STEM = "{framework}_operator_benchmarks"
@@ -29,16 +35,28 @@ STEM = "{framework}_operator_benchmarks"
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of a run that are not part of its selection."""
+class Request:
+    """The request of `run`."""
 
-    framework: str
+    framework: FrameworkChoice
+    selection: Selection
+    axes: Axes
+    files: tuple[SourceFile, ...]
+    """Files of cases, opened."""
+    interpreters: tuple[Interpreter, ...]
+    explicit: frozenset[str]
+    """Names of the parameters that the user set."""
+    quick: bool
+    labels: Mapping[str, str]
     output: Path
     output_format: str
     is_default_output: bool
     """Whether the user named no file for the output."""
     overwrite: bool
     resume: Path | None
+    resuming: bool
+    retry: frozenset[Status]
+    """Statuses whose cases are measured again."""
     list_only: bool
     lists_lines: bool
     """Whether the list is that of a run file, instead of a table."""
@@ -50,9 +68,17 @@ class Options:
     columns: tuple[str, ...]
     """Names of the columns of tables; empty for the usual ones."""
     command: str
-    resuming: bool
-    retry: frozenset[Status]
-    """Statuses whose cases are measured again."""
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether cases of the registry are measured, and not those of files alone."""
+        return bool(self.selection.patterns) or not self.files
+
+    @property
+    def overriding(self) -> frozenset[str]:
+        """Names of the parameters whose values take the place of those of a file's cases: counts of
+        `--quick` do."""
+        return self.explicit | (quick_settings(self.explicit).keys() if self.quick else set())
 
 
 QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurations": 1}
@@ -60,19 +86,23 @@ QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurat
 sweep of a whole registry takes minutes."""
 
 
-def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options, with the values of `--quick` for those that the user did not set."""
-    quick = QUICK if options["quick"] else {}
-    return {**options, **{name: value for name, value in quick.items() if name not in changed}}
+def quick_values(explicit: Collection[str]) -> dict[str, Any]:
+    """Returns the values that `--quick` sets, without those of options that the user set."""
+    return {name: value for name, value in QUICK.items() if name not in explicit}
 
 
-def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings that `--quick` would set, beside the options that the user set."""
-    return {
-        name: value
-        for name, value in apply_quick({"quick": True}, changed).items()
-        if name in DECLARED
-    }
+def quick_settings(explicit: Collection[str]) -> dict[str, Any]:
+    """Returns the settings among the values that `--quick` sets."""
+    return {name: value for name, value in quick_values(explicit).items() if name in DECLARED}
+
+
+GROUPS = ("categories", "namespaces", "tags", "variants")
+"""Options that name groups of operators, and fields of a selection."""
+
+
+def build_groups(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the groups of operators that are selected, by field of `Selection`."""
+    return {name: tuple(word.lower() for word in options[name]) for name in GROUPS}
 
 
 def build_choice(options: Mapping[str, Any]) -> Selection:
@@ -81,10 +111,7 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
-        categories=tuple(word.lower() for word in options["categories"]),
-        namespaces=tuple(word.lower() for word in options["namespaces"]),
-        tags=tuple(word.lower() for word in options["tags"]),
-        variants=tuple(word.lower() for word in options["variants"]),
+        **build_groups(options),
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
@@ -100,20 +127,16 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
 
 
 def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Splits words into names of operators and existing files of cases.
-
-    Raises `UsageError` for a file of no known kind, unless its name can be an operator's.
-    """
+    """Splits words into names of operators and existing files, which no operator's name can be, or
+    which are of cases. Raises `UsageError` for what can be neither."""
     names: list[str] = []
     files: list[Path] = []
     for word in words:
         path = locate_run(word)
         located = path if is_kept_name(word) else locate(word)
         if located is not None:
-            open_source(located)
             files.append(located)
         elif path.is_file() and (not word.isidentifier() or is_source(path)):
-            open_source(path)
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):
             raise UsageError(f"{word}: no such file")
@@ -204,64 +227,65 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options for random shapes only."""
 
 
-def check_shape_options(changed: Mapping[str, Any]) -> None:
+def check_shape_options(explicit: Collection[str]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
-    if "input_function" in changed:
+    if "input_function" in explicit:
         for option in MADE:
-            if option in changed:
+            if option in explicit:
                 raise UsageError(
                     f"{MADE[option]} has no effect with --inputs, whose function returns the "
                     "shapes; use only one of them"
                 )
-    fuzzed = "fuzz_shapes" in changed
+    fuzzed = "fuzz_shapes" in explicit
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
-        if option in changed and fuzzed:
+        if option in explicit and fuzzed:
             raise UsageError(f"{shown} has no effect with --fuzz-shapes; use only one of them")
-        if option in changed:
+        if option in explicit:
             raise UsageError(f"{shown} needs --fuzz-shapes")
 
 
-def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
-    """Returns the options of the run itself. `changed` are those that the user set.
+def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+    """Returns the request of the command's options, of which the user set those of `set_here`.
 
-    Raises `UsageError` for contradictory options.
+    Raises `UsageError` for contradictory options, and the errors of files of cases.
     """
-    output_format = options["output_format"]
-    resume = options["resume"]
-    framework, is_named = options["framework"], bool(resume)
+    explicit = frozenset(set_here)
+    check_shape_options(explicit)
+    names, paths = split_sources(options["names"])
+    files = open_files(paths)
+    quick = quick_values(explicit) if options["quick"] else {}
+    options = {**options, **quick, "names": names}
+    resume: str | None = options["resume"]
     if resume and is_kept_name(resume):
         resume = str(locate_run(resume))
-        if "output_format" in changed:
-            # The default output of a run that is called by its id.
-            is_named = False
-            framework = next(iter(read_facts(Path(resume)).frameworks), framework)
-    stem = Path(STEM.format(framework=framework))
-    if is_named and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
-        # A run file named alone is also the output, or other formats' files are named after it.
-        stem = Path(resume).with_suffix("")
-        output_format = output_format if "output_format" in changed else "jsonl"
-    path = options["output_file"] or (
-        Path(resume)
-        if is_named and output_format == "jsonl"
-        else stem.with_name(f"{stem.name}{format_named(output_format, RUN).extension}")
-    )
     if resume is not None and options["overwrite"]:
         raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
     if options["retry"] and resume is None:
         raise UsageError("--retry needs --resume")
-    return Options(
-        framework=options["framework"],
-        output=path,
+    output, output_format, is_default = _read_output(options, explicit, resume)
+    selection = build_selection(options)
+    check_sweeps(selection)
+    return Request(
+        framework=read_choice(options, set_here),
+        selection=selection,
+        axes=build_axes(options),
+        files=files,
+        interpreters=options["python"],
+        explicit=explicit,
+        quick=options["quick"],
+        labels=options["labels"],
+        output=output,
         output_format=output_format,
-        is_default_output=options["output_file"] is None and not is_named,
+        is_default_output=is_default,
         overwrite=options["overwrite"],
-        resuming=resume is not None,
         resume=Path(resume) if resume else None,
+        resuming=resume is not None,
+        retry=frozenset(map(Status, options["retry"])),
         list_only=options["list_only"],
         # A table, if only the output file's name says that it is of lines.
         lists_lines=options["list_only"]
         and output_format == "jsonl"
-        and "output_format" in changed,
+        and "output_format" in explicit,
         dry_run=options["dry_run"],
         strict=options["strict"],
         quiet=options["quiet"],
@@ -269,5 +293,31 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         executor=options["executor"],
         columns=options["columns"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
-        retry=frozenset(map(Status, options["retry"])),
+    )
+
+
+def _read_output(
+    options: Mapping[str, Any], explicit: Collection[str], resume: str | None
+) -> tuple[Path, str, bool]:
+    """Returns the output file, its format, and whether the user named none. `resume` is the run
+    file to finish; empty for that of the output."""
+    output_format: str = options["output_format"]
+    framework, is_named = options["framework"], bool(resume)
+    if resume and is_kept_name(options["resume"]) and "output_format" in explicit:
+        # The default output of a run that is called by its id.
+        is_named = False
+        framework = next(iter(read_facts(Path(resume)).frameworks), framework)
+    stem = Path(STEM.format(framework=framework))
+    named = Path(resume) if resume and is_named else None
+    if named and named.suffix == ".jsonl" and options["output_file"] is None:
+        # A run file named alone is also the output, or other formats' files are named after it.
+        stem = named.with_suffix("")
+        output_format = output_format if "output_format" in explicit else "jsonl"
+    default = stem.with_name(f"{stem.name}{format_named(output_format, RUN).extension}")
+    if named and output_format == "jsonl":
+        default = named
+    return (
+        options["output_file"] or default,
+        output_format,
+        options["output_file"] is None and named is None,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.run.request import Options
+from opperf.commands.run.request import Request
 from opperf.errors import RunFileError
 from opperf.model import DECLARED, Run
 from opperf.results.runfile import is_run_file, read_run
@@ -14,11 +14,11 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
 
-def read_unfinished(run_file: Path, options: Options) -> tuple[Run, list[str]]:
+def read_unfinished(run_file: Path, request: Request) -> tuple[Run, list[str]]:
     """Returns the run to resume, and warnings about its file. Raises `RunFileError` if there is
     none."""
     if not run_file.exists():
-        path = options.resume or options.output
+        path = request.resume or request.output
         if path.is_file() and is_run_file(path):
             raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
         raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
@@ -56,7 +56,7 @@ SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if n
 def check_selection(
     earlier: Selection,
     asked: Selection,
-    changed: Mapping[str, Any],
+    explicit: Container[str],
     settings: Mapping[str, str] = SINGLE_VALUED,
 ) -> Selection:
     """Returns the earlier run's selection. `settings` are the settings to compare, each with its
@@ -65,19 +65,19 @@ def check_selection(
     Raises `RunFileError` if an option that the user set contradicts it.
     """
     for parameter, (option, *names) in SELECTION_OPTIONS.items():
-        for name in names if parameter in changed else ():
+        for name in names if parameter in explicit else ():
             check_same(option, getattr(earlier, name), getattr(asked, name))
     for name, option in settings.items():
-        if name in changed:
+        if name in explicit:
             check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))
     return earlier
 
 
-def check_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
+def check_axes(earlier: Axes, asked: Axes, explicit: Container[str]) -> Axes:
     """Returns the earlier run's axes. Raises `RunFileError` if an option that the user set has
     other values."""
     for name, values in asked.items():
-        if name in changed:
+        if name in explicit:
             check_same(DECLARED[name].option, axis_text(earlier.get(name, ())), axis_text(values))
     return earlier
 

@@ -7,10 +7,10 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table
@@ -21,16 +21,7 @@ from opperf.commands.run.keeping import (
     keep_replaced,
     may_replace,
 )
-from opperf.commands.run.request import (
-    Options,
-    apply_quick,
-    build_axes,
-    build_options,
-    build_selection,
-    check_shape_options,
-    quick_settings,
-    split_sources,
-)
+from opperf.commands.run.request import Request, quick_settings
 from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.assembling import assemble, check_names
@@ -60,9 +51,6 @@ from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection
-from opperf.sources.sweeping import check_sweeps
-from opperf.sources.varying import Axes
 
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
@@ -78,50 +66,47 @@ class Work(NamedTuple):
     """First line of the run file, or a run to resume."""
 
 
-def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Runs the command `run` and returns its exit code. `raw` are all options, `changed` those that
-    the user set, by name.
-
-    Raises `OpperfError` if the run cannot start.
-    """
+def run_command(request: Request) -> int:
+    """Does what is asked for, and returns the exit code. Raises `OpperfError` if the run cannot
+    start."""
     started = time.monotonic()
-    check_shape_options(changed)
-    names, files = split_sources(raw["names"])
-    raw = {**apply_quick(raw, changed), "names": names}
-    options = build_options(raw, changed)
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
-    check_executor(options.executor)
-    selection = build_selection(raw)
-    check_sweeps(selection)
-    run_file = choose_run_file(options)
-    if not options.list_only and run_file.is_file():
+    check_executor(request.executor)
+    run_file = choose_run_file(request)
+    if not request.list_only and run_file.is_file():
         check_free(run_file)
-    unfinished = _read_unfinished(run_file, options) if options.resuming else None
-    refused = _refused_output(run_file, options)
-    interpreters = raw["python"] or (unfinished.header.interpreters if unfinished else ())
-    with Pinning(options.cpus) as pinning, Workers(interpreters, pinning) as workers:
+    unfinished = _read_unfinished(run_file, request) if request.resuming else None
+    refused = _refused_output(run_file, request)
+    own = unfinished.header.interpreters if unfinished else ()
+    interpreters = request.interpreters or own
+    with Pinning(request.cpus) as pinning, Workers(interpreters, pinning) as workers:
         if refused is not None:
             # A wrong name is reported before a file that is in the way.
-            if selection.patterns or not files:
-                check_names(workers, options.framework, selection, build_axes(raw))
+            if request.has_operators:
+                check_names(workers, request.framework.name, request.selection, request.axes)
             raise refused
         if unfinished:
-            work = _resume_work(unfinished, workers, selection, build_axes(raw), changed, options)
+            work = _resume_work(unfinished, workers, request)
         else:
-            work = _plan_work(workers, selection, build_axes(raw), files, raw, changed, options)
+            work = _plan_work(workers, request)
         for alias, name in work.plan.aliases.items():
-            _print(options, f"{alias} is an alias of {name}; its results are under {name}")
-        if options.list_only:
-            _list_cases(work, options.lists_lines)
+            _print(request, f"{alias} is an alias of {name}; its results are under {name}")
+        if request.list_only:
+            _list_cases(work, request.lists_lines)
             return 0
-        if not options.dry_run:
+        if not request.dry_run:
             check_instruments([case.settings for case in work.remaining])
-        cores = _describe_cores(options.executor, work.remaining, pinning)
-        line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
+        cores = _describe_cores(request.executor, work.remaining, pinning)
+        line = announcement(work.plan, work.remaining, work.rounds, request.output, cores)
         width = terminal_width()
-        has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
-        quick = quick_settings(changed) if has_quick else None
+        has_quick = not (
+            request.files
+            or request.resuming
+            or request.quick
+            or "configurations" in request.explicit
+        )
+        quick = quick_settings(request.explicit) if has_quick else None
         frameworks = {case.target.framework for case in work.remaining}
         paces = load_paces(frameworks.pop()) if len(frameworks) == 1 else Paces()
         gauge_s = read_gauge() if len(work.remaining) >= FEWEST_RECORDS else 0.0
@@ -129,20 +114,20 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
         ).text()
         for text in filter(None, (line, expected)):
-            _print(options, text if width is None else wrap(text, width))
-        if options.dry_run:
+            _print(request, text if width is None else wrap(text, width))
+        if request.dry_run:
             return 0
-        for text in keep_replaced(run_file, options):
-            _print(options, text)
-        build(workers, work.remaining, partial(_log, options))
+        for text in keep_replaced(run_file, request):
+            _print(request, text)
+        build(workers, work.remaining, partial(_log, request))
         task = Task(
             work.remaining,
             workers.interpreters,
-            profile_folder(run_file, is_new=not options.resuming),
+            profile_folder(run_file, is_new=not request.resuming),
         )
         try:
             begun = time.monotonic()
-            with open_executor(options.executor, task, workers, pinning) as executor:
+            with open_executor(request.executor, task, workers, pinning) as executor:
                 result = execute_to_file(
                     run_file,
                     work.begun,
@@ -152,23 +137,23 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
                     make_progress(
                         sys.stderr,
                         len(work.remaining),
-                        options.quiet,
+                        request.quiet,
                         pace_of(work.remaining),
                     ),
                     lambda: time.monotonic() - started,
                 )
         except KeyboardInterrupt:
-            _keep_cut_short(run_file, options)
-            _print(options, f"interrupted; {_resume_advice(run_file, options)}", error=True)
+            _keep_cut_short(run_file, request)
+            _print(request, f"interrupted; {_resume_advice(run_file, request)}", error=True)
             return INTERRUPTED
         except CutShortError as error:
-            _keep_cut_short(run_file, options)
-            raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
-    if not options.resuming and gauge_s:
+            _keep_cut_short(run_file, request)
+            raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
+    if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
-            _print(options, f"warning: {warning}", error=True)
-    return _finish(result, run_file, options, time.monotonic() - started)
+            _print(request, f"warning: {warning}", error=True)
+    return _finish(result, run_file, request, time.monotonic() - started)
 
 
 def _list_cases(work: Work, as_lines: bool) -> None:
@@ -190,88 +175,81 @@ def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> s
     return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
 
 
-def _read_unfinished(run_file: Path, options: Options) -> Run:
+def _read_unfinished(run_file: Path, request: Request) -> Run:
     """Returns the run to resume, and prints warnings about its file."""
-    run, warnings = read_unfinished(run_file, options)
+    run, warnings = read_unfinished(run_file, request)
     for warning in warnings:
-        _print(options, f"warning: {warning}", error=True)
+        _print(request, f"warning: {warning}", error=True)
     return run
 
 
-def _resume_work(
-    run: Run,
-    workers: Workers,
-    selection: Selection,
-    axes: Axes,
-    changed: Mapping[str, Any],
-    options: Options,
-) -> Work:
+def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
     """Returns the plan and the remaining cases of an unfinished run, from its file.
 
     Raises `RunFileError` if an option of the user's contradicts it.
     """
+    explicit = request.explicit
     frameworks = dict.fromkeys(case.target.framework for case in run.cases)
-    if "framework" in changed:
+    if request.framework.is_named:
         for framework in frameworks:
-            check_same("--framework", framework, changed["framework"])
+            check_same("--framework", framework, request.framework.name)
     before, axes_before = read_selection(run)
-    check_selection(before, selection, changed)
-    if set(axes) & set(changed):
-        found = workers.of(next(iter(frameworks))).resolve(axes).axes
-        check_axes(axes_before, {**axes, **found}, changed)
-    remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
+    check_selection(before, request.selection, explicit)
+    if explicit & request.axes.keys():
+        found = workers.of(next(iter(frameworks))).resolve(request.axes).axes
+        check_axes(axes_before, {**request.axes, **found}, explicit)
+    remaining = find_pending(run, request.retry, before.rounds, before.settings.seed)
     plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
     return Work(plan, remaining, before.rounds, run)
 
 
-def _plan_work(
-    workers: Workers,
-    selection: Selection,
-    axes: Axes,
-    files: tuple[Path, ...],
-    raw: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    options: Options,
-) -> Work:
+def _plan_work(workers: Workers, request: Request) -> Work:
     """Returns the plan of a new run, all of which remains.
 
     Raises `UsageError` if it has no case.
     """
-    log = partial(_log, options)
-    if selection.patterns or not files:
-        report_choice(options.framework, changed, log)
-    # The cases of a file have counts of their own.
-    given = {*changed, *(quick_settings(changed) if raw["quick"] else ())}
-    plan, axes = assemble(workers, options.framework, selection, axes, files, given, log)
+    log = partial(_log, request)
+    if request.has_operators:
+        report_choice(request.framework, log)
+    selection = request.selection
+    plan, axes = assemble(
+        workers,
+        request.framework.name,
+        selection,
+        request.axes,
+        request.files,
+        request.overriding,
+        log,
+    )
     _check_plan(plan)
     plan = limit_case_times(plan)
     head = make_header(
-        plan, selection, {"command": options.command}, axes, raw["labels"], workers.interpreters
+        plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
     )
     remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
     return Work(plan, remaining, selection.rounds, head)
 
 
-def _refused_output(run_file: Path, options: Options) -> OutputError | None:
+def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     """Returns the error of an output that could not be written after the run, or that would replace
     an unfinished run; None if there is nothing wrong."""
-    if options.list_only or (options.resuming and options.output == run_file):
+    if request.list_only or (request.resuming and request.output == run_file):
         return None
     try:
-        output.check_output(options.output, options.overwrite or may_replace(options))
-        _check_unfinished(run_file, options)
+        output.check_output(request.output, request.overwrite or may_replace(request))
+        _check_unfinished(run_file, request)
     except OutputError as error:
         return error
     return None
 
 
-def _check_unfinished(run_file: Path, options: Options) -> None:
+def _check_unfinished(run_file: Path, request: Request) -> None:
     """Raises `OutputError` if the run would replace the records of an unfinished one, which the
     user named."""
-    is_replaced = options.overwrite or run_file == options.output
-    if not options.resuming and not is_replaced and run_file.exists():
+    is_replaced = request.overwrite or run_file == request.output
+    if not request.resuming and not is_replaced and run_file.exists():
         raise OutputError(
-            f"an earlier run to {output.display_path(options.output)} was interrupted, and its "
+            f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
             f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
         )
 
@@ -297,62 +275,62 @@ def _check_plan(plan: Plan) -> None:
     )
 
 
-def _resume_advice(run_file: Path, options: Options) -> str:
+def _resume_advice(run_file: Path, request: Request) -> str:
     """Returns where the records of an interrupted run are, and the command that finishes it."""
     words = ["opperf", "run", "--resume"]
-    is_unnamed = options.is_default_output and options.output != run_file
+    is_unnamed = request.is_default_output and request.output != run_file
     if is_unnamed:
         words.append(display(run_file))
-    elif options.resume or options.output == run_file:
+    elif request.resume or request.output == run_file:
         words.append(str(run_file))
-    if options.output != run_file or run_file.suffix != ".jsonl":
-        words += ["-f", options.output_format]
-    if options.output != run_file and not is_unnamed:
-        words += ["-o", str(options.output)]
-    words += cpus_arguments(options.cpus)
+    if request.output != run_file or run_file.suffix != ".jsonl":
+        words += ["-f", request.output_format]
+    if request.output != run_file and not is_unnamed:
+        words += ["-o", str(request.output)]
+    words += cpus_arguments(request.cpus)
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 
-def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:
+def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> int:
     """Writes the output, prints the results, and returns the exit code."""
-    if options.output != run_file:
+    if request.output != run_file:
         try:
-            missing = runs.write(result, options.output, options.output_format, options.columns)
+            missing = runs.write(result, request.output, request.output_format, request.columns)
         except OutputError as error:
-            raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
+            raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
         for line in missing:
-            _print(options, f"warning: {line}", error=True)
-    name = display(options.output)
-    kept, problem = keep_finished(run_file, options)
+            _print(request, f"warning: {line}", error=True)
+    name = display(request.output)
+    kept, problem = keep_finished(run_file, request)
     records, width = result.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
-        table = render_by_size(records, width, options.columns)
-        explained = legend(records, select_columns(records, options.columns))
-        _print(options, f"\n{table}\n\n{wrap_all(explained, width)}")
-    _print(options, "\n" + summarise(result, elapsed_s, width))
+        table = render_by_size(records, width, request.columns)
+        explained = legend(records, select_columns(records, request.columns))
+        _print(request, f"\n{table}\n\n{wrap_all(explained, width)}")
+    _print(request, "\n" + summarise(result, elapsed_s, width))
     if problem:
-        _print(options, problem, error=True)
-    if options.output != output.STDOUT:
+        _print(request, problem, error=True)
+    if request.output != output.STDOUT:
         also = ""
-        if kept is not None and options.output_format != "jsonl":
+        if kept is not None and request.output_format != "jsonl":
             also = f"; the run file is kept as {kept.name}"
-        _print(options, f"\nwritten to {name}{also}")
-        if is_swept(records) and options.output_format == "jsonl":
-            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")
+        _print(request, f"\nwritten to {name}{also}")
+        if is_swept(records) and request.output_format == "jsonl":
+            _print(request, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")
     if not any(record.status is Status.OK for record in records):
-        _print(options, nothing_measured(records), error=True)
+        _print(request, nothing_measured(records), error=True)
         return FOUND
     failed = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )
-    return FOUND if options.strict and failed else 0
+    return FOUND if request.strict and failed else 0
 
 
-def _keep_cut_short(run_file: Path, options: Options) -> None:
+def _keep_cut_short(run_file: Path, request: Request) -> None:
     """Keeps what there is of a run, and prints why if that fails."""
     problem = keep_cut_short(run_file)
     if problem:
-        _print(options, problem, error=True)
+        _print(request, problem, error=True)
 
 
 def nothing_measured(records: Sequence[Record]) -> str:
@@ -363,16 +341,16 @@ def nothing_measured(records: Sequence[Record]) -> str:
     return f"opperf: nothing was measured: {statuses}{reason and f'; e.g. {reason}'}"
 
 
-def _log(options: Options, text: str) -> None:
+def _log(request: Request, text: str) -> None:
     """Prints a line of progress to standard error, except with --quiet."""
-    if not options.quiet:
+    if not request.quiet:
         tell(text)
 
 
-def _print(options: Options, text: str, error: bool = False) -> None:
+def _print(request: Request, text: str, error: bool = False) -> None:
     """Prints a line of output, except with --quiet, or an error. Both go to standard error if
     standard output is for the results."""
-    if error or not options.quiet:
-        for_results = options.output == output.STDOUT or options.lists_lines
+    if error or not request.quiet:
+        for_results = request.output == output.STDOUT or request.lists_lines
         stream = sys.stderr if error or for_results else sys.stdout
         tell(text, stream)

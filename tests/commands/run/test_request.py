@@ -9,14 +9,7 @@ import pytest
 
 from opperf.commands.run import run
 from opperf.commands.run import running as command
-from opperf.commands.run.request import (
-    apply_quick,
-    build_axes,
-    build_options,
-    build_selection,
-    check_shape_options,
-    split_sources,
-)
+from opperf.commands.run.request import split_sources
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.rules.fuzzing import Fuzz
@@ -24,10 +17,10 @@ from opperf.sources.selecting import Selection
 
 
 @pytest.fixture
-def given(monkeypatch):
-    """The options of `opperf run` with these arguments, and those of them that were given."""
+def options(monkeypatch):
+    """The request of `opperf run` with these arguments."""
     caught = []
-    monkeypatch.setattr(command, "run_command", lambda *both: caught.append(both) or 0)
+    monkeypatch.setattr(command, "run_command", lambda request: caught.append(request) or 0)
 
     def parsed(*arguments):
         run.main([*arguments, "--framework", "fake"], standalone_mode=False)
@@ -37,13 +30,8 @@ def given(monkeypatch):
 
 
 @pytest.fixture
-def options(given):
-    return lambda *arguments: build_options(*given(*arguments))
-
-
-@pytest.fixture
-def selection(given):
-    return lambda *arguments: build_selection(given(*arguments)[0])
+def selection(options):
+    return lambda *arguments: options(*arguments).selection
 
 
 @pytest.mark.parametrize(
@@ -141,8 +129,8 @@ def test_options_at_odds(options, arguments, words):
         ),
     ],
 )
-def test_values_that_multiply(given, arguments, axes):
-    assert build_axes(given(*arguments)[0]) == axes
+def test_values_that_multiply(options, arguments, axes):
+    assert options(*arguments).axes == axes
 
 
 @pytest.mark.parametrize(
@@ -176,15 +164,15 @@ def test_values_that_multiply(given, arguments, axes):
         (("--runs", "0"), "'0' is not an integer of at least 1"),
     ],
 )
-def test_a_value_that_means_nothing(given, arguments, words):
+def test_a_value_that_means_nothing(options, arguments, words):
     with pytest.raises(click.BadParameter, match=re.escape(words)):
-        given(*arguments)
+        options(*arguments)
 
 
-def test_an_interpreter_may_be_for_one_framework(given):
-    first, second = given(
+def test_an_interpreter_may_be_for_one_framework(options):
+    first, second = options(
         "--python", f"old:mxnet={sys.executable}", "--python", f"numpy={sys.executable}"
-    )[0]["python"]
+    ).interpreters
     # A label is there to tell several apart.
     assert (first.path, first.label, first.framework) == (sys.executable, "", "mxnet")
     assert (second.label, second.framework) == ("", "numpy")
@@ -236,13 +224,17 @@ def test_how_it_is_run(selection, arguments, changed):
     assert {name: getattr(made, name) for name in expected} == expected
 
 
-def test_quick_is_a_few_calls_of_one_configuration(given):
-    made = build_selection(apply_quick(*given("--quick")))
-    settings = made.settings
-    assert (made.configurations, settings.warmup, settings.runs) == (1, 2, 20)
+def test_quick_is_a_few_calls_of_one_configuration(options):
+    made = options("--quick")
+    settings = made.selection.settings
+    assert (made.selection.configurations, settings.warmup, settings.runs) == (1, 2, 20)
     assert settings.max_time_s == 0.1
-    made = build_selection(apply_quick(*given("--quick", "-r", "5", "--max-configs", "3")))
-    assert (made.configurations, made.settings.warmup, made.settings.runs) == (3, 2, 5)
+    # Its counts are those of a file's cases too.
+    assert made.overriding == {"quick", "framework", "warmup", "runs", "max_time_s"}
+    made = options("--quick", "-r", "5", "--max-configs", "3")
+    settings = made.selection.settings
+    assert (made.selection.configurations, settings.warmup, settings.runs) == (3, 2, 5)
+    assert options("-r", "5").overriding == {"runs", "framework"}
 
 
 @pytest.mark.parametrize(
@@ -272,17 +264,17 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
         (("--shape", "lhs=2"), "--shape has no effect with --fuzz-shapes"),
     ],
 )
-def test_random_shapes_are_no_rules(given, arguments, words):
-    check_shape_options(given(*arguments)[1])
+def test_random_shapes_are_no_rules(options, arguments, words):
+    options(*arguments)
     with pytest.raises(UsageError, match=re.escape(words)):
-        check_shape_options(given("--fuzz-shapes", "2", *arguments)[1])
+        options("--fuzz-shapes", "2", *arguments)
 
 
 @pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
-def test_limits_are_of_random_shapes(given, option):
-    check_shape_options(given("--fuzz-shapes", "2", option, "512")[1])
+def test_limits_are_of_random_shapes(options, option):
+    options("--fuzz-shapes", "2", option, "65536")
     with pytest.raises(UsageError, match=f"{option} needs --fuzz-shapes"):
-        check_shape_options(given(option, "512")[1])
+        options(option, "65536")
 
 
 def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.commands.run.request import QUICK, apply_quick
 from opperf.commands.run.resuming import check_axes, check_selection, read_unfinished
 from opperf.errors import RunFileError
 from opperf.execution.environments import Environments
@@ -68,22 +67,6 @@ def test_cases_of_other_process_settings_have_an_environment_of_their_own(fake, 
     assert environments.check(make_case("relu"), here) == here
     assert environments.check(make_case("relu", threads=2), there) == there
     assert environments.check(make_case("add"), here) == here
-
-
-NO_COUNTS = {
-    "quick": False,
-    "warmup": 10,
-    "runs": 50,
-    "max_time_s": None,
-    "configurations": None,
-}
-
-
-def test_quick_counts_give_way_to_those_that_are_given():
-    quick = NO_COUNTS | {"quick": True}
-    assert apply_quick(quick, {"quick": True}) == quick | QUICK
-    given = apply_quick(quick | {"runs": 7}, {"quick": True, "runs": 7})
-    assert given == quick | QUICK | {"runs": 7}
 
 
 @pytest.mark.parametrize(
