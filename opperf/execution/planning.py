@@ -1,59 +1,172 @@
-"""Plans a selection: cases by rules, by search where there is no rule, or with random shapes."""
+"""Plans a run: from a selection, axes and files to the cases that are measured, in their order.
+
+The registry's cases are made for each dtype and point of a sweep: inputs by rule in the worker
+(`sources/registry.py`), by search where there is no rule (`searching.py`), fitted to the user's
+shapes (`refitting.py`) or with random ones (`random_shapes.py`); then varied along the other axes
+(`sources/varying.py`). A file's cases are completed and varied by `file_cases.py`. Then `STEPS` are
+done with all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import msgspec
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
+from opperf.execution.file_cases import (
+    NAME_A_LOG,
+    Say,
+    check_rule_options,
+    framework_axes,
+    plan_file,
+)
+from opperf.execution.random_shapes import with_random_shapes
 from opperf.execution.refitting import fit_cases
-from opperf.execution.searching import TRIAL_TIMEOUT_S, search_inputs
-from opperf.model import Case
-from opperf.rules.extents import groups
-from opperf.rules.fuzzing import Fuzz, draw
-from opperf.rules.values import Arguments
+from opperf.execution.searching import search_inputs
+from opperf.execution.workers import Workers
+from opperf.model import DECLARED, Case, Settings
+from opperf.sources.base import SourceFile
+from opperf.sources.completing import merge
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.sweeping import at_point, configuration_tag, join_points, points_of
-from opperf.sources.varying import unconverted
+from opperf.sources.sweeping import at_point, check_size, join_points, points_of
+from opperf.sources.varying import (
+    Axes,
+    deduplicate,
+    disambiguate,
+    dtype_options,
+    group_by_process,
+    shuffle,
+    unconverted,
+    vary,
+    with_settings,
+)
 from opperf.worker.client import Worker
 
 SMALL = "small"
 """Size of the inputs whose extents are replaced by random ones: the quickest to try."""
 
-DRAWS = 20
-"""Random shapes tried for each one needed. Most are accepted; an operator that refuses so many has
-a constraint that random shapes do not meet."""
+
+def plan_run(
+    workers: Workers,
+    framework: str,
+    selection: Selection,
+    axes: Axes,
+    files: Sequence[SourceFile],
+    given: Collection[str],
+    say: Say,
+) -> tuple[Plan, Axes]:
+    """Returns the plan of a run, and the axes with the framework's values filled in.
+
+    Cases come from the files and, unless only files are named, from the registry. A file's cases
+    keep their settings, except those among the options `given`. `say` prints what takes time.
+
+    Raises `UsageError` for a selection that is not possible, and the errors of the sources.
+    """
+    plans: list[Plan] = []
+    if selection.patterns or not files:
+        for label in axes.get("python", ("",)):
+            here = {**axes, **({"python": (label,)} if label else {})}
+            plan, found = _plan_registry(workers, framework, selection, here, say)
+            plans.append(plan)
+            axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
+    else:
+        check_rule_options(files[0].path, given)
+    if "batch_factor" in given and not files:
+        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
+    of_files = [plan_file(workers, file, selection, axes, given, say) for file in files]
+    plan = _unite(plans, of_files)
+    for step in STEPS:
+        plan = step(plan, selection)
+    return plan, axes
 
 
-def plan_cases(
-    worker: Worker, framework: str, selection: Selection, say: Callable[[str], None]
-) -> Plan:
-    """Returns the plan of a selection. `say` prints what takes time.
+def plan_cases(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
+    """Returns the plan of a selection of the registry with one value of each setting.
 
     Raises `UsageError` for a selection that is not possible, and for an id that no case has.
     """
+    return filter_by_id(_plan_points(worker, framework, selection, say), selection)
+
+
+def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
+    """Raises the error of a name of an operator, group or value that the framework does not have.
+    Makes none of the inputs that take time."""
+    groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
+    if not any((selection.patterns, selection.exclude, *groups, axes)):
+        return
+    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
+    usable = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)}).usable
+    settings = {name: values[0] for name, values in usable.items()} | {"input_function": ""}
+    worker.plan(
+        msgspec.structs.replace(
+            selection,
+            configurations=1,
+            fuzz=None,
+            settings=msgspec.structs.replace(selection.settings, **settings),
+        )
+    )
+
+
+def _plan_registry(
+    workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
+) -> tuple[Plan, Axes]:
+    """Returns the plan of the registry's cases, and the axes. The rules make inputs for each dtype.
+    A dtype that the framework lacks gets the first one's cases, whose records say that it is
+    lacking."""
+    label = axes.get("python", ("",))[0]
+    process = Settings(python=label, imports=selection.settings.imports)
+    worker = workers.of(framework, process)
+    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)})
+    found = {**axes, **resolved.axes}
+    usable = {name: values[0] for name, values in resolved.usable.items()}
+    decisive = ("dtype", *(UNDER if selection.settings.input_function else ()))
+    made = {name: values for name, values in found.items() if name in decisive}
+    plans: list[Plan] = []
+    lacking: list[dict[str, Any]] = []
+    for values in itertools.product(*made.values()):
+        own = dict(zip(made, values, strict=True))
+        if any(own[name] not in resolved.usable.get(name, (own[name],)) for name in own):
+            lacking.append(own)
+            continue
+        settings = msgspec.structs.replace(selection.settings, **{**usable, **own})
+        if selection.settings.input_function:
+            worker = workers.of(framework, making_process(framework, process, settings))
+        one = msgspec.structs.replace(selection, settings=settings)
+        plans.append(_plan_points(worker, framework, one, say))
+    first = plans[0]
+    others = {name: values for name, values in found.items() if name not in made}
+    cases = [case for plan in plans for case in plan.cases]
+    cases += (with_settings(case, own) for own in lacking for case in first.cases)
+    excluded = {name: why for plan in plans for name, why in plan.excluded.items()}
+    plan = msgspec.structs.replace(first, cases=vary(cases, others), excluded=excluded)
+    return plan, found
+
+
+def _plan_points(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
+    """Returns the plan of a selection with one value of each setting, at all points of a sweep."""
     if selection.sweeps:
         plans = [
-            (point, _plan_shapes(worker, framework, at_point(selection, point), say))
+            (point, _plan_inputs(worker, framework, at_point(selection, point), say))
             for point in points_of(selection)
         ]
         plan = join_points(plans, selection)
     else:
-        plan = _plan_shapes(worker, framework, selection, say)
+        plan = _plan_inputs(worker, framework, selection, say)
     dtype = selection.settings.dtype
     left = unconverted(plan.cases, dtype) if selection.dtype_given else ()
     if left:
         say(f"--dtype {dtype} leaves as they are: {', '.join(left)}, which are of another kind")
-    return filter_by_id(plan, selection.ids)
+    # Of few random shapes, or of inputs that are the same at two points, several cases may be one.
+    return msgspec.structs.replace(plan, cases=deduplicate(plan.cases))
 
 
-def _plan_shapes(
-    worker: Worker, framework: str, selection: Selection, say: Callable[[str], None]
-) -> Plan:
-    """Returns the plan of a selection without swept variables, with all its cases."""
+def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
+    """Returns the plan of a selection without swept variables: its operators with their inputs."""
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
@@ -63,103 +176,55 @@ def _plan_shapes(
         plan = worker.plan(asked, found)
         plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
     if fuzz is None:
-        plan = fit_cases(worker, plan, asked, found, say)
-    else:
-        say("trying which extents of the inputs can change")
-        plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-    return plan
+        return fit_cases(worker, plan, asked, found, say)
+    say("trying which extents of the inputs can change")
+    return with_random_shapes(worker, plan, fuzz, selection.settings.seed)
 
 
-def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
-    """Returns the plan with cases of random shapes in place of each operator's own."""
-    templates: dict[str, list[Case]] = {}
-    for case in plan.cases:
-        templates.setdefault(case.label, []).append(case)
-    cases: list[Case] = []
-    missing = dict(plan.excluded)
-    for label, own in templates.items():
-        drawn_cases = list(_draw_cases(worker, own, fuzz, seed))
-        cases += drawn_cases
-        if not drawn_cases:
-            missing[label] = (
-                "no random shape was accepted: every extent depends on others, or none gives "
-                f"{fuzz.least} to {fuzz.most} elements"
-            )
-    # If few shapes are possible, several cases may have the same.
-    distinct = tuple({case.id: case for case in cases}.values())
-    return msgspec.structs.replace(plan, cases=distinct, excluded=missing)
+UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and one.axis))
+"""Axes on which depends, beside the dtype, what a user's function of inputs makes."""
 
 
-def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
-    """Yields cases of one operator with random shapes, its configurations in turn."""
-    tagged = [
-        msgspec.structs.replace(case, tags=(*case.tags, configuration_tag(index)))
-        for index, case in enumerate(templates)
-    ]
-    sources = [
-        (case, draws)
-        for case in tagged
-        if (draws := _draw_arguments(worker, case, fuzz, seed)) is not None
-    ]
-    taken = attempts = 0
-    while sources and taken < fuzz.count and attempts < DRAWS * fuzz.count:
-        attempts += 1
-        case, draws = sources[attempts % len(sources)]
-        arguments = next(draws, None)
-        if arguments is None:
-            sources.remove((case, draws))
-            continue
-        made = msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+fuzz")
-        trial = worker.try_call(made, TRIAL_TIMEOUT_S)
-        if not trial.refusal and trial.output_bytes <= OUTPUT_BYTES * fuzz.most:
-            taken += 1
-            # Those of the trial have indices in range of the new extents.
-            yield msgspec.structs.replace(made, arguments=trial.arguments or arguments)
+def making_process(framework: str, process: Settings, settings: Settings) -> Settings:
+    """Returns the settings of the process in which a user's function makes the inputs of cases with
+    these settings: that which measures them. Under Valgrind the numbers are the same."""
+    own = {name: getattr(settings, name) for name in UNDER if DECLARED[name].process}
+    needed = {**dtype_options(framework, settings.dtype), **settings.options}
+    return msgspec.structs.replace(process, **{**own, "options": needed, "python": process.python})
 
 
-OUTPUT_BYTES = 8
-"""Largest size of an element, which turns the limit on elements into one on an output's bytes."""
+def _unite(registry: Sequence[Plan], files: Sequence[Plan]) -> Plan:
+    """Returns one plan of all, each case once."""
+    plans = [*registry, *files]
+    # A call in two files was seen as often as in both.
+    seen = merge(case for plan in files for case in plan.cases)
+    return Plan(
+        cases=deduplicate([*(case for plan in registry for case in plan.cases), *seen]),
+        excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
+        aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
+        earlier=tuple(record for plan in plans for record in plan.earlier),
+    )
 
 
-def _draw_arguments(
-    worker: Worker, case: Case, fuzz: Fuzz, seed: int
-) -> Iterator[Arguments] | None:
-    """Returns arguments with random shapes for one configuration; None if no extent can change."""
-
-    def accepts(arguments: Arguments) -> bool:
-        changed = msgspec.structs.replace(case, arguments=arguments)
-        return not worker.try_call(changed, TRIAL_TIMEOUT_S).refusal
-
-    free = groups(case.arguments, accepts)
-    return draw(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
+def order(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan in a random order if that is asked for, and with the cases of each process
+    together."""
+    cases = shuffle(plan.cases, selection.settings.seed) if selection.shuffle else plan.cases
+    return msgspec.structs.replace(plan, cases=tuple(group_by_process(cases)))
 
 
-LEAST_TIME_S = 0.1
-"""Minimum of the limit on a case's time, however many cases there are: less gives no precision."""
+def name_apart(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan with distinct names for targets of the same label."""
+    return msgspec.structs.replace(plan, cases=disambiguate(plan.cases))
 
 
-def limit_case_times(plan: Plan) -> Plan:
-    """Returns the plan with a limit on the time of each case that has neither one nor a number of
-    runs: the default limit, or less if there are many cases."""
-    each = round(min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S)), 2)
-
-    def limit(case: Case) -> Case:
-        settings = case.settings
-        if settings.runs is not None or settings.max_time_s is not None:
-            return case
-        return msgspec.structs.replace(
-            case, settings=msgspec.structs.replace(settings, max_time_s=each)
-        )
-
-    return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
-
-
-def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
-    """Returns the plan with only the cases whose ids begin with one of `ids`, or whose ids in their
-    file are one of them, with or without the operator.
+def filter_by_id(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan with only the cases whose ids begin with one of the selection's, or whose
+    ids in their file are one of them, with or without the operator.
 
     Raises `UsageError` for an id that no case has.
     """
+    ids = selection.ids
     if not ids:
         return plan
     known = {id for case in plan.cases for id in case.source_ids}
@@ -176,3 +241,33 @@ def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
         if not asked.isdisjoint(case.source_ids) or case.id.startswith(ids)
     )
     return msgspec.structs.replace(plan, cases=cases)
+
+
+LEAST_TIME_S = 0.1
+"""Minimum of the limit on a case's time, however many cases there are: less gives no precision."""
+
+
+def limit_case_times(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan with a limit on the time of each case that has neither one nor a number of
+    runs: the default limit, or less if there are many cases."""
+    each = round(min(MAX_TIME_S, max(SWEEP_S / max(1, len(plan.cases)), LEAST_TIME_S)), 2)
+
+    def limit(case: Case) -> Case:
+        settings = case.settings
+        if settings.runs is not None or settings.max_time_s is not None:
+            return case
+        return msgspec.structs.replace(
+            case, settings=msgspec.structs.replace(settings, max_time_s=each)
+        )
+
+    return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
+
+
+STEPS: tuple[Callable[[Plan, Selection], Plan], ...] = (
+    order,
+    name_apart,
+    check_size,
+    filter_by_id,
+    limit_case_times,
+)
+"""The steps that all cases take together, in this order."""

@@ -25,7 +25,7 @@ from opperf.sources.plain import contiguous, is_plain, why_plain
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import SHAPED
-from opperf.sources.varying import shuffle
+from opperf.sources.varying import by_label
 from opperf.worker.client import Worker
 from opperf.worker.trial import Trial
 
@@ -65,14 +65,12 @@ def fit_cases(
     fitter = _Fitter(worker, selection, found)
     fitted: list[Case] = []
     misfits: list[Misfit] = []
-    plain = _by_label(plan.plain)
-    for label, listed in _by_label(plan.cases).items():
+    plain = by_label(plan.plain)
+    for label, listed in by_label(plan.cases).items():
         own = overrides.renamed(plan.renamed.get(label, {}))
         cases, refused = _fit_operator(fitter, plain.get(label, ()), listed, own)
         fitted += cases[: selection.configurations]
         misfits += refused
-    if selection.shuffle:
-        fitted = list(shuffle(fitted, selection.settings.seed))
     if not misfits:
         return msgspec.structs.replace(plan, cases=tuple(fitted))
     left = {case.label for case in fitted}
@@ -84,14 +82,6 @@ def fit_cases(
     if left:
         say(_describe(misfits, len(plan.cases), overrides))
     return msgspec.structs.replace(plan, cases=tuple(fitted), excluded={**plan.excluded, **reasons})
-
-
-def _by_label(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """Returns the cases of each operator."""
-    listed: dict[str, list[Case]] = {}
-    for case in cases:
-        listed.setdefault(case.label, []).append(case)
-    return listed
 
 
 def _fit_operator(

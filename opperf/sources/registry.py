@@ -67,7 +67,6 @@ from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
     Axes,
     deduplicate,
-    shuffle,
     with_array_type,
     with_dtype_options,
     with_memory_format,
@@ -245,7 +244,7 @@ def missing_kernel(framework: Framework, target: Target, operator: Operator, dev
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
-    """Returns the plan of a selection, with the user's shapes and in the selected order.
+    """Returns the plan of a selection, with the user's shapes, in the registry's order.
 
     Raises the errors of `Registry`, and `UsageError` for a shape or value of an argument that no
     operator has.
@@ -260,7 +259,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     check_gradients(selection.settings.differentiated, source.differentiable)
     measured = {case.label for case in made}
     return Plan(
-        cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
+        cases=made,
         excluded={
             label: reason
             for label, reason in source.excluded.items()

@@ -14,7 +14,6 @@ from opperf.ranges import shape_text
 from opperf.sources.plain import is_plain
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import deduplicate, shuffle
 
 Point = dict[str, int]
 """A value of each swept variable."""
@@ -63,13 +62,14 @@ def check_sweeps(selection: Selection) -> None:
         )
 
 
-def check_size(plan: Plan, selection: Selection) -> None:
-    """Raises `UsageError` for a sweep of too many cases."""
+def check_size(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan. Raises `UsageError` for a sweep of too many cases."""
     if selection.sweeps and len(plan.cases) > MAX_CASES:
         raise UsageError(
             f"--sweep: {len(plan.cases)} cases, and a sweep has at most {MAX_CASES}; select fewer "
             "operators, or take larger steps"
         )
+    return plan
 
 
 def points_of(selection: Selection) -> Iterator[Point]:
@@ -110,9 +110,9 @@ def _words(value: Argument) -> set[str]:
 
 
 def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Plan:
-    """Returns the plan of all points. A case carries the values that its own inputs have, and a
-    tag of its place among its target's configurations, which are those of a line in a plot. Cases
-    are in the order of targets, configurations and points, or in a random one."""
+    """Returns the plan of all points, in which a case may be several times. A case carries the
+    values that its own inputs have, and a tag of its place among its target's configurations, which
+    are those of a line in a plot. Cases are in the order of targets, configurations and points."""
     listed = list(plans)
     plain = {case.target.key for _, plan in listed for case in plan.cases if is_plain(case)}
     groups: dict[TargetKey, dict[int, list[Case]]] = {}
@@ -128,14 +128,14 @@ def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Pl
                 groups.setdefault(key, {}).setdefault(place, []).append(
                     _marked(case, point, selection, place, own_names)
                 )
-    joined = deduplicate(
+    joined = tuple(
         case for places in groups.values() for cases in places.values() for case in cases
     )
     labels = {case.label for case in joined}
     plan = listed[0][1]
     return msgspec.structs.replace(
         plan,
-        cases=shuffle(joined, selection.settings.seed) if selection.shuffle else joined,
+        cases=joined,
         excluded={
             name: reason
             for _, planned in listed

@@ -215,6 +215,14 @@ def _format_of(spec: TensorSpec, name: str) -> str:
     return OF_TENSORS[name].get(len(spec.shape), "") if name in OF_TENSORS else name
 
 
+def by_label(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Returns the cases of each operator, by its label."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.label, []).append(case)
+    return groups
+
+
 def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:
     """Returns the cases with those of one process together, in the order of first occurrence."""
     groups: dict[str, list[Case]] = {}

@@ -161,7 +161,7 @@ def unlimited(make_case):
 
 
 def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
-    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}), Selection())
     assert made.cases[0].settings.max_time_s == 0.33
 
 
@@ -170,7 +170,7 @@ def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
     [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
 )
 def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
-    made = limit_case_times(Plan((unlimited(make_case),) * count, {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * count, {}), Selection())
     assert {case.settings.max_time_s for case in made.cases} == {limit}
     assert made.cases[0].id == unlimited(make_case).id
 
@@ -179,7 +179,7 @@ def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
 def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
     case = msgspec.structs.replace(make_case("relu"), settings=settings)
     given = Plan((case,) * 5000, {})
-    assert limit_case_times(given) == given
+    assert limit_case_times(given, Selection()) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):
@@ -222,7 +222,7 @@ def test_ids_are_opperfs_own_or_those_in_the_file(make_case):
     plan = Plan(cases=cases, excluded={})
 
     def found(*ids):
-        return [case.source_id for case in filter_by_id(plan, ids).cases]
+        return [case.source_id for case in filter_by_id(plan, Selection(ids=ids)).cases]
 
     assert found() == [case.source_id for case in cases]
     assert found(cases[2].id[:8]) == ["fake.negative|0|0|0"]

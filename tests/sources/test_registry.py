@@ -284,18 +284,6 @@ def test_ids_do_not_depend_on_what_else_is_asked_for(fake):
     assert alone < {case.id for case in whole}
 
 
-def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):
-    def ids(**given):
-        return [case.id for case in plan(fake, Selection(**given)).cases]
-
-    def seeded(seed):
-        return ids(shuffle=True, settings=Settings(seed=seed))
-
-    ordered = ids()
-    assert sorted(seeded(0)) == sorted(ordered) and seeded(0) != ordered
-    assert seeded(0) == seeded(0) != seeded(1)
-
-
 def test_what_is_left_to_the_framework_is_filled_in(fake):
     given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
     settings = resolve_selection(given, partial(resolve, fake)).settings

@@ -25,7 +25,7 @@ from opperf.comparison.project_file import limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
-from opperf.execution.assembling import check_rule_options
+from opperf.execution.file_cases import check_rule_options
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.output import STDOUT, Output, check_output, outputs_from

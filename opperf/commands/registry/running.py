@@ -12,10 +12,9 @@ import msgspec
 from opperf.commands.frameworks import report_choice
 from opperf.commands.registry.request import CoverageRequest, ListRequest, Registry, ShowRequest
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
-from opperf.execution.assembling import making_process
 from opperf.execution.cache import load_listing
 from opperf.execution.execute import execute_to_file
-from opperf.execution.planning import plan_cases
+from opperf.execution.planning import making_process, plan_cases
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers, interpreter_of

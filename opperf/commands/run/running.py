@@ -24,12 +24,11 @@ from opperf.commands.run.keeping import (
 from opperf.commands.run.request import Request, quick_settings
 from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.execution.assembling import assemble, check_names
 from opperf.execution.execute import CutShortError, execute_to_file
 from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
 from opperf.execution.forecast import case_s, forecast, pace_of
 from opperf.execution.lanes import lane_count
-from opperf.execution.planning import limit_case_times
+from opperf.execution.planning import check_names, plan_run
 from opperf.execution.progress import make_progress
 from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces, keep_paces, load_paces
 from opperf.execution.rounds import plan_visits
@@ -212,7 +211,7 @@ def _plan_work(workers: Workers, request: Request) -> Work:
     if request.has_operators:
         report_choice(request.framework, log)
     selection = request.selection
-    plan, axes = assemble(
+    plan, axes = plan_run(
         workers,
         request.framework.name,
         selection,
@@ -222,7 +221,6 @@ def _plan_work(workers: Workers, request: Request) -> Work:
         log,
     )
     _check_plan(plan)
-    plan = limit_case_times(plan)
     head = make_header(
         plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from opperf.comparison.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
-from opperf.execution.assembling import (
+from opperf.execution.file_cases import (
     check_own_settings,
     complete_cases,
     is_incomplete,

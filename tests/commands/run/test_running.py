@@ -223,6 +223,21 @@ def test_a_list_is_of_cases_with_their_rules_and_ids_and_runs_nothing(opperf):
     assert (code, err, measured(opperf), list(opperf.folder.iterdir())) == (0, "", [], [])
 
 
+SNIPPETS = """
+from opperf.snippets import GroupedStmts
+
+open("runs", "a").write("x")
+BENCHMARKS = {"add": GroupedStmts("x + 1", setup="x = torch.ones(2)")}
+"""
+
+
+def test_a_file_of_snippets_is_run_once(opperf):
+    (opperf.folder / "added.py").write_text(SNIPPETS)
+    code, out, _ = opperf("added.py", "--list", "--runs", "3")
+    assert code == 0 and "1 case of 1 operator" in out
+    assert (opperf.folder / "runs").read_text() == "x"
+
+
 def test_a_list_where_all_have_a_benchmark_says_no_more(opperf):
     _, out, _ = opperf("add", "--list")
     assert out.endswith("\n1 case of 1 operator\n")

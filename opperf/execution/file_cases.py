@@ -1,16 +1,13 @@
-"""Assembles the plan of a run: cases from the registry and from files, along all axes."""
+"""The cases of a file: completed by their framework, with the settings that options set."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.execution.planning import filter_by_id, plan_cases
 from opperf.execution.workers import Workers
 from opperf.model import DECLARED, Case, Record, Settings
 from opperf.plurals import pluralize
@@ -18,18 +15,7 @@ from opperf.sources.base import Source, SourceFile
 from opperf.sources.completing import Completion, distinguish, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, as_operator, make_matcher
-from opperf.sources.sweeping import check_size
-from opperf.sources.varying import (
-    Axes,
-    Unite,
-    deduplicate,
-    disambiguate,
-    dtype_options,
-    group_by_process,
-    shuffle,
-    vary,
-    with_settings,
-)
+from opperf.sources.varying import Axes, Unite, deduplicate, vary, with_settings
 from opperf.worker.client import Worker
 
 Say = Callable[[str], None]
@@ -73,70 +59,7 @@ def check_own_settings(path: Path, source: Source, given: Collection[str]) -> No
             )
 
 
-def assemble(
-    workers: Workers,
-    framework: str,
-    selection: Selection,
-    axes: Axes,
-    files: Sequence[SourceFile],
-    given: Collection[str],
-    say: Say,
-) -> tuple[Plan, Axes]:
-    """Returns the plan of a run, its cases grouped by process, and the axes with the framework's
-    values filled in.
-
-    Cases come from the files and, unless only files are named, from the registry. A file's cases
-    keep their settings, except those among the options `given`. `say` prints what takes time.
-
-    Raises `UsageError` for a selection that is not possible, and the errors of the sources.
-    """
-    own = msgspec.structs.replace(selection, ids=())
-    plans: list[Plan] = []
-    if selection.patterns or not files:
-        for label in axes.get("python", ("",)):
-            here = {**axes, **({"python": (label,)} if label else {})}
-            plan, found = _plan_registry(workers, framework, own, here, say)
-            plans.append(plan)
-            axes = {**found, **axes, **{name: found[name] for name in _framework_axes(found)}}
-    else:
-        check_rule_options(files[0].path, given)
-    if "batch_factor" in given and not files:
-        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
-    of_files = [_plan_file(workers, file, own, axes, given, say) for file in files]
-    # A call in two files was seen as often as in both.
-    seen = merge(case for plan in of_files for case in plan.cases)
-    cases = [*(case for plan in plans for case in plan.cases), *seen]
-    plans += of_files
-    merged = Plan(
-        cases=disambiguate(deduplicate(group_by_process(cases))),
-        excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
-        aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
-        earlier=tuple(record for plan in plans for record in plan.earlier),
-    )
-    check_size(merged, selection)
-    return filter_by_id(merged, selection.ids), axes
-
-
-def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
-    """Raises the error of a name of an operator, group or value that the framework does not have.
-    Makes none of the inputs that take time."""
-    groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
-    if not any((selection.patterns, selection.exclude, *groups, axes)):
-        return
-    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
-    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)}).usable
-    settings = {name: values[0] for name, values in usable.items()} | {"input_function": ""}
-    worker.plan(
-        msgspec.structs.replace(
-            selection,
-            configurations=1,
-            fuzz=None,
-            settings=msgspec.structs.replace(selection.settings, **settings),
-        )
-    )
-
-
-def _framework_axes(axes: Axes) -> Axes:
+def framework_axes(axes: Axes) -> Axes:
     """Returns the axes whose values a framework checks: those of call scope, and its options."""
     return {
         name: values
@@ -145,54 +68,7 @@ def _framework_axes(axes: Axes) -> Axes:
     }
 
 
-UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and one.axis))
-"""Axes on which depends, beside the dtype, what a user's function of inputs makes."""
-
-
-def making_process(framework: str, process: Settings, settings: Settings) -> Settings:
-    """Returns the settings of the process in which a user's function makes the inputs of cases with
-    these settings: that which measures them. Under Valgrind the numbers are the same."""
-    own = {name: getattr(settings, name) for name in UNDER if DECLARED[name].process}
-    needed = {**dtype_options(framework, settings.dtype), **settings.options}
-    return msgspec.structs.replace(process, **{**own, "options": needed, "python": process.python})
-
-
-def _plan_registry(
-    workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
-) -> tuple[Plan, Axes]:
-    """Returns the plan of the registry's cases, and the axes. The rules make inputs for each dtype.
-    A dtype that the framework lacks gets the first one's cases, whose records say that it is
-    lacking."""
-    label = axes.get("python", ("",))[0]
-    process = Settings(python=label, imports=selection.settings.imports)
-    worker = workers.of(framework, process)
-    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)})
-    found = {**axes, **resolved.axes}
-    usable = {name: values[0] for name, values in resolved.usable.items()}
-    decisive = ("dtype", *(UNDER if selection.settings.input_function else ()))
-    made = {name: values for name, values in found.items() if name in decisive}
-    plans: list[Plan] = []
-    lacking: list[dict[str, Any]] = []
-    for values in itertools.product(*made.values()):
-        own = dict(zip(made, values, strict=True))
-        if any(own[name] not in resolved.usable.get(name, (own[name],)) for name in own):
-            lacking.append(own)
-            continue
-        settings = msgspec.structs.replace(selection.settings, **{**usable, **own})
-        if selection.settings.input_function:
-            worker = workers.of(framework, making_process(framework, process, settings))
-        one = msgspec.structs.replace(selection, settings=settings)
-        plans.append(plan_cases(worker, framework, one, say))
-    first = plans[0]
-    others = {name: values for name, values in found.items() if name not in made}
-    cases = [case for plan in plans for case in plan.cases]
-    cases += (with_settings(case, own) for own in lacking for case in first.cases)
-    excluded = {name: why for plan in plans for name, why in plan.excluded.items()}
-    plan = msgspec.structs.replace(first, cases=vary(cases, others), excluded=excluded)
-    return plan, found
-
-
-def _plan_file(
+def plan_file(
     workers: Workers,
     file: SourceFile,
     selection: Selection,
@@ -231,7 +107,7 @@ def _plan_file(
             worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
             own = complete_cases(worker, source, own, selection.batch_factor, say)
             # Beside the user's axes those that have the framework's own default.
-            resolved = {**several, **worker.resolve(_framework_axes(several)).axes}
+            resolved = {**several, **worker.resolve(framework_axes(several)).axes}
         else:
             resolved = _resolve(workers, framework, several)
         own = select_cases(own, selection)
@@ -239,15 +115,14 @@ def _plan_file(
         cases += vary(with_plain, resolved, unite_of(source))
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
-    ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
-    return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
+    return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
     it."""
-    asked = _framework_axes(axes)
+    asked = framework_axes(axes)
     if not asked:
         return axes
     label = axes.get("python", ("",))[0]
