@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from opperf.commands.command import command
@@ -25,9 +27,9 @@ from opperf.reports.formats import RUN
 @columns
 @debug
 @click.pass_context
-def export(ctx: click.Context, /, **options: object) -> None:
+def export(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
     benchmark tool, or as Markdown."""
-    from opperf.reports.exporting import export_command
+    from opperf.reports.exporting import Request, export_command
 
-    ctx.exit(export_command(options))
+    ctx.exit(export_command(Request(**options)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from opperf.commands.command import command
@@ -45,12 +47,12 @@ from opperf.parsing import RunFilePath, split_commas
 )
 @debug
 @click.pass_context
-def plot(ctx: click.Context, /, **options: object) -> None:
+def plot(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Draw the results of run files (-f jsonl, or @last and others of `opperf runs`), as text in
     the terminal or as an image: lines against a swept size; without a sweep a row of bars for each
     operator and its inputs, with a bar for each mode, dtype, or whatever else differs. Axes are
     logarithmic where sizes grow by factors, and where bars differ much; bands and the lines on bars
     are 95 % intervals."""
-    from opperf.results.plots.command import plot_command
+    from opperf.results.plots.command import Request, plot_command
 
-    ctx.exit(plot_command(options))
+    ctx.exit(plot_command(Request(**options)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from opperf.commands.command import command
@@ -40,12 +42,12 @@ GROUPINGS = ("overload", "operator", "case")
 @report_output("report")
 @debug
 @click.pass_context
-def report(ctx: click.Context, /, **options: object) -> None:
+def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Rank the operators of run files by the time of all their calls: how often a
     recording or another source saw each case, times the median time of its forward pass and, where
     measured, of its backward pass. Several files are added up.
 
     A file is one of `opperf run -f jsonl`, or @last, @-2 or @ID, as `opperf runs` lists them."""
-    from opperf.reports.hotspots.command import report_command
+    from opperf.reports.hotspots.command import Request, report_command
 
-    ctx.exit(report_command(options))
+    ctx.exit(report_command(Request(**options)))

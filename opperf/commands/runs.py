@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ KINDS = ("run", "ab")
 @as_json
 @debug
 @click.pass_context
-def runs(ctx: click.Context, /, **options: object) -> None:
+def runs(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """List the run files that opperf keeps, the latest first: every run leaves one, whatever its
     output, and so does every session of `opperf ab`; 200 are kept, in the folder that the
     environment variable OPPERF_DATA names. Restrict the list by operators (names, globs or regexes)
@@ -79,7 +80,29 @@ def runs(ctx: click.Context, /, **options: object) -> None:
     before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
     of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
 
-    ctx.exit(runs_command(options))
+    ctx.exit(runs_command(Request(**options)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request of `runs`: its parameters."""
+
+    names: tuple[str, ...]
+    kind: str | None
+    framework: str | None
+    labels: Mapping[str, str]
+    since: datetime | None
+    until: datetime | None
+    unfinished: bool
+    delete: bool
+    everything: bool
+    json: bool
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is about some of the runs."""
+        restrictions = (self.kind, self.framework, self.labels, self.since, self.until)
+        return any((*restrictions, self.names, self.unfinished))
 
 
 SHOWN_OPERATORS = 4
@@ -102,20 +125,19 @@ class Found(NamedTuple):
         return "" if self.facts.is_finished else "unfinished"
 
 
-def runs_command(options: Mapping[str, Any]) -> int:
-    """Prints the kept runs that the options select, or deletes them, and returns the exit code.
+def runs_command(request: Request) -> int:
+    """Prints the kept runs that are chosen, or deletes them, and returns the exit code.
 
     Raises `UsageError` for a run that is not there, and for a deletion of no chosen run.
     """
-    chosen = any(options[name] for name in CHOICES) or bool(options["names"])
-    if options["everything"] and (chosen or not options["delete"]):
+    if request.everything and (request.chooses or not request.delete):
         raise UsageError("--all is for --delete without a choice of runs")
-    if options["delete"] and not (chosen or options["everything"]):
+    if request.delete and not (request.chooses or request.everything):
         raise UsageError("--delete needs a choice of runs, e.g. @ID or --until 30d, or --all")
-    found = [entry for entry in _everything() if _is_chosen(entry, options)]
-    if options["delete"]:
+    found = [entry for entry in _everything() if _is_chosen(entry, request)]
+    if request.delete:
         return _delete(found)
-    if options["json"]:
+    if request.json:
         rows = [_row(entry) for entry in found]
         print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
         return 0
@@ -129,10 +151,6 @@ def runs_command(options: Mapping[str, Any]) -> int:
     return 0
 
 
-CHOICES = ("kind", "framework", "labels", "since", "until", "unfinished")
-"""Options that select runs."""
-
-
 def _everything() -> list[Found]:
     """Returns all kept runs, the latest first."""
     place, found = 0, []
@@ -144,18 +162,18 @@ def _everything() -> list[Found]:
     return found
 
 
-def _is_chosen(found: Found, options: Mapping[str, Any]) -> bool:
+def _is_chosen(found: Found, request: Request) -> bool:
     facts = found.facts
     return (
-        _has_names(found, options["names"])
-        and options["kind"] in (None, facts.kind.split()[0])
-        and _matches(options["framework"], facts.frameworks)
+        _has_names(found, request.names)
+        and request.kind in (None, facts.kind.split()[0])
+        and _matches(request.framework, facts.frameworks)
         and all(
             fnmatchcase(facts.labels.get(key, ""), value) and key in facts.labels
-            for key, value in options["labels"].items()
+            for key, value in request.labels.items()
         )
-        and _is_between(found.run.time, options["since"], options["until"])
-        and not (options["unfinished"] and facts.is_finished)
+        and _is_between(found.run.time, request.since, request.until)
+        and not (request.unfinished and facts.is_finished)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,29 +50,38 @@ def export(run_file: str | os.PathLike[str], to: str) -> Export:
     return Export(content, (*warnings, *(f"{path}: {what}" for what in excluded)))
 
 
-def export_command(options: Mapping[str, Any]) -> int:
+@dataclass(frozen=True)
+class Request:
+    """The request of `export`: its parameters."""
+
+    run_file: Path
+    tool: str
+    columns: tuple[str, ...]
+    output_file: Path
+    overwrite: bool
+
+
+def export_command(request: Request) -> int:
     """Writes a run file in another format, and returns the exit code.
 
     Raises `OpperfError` for a file that cannot be exported, for an output that cannot be written,
     and for columns of a format that has none.
     """
-    tool: str = options["tool"]
+    tool, path, output = request.tool, request.run_file, request.output_file
     format = format_named(tool, RUN)
-    if options["columns"] and not format.has_columns:
+    if request.columns and not format.has_columns:
         having = ", ".join(name for name, one in formats_of(RUN).items() if one.has_columns)
         raise UsageError(f"--columns is for --to {having}; {tool} has no columns")
-    path: Path = options["run_file"]
-    output: Path = options["output_file"]
     if output.suffix and output.suffix.lower() not in format.extensions:
         raise UsageError(
             f"{output}: --to {tool} writes {format.extension}; name such a file with -o"
         )
-    check_output(output, options["overwrite"], [path])
+    check_output(output, request.overwrite, [path])
     run, warnings = read_run(path)
     if format.values is not None and not run.records:
         raise RunFileError(f"{path}: {NOTHING}")
     try:
-        missing = write(run, output, tool, options["columns"])
+        missing = write(run, output, tool, request.columns)
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
     for warning in (*warnings, *(f"{path}: {what}" for what in missing)):

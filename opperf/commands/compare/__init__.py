@@ -157,6 +157,6 @@ def compare(ctx: click.Context, /, **options: object) -> None:
         raise click.UsageError(
             f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
         )
-    from opperf.commands.compare.running import compare_command
+    from opperf.commands.compare.running import compare_command, read_request
 
-    ctx.exit(compare_command(options))
+    ctx.exit(compare_command(read_request(options)))

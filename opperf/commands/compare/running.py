@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,22 @@ from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, outputs_from
 
 
-def compare_command(options: Mapping[str, Any]) -> int:
-    """Compares two files and reports the comparison; the exit code.
+@dataclass(frozen=True)
+class Request:
+    """The request of `compare`."""
 
-    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
-    written.
-    """
-    paths: list[Path] = [options["base"], options["new"]]
-    outputs = outputs_from(options)
-    for path, output_format in outputs:
-        check_format(options["weight"], output_format, "compare")
-        check_output(path, options["overwrite"], paths)
-    if options["base_is"] == "second":
-        paths.reverse()
+    base: Path
+    new: Path
+    question: Question
+    outputs: tuple[Output, ...]
+    overwrite: bool
+
+
+def read_request(options: Mapping[str, Any]) -> Request:
+    """Returns the request of the command's options. Raises the errors of the project's file."""
     limits = limits_from(options)
+    paths: tuple[Path, Path] = (options["base"], options["new"])
+    base, new = reversed(paths) if options["base_is"] == "second" else paths
     question = Question(
         metrics=options["metrics"],
         patterns=options["patterns"],
@@ -44,10 +47,22 @@ def compare_command(options: Mapping[str, Any]) -> int:
         limits_file=limits.path,
         weight=options["weight"],
     )
-    made = ask(paths[0], paths[1], question)
+    return Request(base, new, question, outputs_from(options), options["overwrite"])
+
+
+def compare_command(request: Request) -> int:
+    """Compares two files and reports the comparison; the exit code.
+
+    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
+    written.
+    """
+    for path, output_format in request.outputs:
+        check_format(request.question.weight, output_format, "compare")
+        check_output(path, request.overwrite, [request.base, request.new])
+    made = ask(request.base, request.new, request.question)
     for warning in made.warnings:
         tell(f"warning: {warning}")
-    return report(made.comparison, outputs)
+    return report(made.comparison, request.outputs)
 
 
 def report(comparison: Comparison, outputs: Iterable[Output]) -> int:

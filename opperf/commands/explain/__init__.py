@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -62,7 +63,7 @@ ORDERS = ("exclusive", "inclusive")
 @report_output("explain")
 @debug
 @click.pass_context
-def explain(ctx: click.Context, /, **options: object) -> None:
+def explain(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Show which functions made the difference between two counts of instructions, BASE and NEW:
     run files of `opperf run --profiler instructions` and the ID of a case (a prefix of it, or an
     operator that has a single case), or two files of callgrind's.
@@ -71,6 +72,6 @@ def explain(ctx: click.Context, /, **options: object) -> None:
     both are per call of the operator. Functions are matched by name and by the name of their
     library.
     """
-    from opperf.commands.explain.running import explain_command
+    from opperf.commands.explain.running import Request, explain_command
 
-    ctx.exit(explain_command(options))
+    ctx.exit(explain_command(Request(**options)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose
@@ -18,28 +17,45 @@ from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, write_report
 
 
-def explain_command(options: Mapping[str, Any]) -> int:
+@dataclass(frozen=True)
+class Request:
+    """The request of `explain`: its parameters."""
+
+    base: Path
+    new: Path
+    id: str | None
+    measured_pass: str
+    sort: str
+    top: int | None
+    event: str
+    no_python: bool
+    flame: Path | None
+    output_file: Path
+    output_format: str
+    overwrite: bool
+
+
+def explain_command(request: Request) -> int:
     """Explains the difference of two profiles, and returns the exit code.
 
     Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
     written.
     """
-    output: Path = options["output_file"]
-    flame: Path | None = options["flame"]
-    chosen = choose(options["base"], options["new"], options["id"], options["measured_pass"])
-    inputs = (options["base"], options["new"], chosen.base, chosen.new)
-    check_output(output, options["overwrite"], inputs)
-    suffix = _check_flame(flame, output, options["overwrite"], inputs)
+    output, flame = request.output_file, request.flame
+    chosen = choose(request.base, request.new, request.id, request.measured_pass)
+    inputs = (request.base, request.new, chosen.base, chosen.new)
+    check_output(output, request.overwrite, inputs)
+    suffix = _check_flame(flame, output, request.overwrite, inputs)
     for warning in chosen.warnings:
         tell(f"warning: {warning}")
     base, new = read_dump(chosen.base), read_dump(chosen.new)
-    python = not options["no_python"]
-    difference = compare_dumps(base, new, options["event"], options["sort"], python)
+    python = not request.no_python
+    difference = compare_dumps(base, new, request.event, request.sort, python)
     if flame is not None:
         graph = make_graph(base, new, difference.event, python)
         write_report(flame, WRITERS[suffix](graph, difference, chosen.title))
-    report = report_of(difference, chosen.title, options["top"])
-    write_reports(report, [Output(output, options["output_format"])])
+    report = report_of(difference, chosen.title, request.top)
+    write_reports(report, [Output(output, request.output_format)])
     return 0
 
 

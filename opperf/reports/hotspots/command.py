@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from opperf.errors import RunFileError
 from opperf.model import Run
@@ -16,17 +16,29 @@ from opperf.results.output import Output, check_output
 from opperf.results.runfile import read_run
 
 
-def report_command(options: Mapping[str, Any]) -> int:
+@dataclass(frozen=True)
+class Request:
+    """The request of `report`: its parameters."""
+
+    files: tuple[Path, ...]
+    rank: str
+    by: str
+    top: int | None
+    output_file: Path
+    output_format: str
+    overwrite: bool
+
+
+def report_command(request: Request) -> int:
     """Prints the ranking of run files, or writes it, and returns the exit code.
 
     Raises `OpperfError` for a file without a measured case, and for an output that cannot be
     written.
     """
-    files: tuple[Path, ...] = options["files"]
-    output: Path = options["output_file"]
-    check_output(output, options["overwrite"], files)
-    found = find_hotspots(_read(files), options["rank"], options["by"])
-    write_reports(report_of(found, options["top"]), [Output(output, options["output_format"])])
+    output = Output(request.output_file, request.output_format)
+    check_output(output.path, request.overwrite, request.files)
+    found = find_hotspots(_read(request.files), request.rank, request.by)
+    write_reports(report_of(found, request.top), [output])
     return 0
 
 

@@ -6,7 +6,8 @@ import importlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,26 +41,38 @@ SHOWN_INPUTS = 6
 """Most operators whose inputs are above an image."""
 
 
-def plot_command(options: Mapping[str, Any]) -> int:
+@dataclass(frozen=True)
+class Request:
+    """The request of `plot`: its parameters."""
+
+    files: tuple[Path, ...]
+    metrics: tuple[str, ...]
+    x: str | None
+    by: tuple[str, ...]
+    top: int | None
+    output_file: Path | None
+    overwrite: bool
+
+
+def plot_command(request: Request) -> int:
     """Draws run files, and returns the exit code.
 
     Raises `OpperfError` for files without anything to draw, and for an output that cannot be
     written.
     """
-    files: tuple[Path, ...] = options["files"]
-    output: Path | None = options["output_file"]
-    suffix = _check_output(output, files, options["overwrite"])
+    files, output = request.files, request.output_file
+    suffix = _check_output(output, files, request.overwrite)
     runs = [_read(path) for path in files]
     names = _names(files)
     sources = [Source(name, run.records) for name, run in zip(names, runs, strict=True)]
-    x, by = options["x"], _lower(options["by"])
+    x, by = request.x, _lower(request.by)
     plot: Plot | BarPlot
     if x == OPERATOR or (x is None and not has_sizes(sources)):
-        plot = make_bars(sources, _lower(options["metrics"]), by, options["top"] or MOST_ROWS)
-    elif options["top"] is not None:
+        plot = make_bars(sources, _lower(request.metrics), by, request.top or MOST_ROWS)
+    elif request.top is not None:
         raise UsageError("--top limits the rows of bars, and these are lines; use --x operator")
     else:
-        plot = make_plot(sources, _lower(options["metrics"]), x, by)
+        plot = make_plot(sources, _lower(request.metrics), x, by)
     for note in plot.notes:
         tell(note)
     if output is None:
