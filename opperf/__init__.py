@@ -11,13 +11,22 @@ from opperf import numpy_aliases
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "compare", "export", "run_all_mxnet_operator_benchmarks"]
+__all__ = [
+    "__version__",
+    "compare",
+    "export",
+    "read",
+    "run",
+    "run_all_mxnet_operator_benchmarks",
+]
 
 numpy_aliases.install()
 
 MODULES = {
     "compare": "opperf.api.compare",
     "export": "opperf.reports.exporting",
+    "read": "opperf.api.run",
+    "run": "opperf.api.run",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
 """Modules of the functions, imported when they are first used."""

@@ -17,7 +17,7 @@ from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.execution.execute import NoFile, execute, execute_to_file
 from opperf.execution.executor import Executor, InProcess
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress, Quiet
 from opperf.execution.run_header import make_header
 from opperf.execution.schedule import Rounds
 from opperf.frameworks import Framework, available, is_available, package_of
@@ -235,10 +235,15 @@ def _ids(cases: Iterable[Case]) -> list[str]:
     return [case.id for case in cases]
 
 
-def measure_cases(cases: Iterable[Case], executor: Executor) -> dict[str, Record]:
+QUIET = Quiet()
+
+
+def measure_cases(
+    cases: Iterable[Case], executor: Executor, progress: Progress = QUIET
+) -> dict[str, Record]:
     """Returns the records of the cases by id, of equal ones once."""
     schedule = Rounds(disambiguate(deduplicate(cases)))
-    execute(schedule, executor, NoFile(), Quiet())
+    execute(schedule, executor, NoFile(), progress)
     return schedule.records
 
 

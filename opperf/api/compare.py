@@ -1,4 +1,4 @@
-"""The comparison of two files for programs: `opperf.compare(base, new)`."""
+"""Compares two files, or results of this program: `opperf.compare(base, new)`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from opperf.api.frames import DataFrame, data_frame
+from opperf.api.run_result import RunResult
 from opperf.comparison.files.comparison import Change, Comparison, Row
 from opperf.comparison.files.judging import Question
 from opperf.comparison.files.judging import compare as judge
 from opperf.comparison.files.outcome import LOOKED_FOR, outcome
-from opperf.comparison.files.reading import read
+from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import ProjectFile, make_limits, read_project_file
 from opperf.comparison.tolerances import parse_rule
@@ -19,6 +23,7 @@ from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
 from opperf.reports.formats import format_named
+from opperf.reports.html import write_html
 from opperf.reports.text import write_text
 from opperf.results.run_files import locate_run
 from opperf.results.text import terminal_width
@@ -50,6 +55,14 @@ class FileComparison:
     def __str__(self) -> str:
         return write_text(report_of(self.comparison), terminal_width())
 
+    def _repr_html_(self) -> str:
+        return write_html(report_of(self.comparison))
+
+    def to_pandas(self) -> DataFrame:
+        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
+        installed."""
+        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
+
     def report(self, output_format: str) -> str:
         """Returns the report in a format of `opperf compare`. Raises `UsageError` for an unknown
         one."""
@@ -57,8 +70,8 @@ class FileComparison:
 
 
 def compare(
-    base: str | os.PathLike[str],
-    new: str | os.PathLike[str],
+    base: str | os.PathLike[str] | RunResult,
+    new: str | os.PathLike[str] | RunResult,
     *,
     metrics: Iterable[str] = (),
     operators: Iterable[str] = (),
@@ -74,8 +87,9 @@ def compare(
 
     Parameters
     ----------
-    base, new : str or path
-        Run files, kept runs as '@last' and '@-2', or JSON with averages.
+    base, new : str, path or RunResult
+        Run files, kept runs as '@last' and '@-2', JSON with averages, or what `opperf.run` and
+        `opperf.read` return.
     metrics : list of str
         Metrics to compare; by default the usual ones that the files have.
     operators : list of str
@@ -118,19 +132,16 @@ def compare(
         limits_file=limits.path,
         weight=weight,
     )
-    return ask(locate_run(os.fspath(base)), locate_run(os.fspath(new)), question)
-
-
-def ask(base: Path, new: Path, question: Question) -> FileComparison:
-    """Returns the comparison of two files by its options. Raises `OpperfError` for files that
-    cannot be read or compared."""
-    before, after = read(base), read(new)
+    before, after = measured_of(base), measured_of(new)
     comparison = judge(before, after, question)
-    code, reason = outcome(comparison)
-    warnings = dict.fromkeys([*before.warnings, *after.warnings])
-    if base.samefile(new):
-        warnings[f"{base} and {new} are the same file"] = None
-    return FileComparison(comparison, tuple(warnings), code, reason)
+    return FileComparison(comparison, doubts(before, after), *outcome(comparison))
+
+
+def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:
+    """Returns one side of a comparison. Raises `OpperfError` for a file that cannot be read."""
+    if isinstance(side, RunResult):
+        return read_records(Path(side.name), side.run, side.warnings)
+    return read(locate_run(os.fspath(side)))
 
 
 def _share(threshold: float | str | None) -> float | None:

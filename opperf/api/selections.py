@@ -9,11 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from opperf.api.calls import Results, call_settings, one_device
+from opperf.api.calls import QUIET, Results, call_settings, measure_cases, one_device
 from opperf.defaults import RUNS, WARMUP
-from opperf.execution.execute import NoFile, execute
 from opperf.execution.progress import Progress, Quiet
-from opperf.execution.schedule import Rounds
 from opperf.execution.workers import Workers
 from opperf.frameworks import Framework, load
 from opperf.model import Case, Record, Status
@@ -68,19 +66,15 @@ def measure_plan(made: Plan) -> Results:
     return results_by_operator(list(measure_in_workers(made.cases, _Warnings()).values()))
 
 
-def measure_in_workers(
-    cases: Sequence[Case], progress: Progress | None = None
-) -> dict[str, Record]:
+def measure_in_workers(cases: Sequence[Case], progress: Progress = QUIET) -> dict[str, Record]:
     """Returns the records of cases by id, measured in a worker, so that a crash does not end this
     process."""
-    schedule = Rounds(cases)
     try:
-        execute(schedule, workers(), NoFile(), progress or Quiet())
+        return measure_cases(cases, workers(), progress)
     except BaseException:
         # A later request would read the answer to this one.
         workers().close()
         raise
-    return schedule.records
 
 
 def run_category(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from opperf.mxnet_api.benchmarks import (
-    run_benchmark_operator,
-    run_op_benchmarks,
-    run_performance_test,
-)
+from opperf.api.performance_test import run_performance_test
+from opperf.mxnet_api.benchmarks import run_benchmark_operator, run_op_benchmarks
 
 __all__ = [
     "run_benchmark_operator",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf.api.compare import ask
 from opperf.comparison.files.comparison import Comparison
-from opperf.comparison.files.judging import Question
+from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.files.outcome import outcome
+from opperf.comparison.files.reading import doubts, read
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import limits_from
 from opperf.comparison.weighted import check_format
@@ -59,10 +59,11 @@ def compare_command(request: Request) -> int:
     for path, output_format in request.outputs:
         check_format(request.question.weight, output_format, "compare")
         check_output(path, request.overwrite, [request.base, request.new])
-    made = ask(request.base, request.new, request.question)
-    for warning in made.warnings:
+    base, new = read(request.base), read(request.new)
+    comparison = compare(base, new, request.question)
+    for warning in doubts(base, new):
         tell(f"warning: {warning}")
-    return report(made.comparison, request.outputs)
+    return report(comparison, request.outputs)
 
 
 def report(comparison: Comparison, outputs: Iterable[Output]) -> int:

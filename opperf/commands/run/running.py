@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table
@@ -23,26 +22,25 @@ from opperf.commands.run.keeping import (
 )
 from opperf.commands.run.request import Request, quick_settings
 from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
-from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.execution.execute import CutShortError, execute_to_file
-from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
-from opperf.execution.forecast import case_s, forecast, pace_of
+from opperf.commands.run.work import Work, measure_work, plan_work
+from opperf.errors import FOUND, INTERRUPTED, OutputError
+from opperf.execution.execute import CutShortError
+from opperf.execution.executor import LOCAL, check_executor
+from opperf.execution.forecast import case_s, forecast
 from opperf.execution.lanes import lane_count
-from opperf.execution.planning import check_names, plan_run
-from opperf.execution.progress import make_progress
+from opperf.execution.planning import check_names
 from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces, keep_paces, load_paces
-from opperf.execution.rounds import plan_visits
-from opperf.execution.run_header import find_pending, make_header, read_selection
+from opperf.execution.run_header import find_pending, read_selection
 from opperf.execution.workers import Workers, build
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import check_instruments, metrics_by_name
-from opperf.model import Case, Header, Record, Run, Status
+from opperf.model import Case, Record, Run, Status
 from opperf.reports import runs
 from opperf.reports.summary import summarise
 from opperf.results import output
 from opperf.results.columns import select_columns
-from opperf.results.kept import display, profile_folder
+from opperf.results.kept import display
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
@@ -53,16 +51,6 @@ from opperf.sources.registry import Plan
 
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
-
-
-class Work(NamedTuple):
-    """The plan of a run, and how much of it remains."""
-
-    plan: Plan
-    remaining: tuple[Case, ...]
-    rounds: int
-    begun: Header | Run
-    """First line of the run file, or a run to resume."""
 
 
 def run_command(request: Request) -> int:
@@ -88,7 +76,9 @@ def run_command(request: Request) -> int:
         if unfinished:
             work = _resume_work(unfinished, workers, request)
         else:
-            work = _plan_work(workers, request)
+            if request.has_operators:
+                report_choice(request.framework, partial(_log, request))
+            work = plan_work(workers, request, partial(_log, request))
         for alias, name in work.plan.aliases.items():
             _print(request, f"{alias} is an alias of {name}; its results are under {name}")
         if request.list_only:
@@ -119,28 +109,9 @@ def run_command(request: Request) -> int:
         for text in keep_replaced(run_file, request):
             _print(request, text)
         build(workers, work.remaining, partial(_log, request))
-        task = Task(
-            work.remaining,
-            workers.interpreters,
-            profile_folder(run_file, is_new=not request.resuming),
-        )
+        begun = time.monotonic()
         try:
-            begun = time.monotonic()
-            with open_executor(request.executor, task, workers, pinning) as executor:
-                result = execute_to_file(
-                    run_file,
-                    work.begun,
-                    work.plan.cases,
-                    work.remaining,
-                    executor,
-                    make_progress(
-                        sys.stderr,
-                        len(work.remaining),
-                        request.quiet,
-                        pace_of(work.remaining),
-                    ),
-                    lambda: time.monotonic() - started,
-                )
+            result = measure_work(work, run_file, request, workers, pinning, started)
         except KeyboardInterrupt:
             _keep_cut_short(run_file, request)
             _print(request, f"interrupted; {_resume_advice(run_file, request)}", error=True)
@@ -202,32 +173,6 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
     return Work(plan, remaining, before.rounds, run)
 
 
-def _plan_work(workers: Workers, request: Request) -> Work:
-    """Returns the plan of a new run, all of which remains.
-
-    Raises `UsageError` if it has no case.
-    """
-    log = partial(_log, request)
-    if request.has_operators:
-        report_choice(request.framework, log)
-    selection = request.selection
-    plan, axes = plan_run(
-        workers,
-        request.framework.name,
-        selection,
-        request.axes,
-        request.files,
-        request.overriding,
-        log,
-    )
-    _check_plan(plan)
-    head = make_header(
-        plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
-    )
-    remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
-    return Work(plan, remaining, selection.rounds, head)
-
-
 def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     """Returns the error of an output that could not be written after the run, or that would replace
     an unfinished run; None if there is nothing wrong."""
@@ -250,27 +195,6 @@ def _check_unfinished(run_file: Path, request: Request) -> None:
             f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
             f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
         )
-
-
-def _check_plan(plan: Plan) -> None:
-    """Raises `UsageError` if there is no case."""
-    if plan.cases:
-        return
-    if not plan.excluded:
-        raise UsageError(
-            "no operator matches --category, --namespace and --exclude together; `opperf list` "
-            "prints all operators"
-        )
-    # Of overloads, the one that a plain name calls is the one meant.
-    name, reason = min(plan.excluded.items(), key=lambda item: "." in item[0])
-    if len(plan.excluded) == 1:
-        raise UsageError(
-            f"nothing to run: the selected operator has no benchmark: {name}: {reason}"
-        )
-    raise UsageError(
-        f"nothing to run: none of the {len(plan.excluded)} selected operators has a benchmark, "
-        f"e.g. {name}: {reason}"
-    )
 
 
 def _resume_advice(run_file: Path, request: Request) -> str:

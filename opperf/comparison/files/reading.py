@@ -61,6 +61,16 @@ class Measured(NamedTuple):
     """Identity of the run; empty where the file has none."""
     checked: Checked | None = None
     """How its results compare with those of another run."""
+    file: Path | None = None
+    """The file that it was read from."""
+
+
+def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
+    """Returns what is doubtful about the two sides of a comparison, a line each."""
+    found = [*base.warnings, *new.warnings]
+    if base.file and new.file and base.file.samefile(new.file):
+        found.append(f"{base.file} and {new.file} are the same file")
+    return tuple(dict.fromkeys(found))
 
 
 def read(path: Path) -> Measured:
@@ -73,11 +83,13 @@ def read(path: Path) -> Measured:
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
     if not data.strip() or is_run_file(path):
-        return _from_run(path, *read_run(path))
-    return _from_results(path, data)
+        return read_records(path, *read_run(path))._replace(file=path)
+    return _from_results(path, data)._replace(file=path)
 
 
-def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
+def read_records(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
+    """Returns the content of a run file that is read already. Raises `RunFileError` if it has no
+    record."""
     found = list(warnings)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
