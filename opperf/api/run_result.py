@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from opperf.api.frames import DataFrame, data_frame
 from opperf.errors import UsageError
 from opperf.model import DECLARED, DEFAULTS, Environment, Record, Run, Status
+from opperf.plurals import pluralize
 from opperf.reports.formats import RUN, format_named, format_of_extension, formats_of
 from opperf.reports.html import write_html
 from opperf.reports.run_page import report_of
@@ -91,7 +92,7 @@ class RunResult:
         return "\n\n".join(filter(None, (table, explained, summary)))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {len(self.records)} records>"
+        return f"<{type(self).__name__} {self.name}: {pluralize(len(self.records), 'record')}>"
 
     def _repr_html_(self) -> str:
         report = report_of(self.run)
