@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import WorkerError
-from opperf.frameworks.building import needs_build
+from opperf.frameworks.capabilities import needs_build
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
 from opperf.plurals import pluralize

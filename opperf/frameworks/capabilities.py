@@ -33,7 +33,6 @@ from opperf.frameworks.base import (
     MemoryReading,
     Watched,
 )
-from opperf.frameworks.building import Building
 from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
@@ -47,6 +46,7 @@ from opperf.model import (
     OperatorTarget,
     Parameter,
     Settings,
+    SnippetTarget,
     Target,
     TensorSpec,
 )
@@ -583,6 +583,19 @@ class Traces(Core):
         execution trace of the operators; None for one that is not wanted. It yields a function of
         contexts that label a part of the work. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} writes no traces")
+
+
+class Building(Core):
+    """Cases whose code is compiled ahead of the run. Default: none, and each is ready."""
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Compiles what the cases need, together, as that takes less time than one by one. What
+        cannot be compiled is the record of its case, and no error here."""
+
+
+def needs_build(case: Case) -> bool:
+    """Whether the code of a case is compiled ahead of the run."""
+    return isinstance(case.target, SnippetTarget) and case.target.language == "c++"
 
 
 class Framework(

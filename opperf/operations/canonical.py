@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,34 +16,28 @@ Input = Literal[
 """The kind of an input. An operator may take a `float` in place of a `tensor`; `axes` are one axis
 or several."""
 
-Work = Callable[[Mapping[str, Any]], float]
-"""Computes the work of a call from its inputs by role: shapes in place of tensors, and plain
-values."""
-
 REFERENCES = "opperf.operations.references"
 
 
 @dataclass(frozen=True)
 class CanonicalOperation:
-    """One operation: its inputs, its reference, and the minimum work of a call."""
+    """One operation: its inputs and its reference."""
 
     name: str
     inputs: Mapping[str, Input]
     """Kinds of the inputs by role, required ones first."""
     module: str
     """Module of `opperf.operations.references` with the operation's reference."""
-    flops: Work | None = None
-    """Floating-point operations of a call; None if unknown."""
-    bytes: Work | None = None
-    """Bytes that a call has to read and write; None if those are the bytes of its tensors."""
 
     @property
     def reference(self) -> Reference | Property:
         """The reference, which computes in float64, or a property of outputs that are not unique.
         Imports NumPy and SciPy."""
-        found = importlib.import_module(f"{REFERENCES}.{self.module}").REFERENCES
-        reference: Reference | Property = found[self.name]
-        return reference
+        from opperf.operations.references.reference import Reference
+
+        module = importlib.import_module(f"{REFERENCES}.{self.module}")
+        listed: Mapping[str, Reference | Property] = getattr(module, "REFERENCES", {})
+        return listed.get(self.name) or Reference(getattr(module, self.name))
 
 
 def operations(module: str, table: Mapping[str, str]) -> Iterable[CanonicalOperation]:

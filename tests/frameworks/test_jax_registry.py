@@ -8,7 +8,7 @@ import pytest
 jax = pytest.importorskip("jax")
 
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.jax import categories, excluded, parameters, registry  # noqa: E402
+from opperf.frameworks.jax import categories, parameters, registry  # noqa: E402
 from opperf.model import Kind  # noqa: E402
 from opperf.sources.selecting import Selection, select  # noqa: E402
 
@@ -25,16 +25,16 @@ def labels(**selected):
 def test_every_public_function_is_an_operator_or_excluded_for_a_reason():
     named = {name for one in OPERATORS.values() for name in one.names if name in FUNCTIONS}
     assert len(named) > 700
-    refused = {name for name in FUNCTIONS if excluded.reason(registry.canonical_names()[name])}
+    refused = {name for name in FUNCTIONS if registry.exclusion(registry.canonical_names()[name])}
     assert named | refused == set(FUNCTIONS)
     assert not named & refused
 
 
 def test_functions_that_compute_on_no_array_are_excluded():
     for name in ("jnp.save", "jnp.can_cast", "jnp.shape", "jnp.set_printoptions", "lax.psum"):
-        assert excluded.reason(name)
+        assert registry.exclusion(name)
         assert FRAMEWORK.resolve(name) is None
-    assert all(excluded.NAMES.values())
+    assert all(registry.EXCLUDED.values())
 
 
 READ = {f"jax.{place.path}" for place in registry.PLACES}

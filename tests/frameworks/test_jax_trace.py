@@ -13,9 +13,7 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
 from opperf.frameworks.jax import private, thunks  # noqa: E402
-from opperf.frameworks.jax import trace as module  # noqa: E402
-from opperf.frameworks.jax.thunks import NativeProfiler, thunk_ns  # noqa: E402
-from opperf.frameworks.jax.trace import MARKER, THUNK, WAIT, read_trace  # noqa: E402
+from opperf.frameworks.jax.thunks import MARKER, THUNK, WAIT, NativeProfiler, read_trace, thunk_ns  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
 
@@ -168,7 +166,7 @@ def test_a_trace_without_the_calls_is_an_error(monkeypatch, events):
 def test_a_profiler_that_writes_nothing_is_an_error(monkeypatch):
     monkeypatch.setattr(jax.profiler, "start_trace", lambda folder, profiler_options: None)
     monkeypatch.setattr(jax.profiler, "stop_trace", lambda: None)
-    with pytest.raises(ProfilerError, match="did not record the calls"), module.record():
+    with pytest.raises(ProfilerError, match="did not record the calls"), thunks.record():
         pass
 
 
@@ -230,7 +228,7 @@ def test_a_recording_is_read_whether_or_not_its_session_is_known(monkeypatch, is
     added = jax.jit(lambda x: x + 1)
     added(jnp.ones(8)).block_until_ready()
     for _ in range(2):
-        with module.record() as profiles, jax.profiler.TraceAnnotation(MARKER):
+        with thunks.record() as profiles, jax.profiler.TraceAnnotation(MARKER):
             added(jnp.ones(8)).block_until_ready()
         found = read_trace(profiles[0])
         assert len(found.calls) == 1
@@ -247,14 +245,14 @@ def test_the_profiler_prints_nothing():
 
 
 def test_other_messages_are_printed(capfd):
-    with module._without_messages():
-        os.write(module.STDERR, b"XLA: out of memory\nCan't import tensorflow.python\nlast")
+    with thunks._without_messages():
+        os.write(thunks.STDERR, b"XLA: out of memory\nCan't import tensorflow.python\nlast")
     assert capfd.readouterr().err == "XLA: out of memory\nlast"
 
 
 def test_a_closed_standard_error_stays_closed():
     code = (
-        "import os; from opperf.frameworks.jax.trace import record; os.close(2)\n"
+        "import os; from opperf.frameworks.jax.thunks import record; os.close(2)\n"
         "with record() as profiles: pass\n"
         "print(len(profiles))"
     )

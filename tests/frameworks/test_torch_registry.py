@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.torch import categories, kernels, registry, schemas  # noqa: E402
+from opperf.frameworks.torch import categories, registry, schemas  # noqa: E402
 from opperf.model import Kind  # noqa: E402
 from opperf.sources.selecting import Selection, find_matching, select  # noqa: E402
 
@@ -163,10 +163,10 @@ def test_every_category_of_the_table_has_an_operator():
 
 
 def test_what_no_device_here_can_run_says_so():
-    refused = kernels.missing(FRAMEWORK.resolve("cudnn_convolution"), "cpu(0)")
+    refused = registry.missing(FRAMEWORK.resolve("cudnn_convolution"), "cpu(0)")
     assert refused.endswith("has no kernel of it for cpu(0)")
     for name in ("relu", "linear", "q_scale", "mkldnn_linear", "sparse_mask", "to_padded_tensor"):
-        assert kernels.missing(FRAMEWORK.resolve(name), "cpu(0)") == ""
+        assert registry.missing(FRAMEWORK.resolve(name), "cpu(0)") == ""
 
 
 def test_runners_have_every_category_of_usual_operators():

@@ -10,9 +10,8 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError  # noqa: E402
 from opperf.frameworks.torch import snippets  # noqa: E402
-from opperf.frameworks.torch.snippets import building, cache, compiling, programs  # noqa: E402
+from opperf.frameworks.torch.snippets import PythonGradient, building, compiling, leaves  # noqa: E402
 from opperf.frameworks.torch.snippets.compiling import CompileError  # noqa: E402
-from opperf.frameworks.torch.snippets.gradient import PythonGradient, leaves  # noqa: E402
 from opperf.frameworks.torch.snippets.units import (  # noqa: E402
     key_of,
     read_faults,
@@ -57,7 +56,7 @@ def test_a_program_is_made_of_a_function_or_module():
     scripted = case("y = model(x)", "x = torch.ones(2)", "script", model=text, output="y")
     assert snippets.bind(scripted, {})().tolist() == [2.0, 2.0]
     target = SnippetTarget("torch", "", model="n = 2\nmodel = torch.nn.Linear(n, n)")
-    assert programs.program_of(target, snippets.NAMES)[:2] == b"PK"
+    assert snippets.program_of(target, snippets.NAMES)[:2] == b"PK"
 
 
 def test_what_torchscript_does_not_take_is_one_line():
@@ -142,14 +141,14 @@ def compiler(monkeypatch, tmp_path):
 
     broken = set()
     monkeypatch.setattr(building, "HEADER_FAULTS", [])
-    cache.folder.cache_clear()
-    cache.MODULES.clear()
+    building.folder.cache_clear()
+    building.MODULES.clear()
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(building, "compile_unit", compile_unit)
     monkeypatch.setattr(building, "check_compiler", lambda: None)
     yield SimpleNamespace(units=units, broken=broken)
-    cache.folder.cache_clear()
-    cache.MODULES.clear()
+    building.folder.cache_clear()
+    building.MODULES.clear()
 
 
 def build(snippets):
@@ -157,7 +156,7 @@ def build(snippets):
 
 
 def state(one):
-    found = cache.find(one)
+    found = building.find(one)
     return found.error or "compiled"
 
 
@@ -166,7 +165,7 @@ def test_what_is_compiled_is_compiled_once(compiler):
     build(snippets)
     build([*snippets, *snippets])
     assert compiler.units == [5]
-    assert [cache.find(one).index for one in snippets] == [0, 1, 2, 3, 4]
+    assert [building.find(one).index for one in snippets] == [0, 1, 2, 3, 4]
     assert building.statement_of(snippets[3], b"")[1] == 3
 
 
@@ -195,7 +194,7 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
     one = snippet("f();")
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled here: bad"):
         building.statement_of(one, b"")
-    assert cache.find(one) is None
+    assert building.find(one) is None
     # Not once more for each snippet.
     tried = len(compiler.units)
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled"):
@@ -206,13 +205,13 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
 def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
-    cache.folder.cache_clear()
+    building.folder.cache_clear()
     compiling.compiler_version.cache_clear()
     one = snippet("f();")
     build([one])
     with pytest.raises(UnsupportedError, match="there is no no-such-compiler; install one"):
         building.statement_of(one, b"")
-    cache.folder.cache_clear()
+    building.folder.cache_clear()
     compiling.compiler_version.cache_clear()
 
 

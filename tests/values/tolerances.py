@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opperf.operations.references import images, optimizers
+from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Array
 
 
@@ -48,9 +48,15 @@ BY_PLACE = Tolerance(USUAL.relative, of_largest=2.0, least=USUAL.least)
 """For operators that compute places in a picture in single precision: at a side of 160 pixels they
 have an error of 2e-5, times the difference of neighbours."""
 
+
+def _of(module: str) -> list[str]:
+    """Names of the operations with references in a module."""
+    return [name for name, operation in OPERATIONS.items() if operation.module == module]
+
+
 BY_OPERATION: dict[str, Tolerance] = {
-    **dict.fromkeys(optimizers.REFERENCES, STRICT),
-    **dict.fromkeys(images.REFERENCES, BY_PLACE),
+    **dict.fromkeys(_of("optimizers"), STRICT),
+    **dict.fromkeys(_of("images"), BY_PLACE),
 }
 """By operation."""
 

@@ -26,7 +26,7 @@ from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.progress import Progress
 from opperf.execution.run_header import utc_now
-from opperf.frameworks.building import needs_build
+from opperf.frameworks.capabilities import needs_build
 from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.results.text import add_distinct
 from opperf.worker.client import Worker

@@ -6,7 +6,21 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package
-from opperf.frameworks.jax.renamed import SUCCESSORS
+
+SUCCESSORS = {
+    "nn.normalize": "nn.standardize",
+    "jnp.alltrue": "jnp.all",
+    "jnp.cumproduct": "jnp.cumprod",
+    "jnp.in1d": "jnp.isin",
+    "jnp.msort": "jnp.sort",
+    "jnp.product": "jnp.prod",
+    "jnp.round_": "jnp.round",
+    "jnp.row_stack": "jnp.vstack",
+    "jnp.sometrue": "jnp.any",
+    "jnp.trapz": "jnp.trapezoid",
+    "lax.tie_in": "lax.optimization_barrier",
+}
+
 
 WIDE = ("float64", "int64", "uint64", "complex128")
 """Dtypes that JAX has only with its option for 64 bits."""

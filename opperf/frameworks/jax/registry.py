@@ -1,4 +1,4 @@
-"""JAX's public functions as operators, read from the package itself."""
+"""JAX's public functions as operators, and those that are excluded, as they compute on no array."""
 
 from __future__ import annotations
 
@@ -13,8 +13,64 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.frameworks.jax import categories, excluded, parameters
+from opperf.frameworks.jax import categories, parameters
 from opperf.model import Operator
+
+_DTYPES = "computes on dtypes, not on arrays"
+_FILES = "reads or writes files"
+_HELP = "documentation, text and introspection"
+_SHAPE_ONLY = "reads an array's shape or type, not its elements"
+_STATE = "gets or sets a configuration"
+_MAPPED = "works inside a function that is mapped over several devices"
+_MAKES_FUNCTION = "makes a function, not an array"
+_INTERNAL = "for those who extend JAX, without arrays"
+
+EXCLUDED: Mapping[str, str] = {
+    name: why
+    for why, names in {
+        _DTYPES: (
+            "jnp.can_cast jnp.finfo jnp.iinfo jnp.isdtype jnp.issubdtype jnp.promote_types "
+            "jnp.result_type lax.dtype"
+        ),
+        _FILES: "jnp.fromfile jnp.load jnp.save jnp.savez",
+        _HELP: (
+            "jnp.array_repr jnp.array_str jnp.fromstring jnp.get_printoptions jnp.printoptions "
+            "jnp.set_printoptions jnp.einsum_path"
+        ),
+        _SHAPE_ONLY: (
+            "jnp.broadcast_shapes jnp.iscomplexobj jnp.isrealobj jnp.isscalar jnp.iterable "
+            "jnp.ndim jnp.shape jnp.size lax.broadcast_shapes lax.conv_dimension_numbers "
+            "lax.padtype_to_pads lax.shape_as_value lax.conv_general_permutations "
+            "lax.reduce_window_shape_tuple lax.conv_general_shape_tuple lax.conv_shape_tuple "
+            "lax.conv_transpose_shape_tuple"
+        ),
+        _STATE: "random.key_impl random.default_prng_impl",
+        _MAPPED: (
+            "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast "
+            "lax.pmax lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter "
+            "lax.pswapaxes lax.pvary lax.ragged_all_to_all lax.all_gather_invariant "
+            "lax.all_gather_reduced lax.unreduced_psum lax.unreduced_psum_scatter lax.psend "
+            "lax.precv"
+        ),
+        _MAKES_FUNCTION: (
+            "jnp.frompyfunc jnp.vectorize lax.composite nn.get_scaled_dot_general_config"
+        ),
+    }.items()
+    for name in names.split()
+}
+"""Functions that are no operators by name, each with the reason."""
+
+EXCLUDED_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^lax\.(?:standard_\w+|naryop\w*|unop\w*|\w+_p)$"), _INTERNAL),
+)
+"""The same by a pattern of names."""
+
+
+def exclusion(name: str) -> str:
+    """Returns why a public function is excluded; empty if it is an operator."""
+    own = EXCLUDED.get(name, "")
+    return own or next((why for pattern, why in EXCLUDED_PATTERNS if pattern.search(name)), "")
+
 
 FRAMEWORK = "jax"
 
@@ -192,7 +248,7 @@ def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
     """Returns the aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, canonical in canonical_names().items():
-        if not excluded.reason(canonical):
+        if not exclusion(canonical):
             folded.setdefault(canonical, []).append(name)
     return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
 
@@ -227,7 +283,7 @@ def _bare_names() -> dict[str, str]:
     """Returns, for each name without its module, that in the first module that has it."""
     found: dict[str, str] = {}
     for name, canonical in canonical_names().items():
-        if not excluded.reason(canonical):
+        if not exclusion(canonical):
             found.setdefault(name.rpartition(".")[2], name)
     return found
 

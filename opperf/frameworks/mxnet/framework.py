@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.metadata
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import FunctionType
 from typing import Any
 
 import mxnet as mx
 import numpy as np
 
-# Registers the custom operator that `Custom` is measured with.
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
@@ -21,7 +22,6 @@ from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     PACKAGE,
     functions,
-    gluon,
     inference,
     messages,
     private,
@@ -36,6 +36,7 @@ from opperf.frameworks.mxnet import (
 from opperf.frameworks.mxnet.device import context, devices, free_memory, parse
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.frameworks.timing import ProfilerFactory
+from opperf.frameworks.user_code import parameters_of
 from opperf.model import (
     CallableTarget,
     Case,
@@ -47,6 +48,59 @@ from opperf.model import (
     OperatorTarget,
     Target,
 )
+
+
+def call_parameters(built: type) -> dict[str, bool] | None:
+    """Returns the names of what an object of a class is called with, each with whether it is
+    required; None for a class whose objects are not called."""
+    if not issubclass(built, mx.gluon.Block):
+        return user_code.call_parameters(built)
+    if not issubclass(built, mx.gluon.HybridBlock):
+        return parameters_of(getattr(built, "forward"))  # noqa: B009
+    own = _own_methods(built)
+    for name in ("__call__", "forward"):
+        if name in own:
+            return parameters_of(getattr(built, name))
+    # The first ones are the object itself and the module of its functions.
+    named = parameters_of(getattr(built, "hybrid_forward"), bound=2)  # noqa: B009
+    weights = _weights(built)
+    return {name: required for name, required in named.items() if name not in weights}
+
+
+def _own_classes(built: type) -> tuple[type, ...]:
+    """Returns a class, and its bases below Gluon's own."""
+    return built.__mro__[: built.__mro__.index(mx.gluon.HybridBlock)]
+
+
+def _own_methods(built: type) -> set[str]:
+    """Returns the names that a class, or a base of it below Gluon's own, defines."""
+    return {name for base in _own_classes(built) for name in vars(base)}
+
+
+def _weights(built: type) -> set[str]:
+    """Returns the arguments of `hybrid_forward` that Gluon passes itself: the weights that an
+    object registers. They are read of one whose required arguments are all 1; of a class that
+    refuses these they are the attributes that its constructors set."""
+    required = [name for name, needed in parameters_of(built.__init__).items() if needed]  # type: ignore[misc]
+    try:
+        return set(built(**dict.fromkeys(required, 1))._reg_params)
+    except Exception:
+        # A class may refuse its arguments in any way.
+        return _attributes_set(built)
+
+
+def _attributes_set(built: type) -> set[str]:
+    """Returns the names of the attributes that the constructors of a class, and of its bases below
+    Gluon's own, assign."""
+    constructors = (vars(base).get("__init__") for base in _own_classes(built))
+    return {
+        step.argval
+        for made in constructors
+        if isinstance(made, FunctionType)
+        for step in dis.get_instructions(made)
+        if step.opname == "STORE_ATTR"
+    }
+
 
 FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
 
@@ -80,7 +134,7 @@ class MXNet(Framework):
     operators = staticmethod(registry.operators)
     target_of = staticmethod(functions.target_of)
     constructor = staticmethod(functions.constructor_of)
-    call_parameters = staticmethod(gluon.call_parameters)
+    call_parameters = staticmethod(call_parameters)
     function = staticmethod(functions.function_of)
     tensor = staticmethod(tensors.tensor)
     describe = staticmethod(tensors.describe)

@@ -1,4 +1,4 @@
-"""Operators that are called as a graph, or that MXNet makes when it fuses a graph."""
+"""Operators that are called as a graph, made by fusing one, or written in Python."""
 
 from __future__ import annotations
 
@@ -10,15 +10,52 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import mxnet as mx
-
-# Under these names, as scripts have the text of `thread_safe`.
 from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.mxnet.bodies import Graph, definitions
 from opperf.frameworks.mxnet.calls import Call, render_keywords, source
-from opperf.frameworks.mxnet.python_operators import AddOne, NDArrayAddOne, NumpyAddOne
 from opperf.model import Operator
+
+# These copy in place: a new array would be freed by another thread, at any time, and the operator's
+# peak memory be random.
+
+
+class NumpyAddOne(mx.operator.NumpyOp):  # type: ignore[misc]
+    """On NumPy arrays."""
+
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+        out_data[0][:] = in_data[0]
+        out_data[0] += 1
+
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
+        in_grad[0][:] = out_grad[0]
+
+
+class NDArrayAddOne(mx.operator.NDArrayOp):  # type: ignore[misc]
+    """On MXNet's arrays."""
+
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+        in_data[0].copyto(out_data[0])
+        out_data[0] += 1
+
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
+        out_grad[0].copyto(in_grad[0])
+
+
+class AddOne(mx.autograd.Function):  # type: ignore[misc]
+    """Called at once; only its gradient is an operator that calls back."""
+
+    def forward(self, x: Any) -> Any:
+        return x + 1
+
+    def backward(self, gradient: Any) -> Any:
+        return gradient
+
 
 FUSED = {
     "conv": "Convolution",

@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from opperf.errors import one_line
 from opperf.frameworks.base import Constant, MemoryReading
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.contents import array_contents
 from opperf.frameworks.numpy import (
     PACKAGE,
     functions,
-    inference,
     memory,
-    messages,
     private,
     registry,
-    restoring,
     signatures,
     source,
     tensors,
@@ -33,6 +31,25 @@ from opperf.model import (
     OperatorTarget,
     Target,
 )
+
+REFUSALS = (
+    TypeError,
+    ValueError,
+    IndexError,
+    NotImplementedError,
+    AttributeError,
+    OverflowError,
+    np.linalg.LinAlgError,
+)
+"""Raised by NumPy for arguments that it does not accept. UFuncTypeError is a TypeError,
+AxisError a ValueError; LinAlgError is one only from NumPy 1.25 on."""
+
+
+def refusal(error: BaseException) -> str | None:
+    """Returns NumPy's message, as one line, if the error is a refusal of a call; else None."""
+    if isinstance(error, REFUSALS):
+        return one_line(f"{type(error).__name__}: {error}")
+    return None
 
 
 class NumPy(Framework):
@@ -53,15 +70,15 @@ class NumPy(Framework):
     describe = staticmethod(tensors.describe)
     write = staticmethod(tensors.write)
     memory_of = staticmethod(tensors.memory_of)
-    output_shapes = staticmethod(inference.output_shapes)
+    output_shapes = staticmethod(functions.output_shapes)
     source = staticmethod(source.script)
     has_nan = staticmethod(tensors.has_nan)
     tensor = staticmethod(tensors.tensor)
     copy_to_device = staticmethod(tensors.copy_to_device)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(array_contents)
-    watch = staticmethod(restoring.watch)
-    refusal = staticmethod(messages.refusal)
+    watch = staticmethod(tensors.watch)
+    refusal = staticmethod(refusal)
 
     def __init__(self) -> None:
         # Read now: each fork of this process would otherwise read it again.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from opperf.frameworks.numpy import categories, excluded, kinds, signatures
+from opperf.frameworks.numpy import categories, excluded, signatures
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "numpy"
@@ -185,7 +185,7 @@ def declared_parameters(
 
 
 def _parameter(name: str, namespace: str, declared: inspect.Parameter) -> Parameter:
-    kind = kinds.kind_of(name, namespace, declared)
+    kind = signatures.kind_of(name, namespace, declared)
     required = declared.default is declared.empty
     return Parameter(
         name=declared.name,

@@ -1,9 +1,10 @@
-"""NumPy arrays from specs, and specs from NumPy arrays."""
+"""NumPy arrays from specs, specs from NumPy arrays, and arrays that a call writes to."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import fill, numpy_layout
 from opperf.frameworks.base import Extent
 from opperf.frameworks.user_inputs import FUNCTION
-from opperf.model import Fill, TensorSpec
+from opperf.model import Fill, OperatorTarget, Target, TensorSpec
 
 ADDED = 2
 """`isbuiltin` of a dtype that another package has added, as JAX's does bfloat16."""
@@ -127,3 +128,38 @@ def extent(value: Any) -> Extent:
 def extents(values: Any) -> list[Extent]:
     """Returns the places in memory of the arrays among values."""
     return [extent(array) for array in arrays(values)]
+
+
+class Watched:
+    """An array, as it was when it was watched, by a checksum of its contents."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self._shape = array, array.shape
+        self._checksum = checksum(array)
+
+    def is_changed(self) -> bool:
+        return self._array.shape != self._shape or checksum(self._array) != self._checksum
+
+    def restore(self, contents: Any) -> None:
+        if self._array.shape != self._shape:
+            self._array.shape = self._shape
+        # One that cannot be written to is a view of what was.
+        if self._array.flags.writeable:
+            np.copyto(self._array, contents)
+
+
+def checksum(array: Any) -> int:
+    """Returns a checksum of an array's contents."""
+    data = np.ascontiguousarray(array)
+    # Arrays of objects have no bytes to look at.
+    if data.dtype.hasobject:
+        return zlib.crc32(data.tobytes())
+    return zlib.crc32(data.reshape(-1).view(np.uint8).data)
+
+
+def watch(target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+    """Returns an array among a function's arguments; None for any other value, and for arguments of
+    an operator."""
+    if not isinstance(value, np.ndarray) or isinstance(target, OperatorTarget):
+        return None
+    return Watched(value)

@@ -24,7 +24,6 @@ from opperf.frameworks.torch import (
     embedding_tables,
     functions,
     inference,
-    kernels,
     messages,
     options,
     private,
@@ -35,7 +34,7 @@ from opperf.frameworks.torch import (
     snippets,
     source,
     tensors,
-    tracing,
+    trace,
     user_tensors,
 )
 from opperf.frameworks.torch import modes as execution
@@ -76,7 +75,7 @@ class PyTorch(Framework):
 
     devices = staticmethod(devices)
     parse_device = staticmethod(parse)
-    missing_kernel = staticmethod(kernels.missing)
+    missing_kernel = staticmethod(registry.missing)
     device_memory = staticmethod(free_memory)
     synchronize = staticmethod(synchronize)
     uuid = staticmethod(cuda.uuid)
@@ -95,7 +94,7 @@ class PyTorch(Framework):
     output_shapes = staticmethod(inference.output_shapes)
     with_outputs = staticmethod(inference.with_outputs)
     foreseen_refusal = staticmethod(inference.foreseen_refusal)
-    tracing = staticmethod(tracing.tracing)
+    tracing = staticmethod(trace.tracing)
     has_events = staticmethod(cuda.has_events)
     event = staticmethod(cuda.event)
     cache_flush = staticmethod(cuda.cache_flush)

@@ -18,8 +18,7 @@ import torch
 from torch.profiler import ProfilerActivity, supported_activities
 
 from opperf.errors import ProfilerError, UnsupportedError
-from opperf.frameworks.event_cost import EventCost
-from opperf.frameworks.recording import Taken, Union, unions_in
+from opperf.frameworks.recording import EventCost, Taken, Union, unions_in
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.devices import synchronize, torch_device

@@ -7,11 +7,13 @@ are read as they are, in one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch.profiler import ProfilerActivity
+import torch
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity
 
 from opperf.frameworks.recording import Interval
 from opperf.frameworks.torch import private
@@ -92,3 +94,31 @@ def read_trace(events: Sequence[Any]) -> Trace:
     for intervals in trace:
         intervals.sort()
     return trace
+
+
+Label = Callable[[str], AbstractContextManager[object]]
+"""Returns a context that names its work in the traces."""
+
+
+@contextmanager
+def tracing(chrome: Path | None, execution: Path | None) -> Iterator[Label]:
+    """Traces the work inside, and writes the traces to these files, those without a path not."""
+    with ExitStack() as stack:
+        if execution is not None:
+            stack.enter_context(_execution_trace(execution))
+        profiler = stack.enter_context(torch.profiler.profile()) if chrome is not None else None
+        yield torch.profiler.record_function
+    if profiler is not None:
+        profiler.export_chrome_trace(str(chrome))
+
+
+@contextmanager
+def _execution_trace(path: Path) -> Iterator[None]:
+    observer = ExecutionTraceObserver()
+    observer.register_callback(str(path))
+    observer.start()
+    try:
+        yield
+    finally:
+        observer.stop()
+        observer.unregister_callback()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opperf.operations.references.reference import Array, Shape, last, references
+from opperf.operations.references.reference import Array, Shape, last
 
 
 def taps(
@@ -118,13 +118,3 @@ def col2im(
     for i, (_, met) in enumerate(taps(extents, kernel, stride, dilation, outputs)):
         around[last(met)] += split[:, :, i]
     return around[last(slice(p, e - p) for p, e in zip(padding, extents, strict=True))]
-
-
-REFERENCES = references(
-    {
-        "col2im": col2im,
-        "convolution": convolution,
-        "deconvolution": deconvolution,
-        "im2col": im2col,
-    }
-)

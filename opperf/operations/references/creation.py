@@ -45,17 +45,17 @@ def cosine_window(*weights: float) -> Any:
     return window
 
 
-def general_hamming(length: int, alpha: float, beta: float) -> Array:
+def general_hamming_window(length: int, alpha: float, beta: float) -> Array:
     """The window that is a constant less a cosine of one period."""
     return cosine_window(alpha, -beta)(length)
 
 
-def bartlett(length: int) -> Array:
+def bartlett_window(length: int) -> Array:
     """The triangular window."""
     return 1 - abs(2 * np.arange(length) / (length - 1) - 1)
 
 
-def kaiser(length: int, beta: float) -> Array:
+def kaiser_window(length: int, beta: float) -> Array:
     """The Kaiser window: Bessel functions of the heights of a half circle."""
     half_circle = np.power(1 - (2 * np.arange(length) / (length - 1) - 1) ** 2, 0.5)
     return special.i0(beta * half_circle) / special.i0(beta)
@@ -108,34 +108,20 @@ def gradient(x: Array, spacing: Any = (), axis: Any = None) -> list[Array]:
 
 REFERENCES = references(
     {
-        "arange": arange,
-        "bartlett_window": bartlett,
         "blackman_window": cosine_window(0.42, -0.5, 0.08),
-        "difference": difference,
-        "eye": eye,
-        "fourier_frequencies": fourier_frequencies,
-        "full": full,
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(tensor.shape, value) for tensor in tensors],
-        "general_hamming_window": general_hamming,
-        "gradient": gradient,
         "hamming_window": cosine_window(0.54, -0.46),
         "hann_window": cosine_window(0.5, -0.5),
         "indices": lambda shape: np.stack(
             np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
         ),
-        "interpolate": interpolate,
-        "kaiser_window": kaiser,
-        "linspace": linspace,
         "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
         "real_fourier_frequencies": lambda count, spacing: (
             np.arange(count // 2 + 1) / (count * spacing)
         ),
         # No two tensors of a case share memory, and a reference gets copies of them.
         "shares_memory": lambda x, y: np.array(False),
-        "tri": tri,
-        "tril_indices": tril_indices,
-        "triu_indices": triu_indices,
         "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
     }
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opperf.operations.references.factorisations import inverse, singular_values
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array
 
 EUCLIDEAN = 2
 
@@ -84,17 +84,3 @@ def distances_among(x: Array, order: float = EUCLIDEAN) -> Array:
     """The distances of all pairs of rows, each once."""
     first, second = np.triu_indices(len(x), 1)
     return vector_norm(x[first] - x[second], order, -1)
-
-
-REFERENCES = references(
-    {
-        "condition_number": condition_number,
-        "distance": distance,
-        "distance_of_rows": distance_of_rows,
-        "distances_among": distances_among,
-        "matrix_norm": matrix_norm,
-        "pairwise_distances": pairwise_distances,
-        "sum_of_powers": sum_of_powers,
-        "vector_norm": vector_norm,
-    }
-)

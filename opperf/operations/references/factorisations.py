@@ -148,15 +148,9 @@ REFERENCES = {
             "eigenvalues_of_symmetric": eigenvalues,
             "inverse": inverse,
             "inverse_from_cholesky": lambda x: inverse(np.tril(x) @ transpose_matrices(np.tril(x))),
-            "least_squares": least_squares,
             "matrix_rank": rank,
             "nuclear_norm": lambda x: singular_values(x).sum(-1),
-            "pseudo_inverse": pseudo_inverse,
             "singular_values": singular_values,
-            "sign_and_log_determinant": sign_and_log_determinant,
-            "solve": solve,
-            "tensor_inverse": tensor_inverse,
-            "tensor_solve": tensor_solve,
         }
     ),
     **properties(

@@ -37,7 +37,7 @@ def unpack_lu(packed: Array, pivots: Array) -> tuple[Array, Array, Array]:
     return exchanged, lower_of(packed), np.triu(packed)
 
 
-def solve_by_lu(
+def solution_from_lu(
     packed: Array, pivots: Array, right_hand_side: Array, left: bool = True, adjoint: bool = False
 ) -> Array:
     """The solution of the systems whose matrices have these factors: transposed ones, or with the
@@ -84,19 +84,19 @@ def ldl_packed(outputs: list[Array], x: Array) -> Pairs:
     return ((pivots, in_order), (product_of_ldl(packed), x))
 
 
-def solve_by_ldl(packed: Array, pivots: Array, right_hand_side: Array) -> Array:
+def solution_from_ldl(packed: Array, pivots: Array, right_hand_side: Array) -> Array:
     """The solution of symmetric systems with these factors, without exchanges."""
     assert (pivots == np.arange(1, packed.shape[-1] + 1)).all()
     return inverse(product_of_ldl(packed)) @ right_hand_side
 
 
-def solve_by_cholesky(x: Array, right_hand_side: Array) -> Array:
+def solution_from_cholesky(x: Array, right_hand_side: Array) -> Array:
     """The solution of the systems of which these are the lower triangles."""
     lower = np.tril(x)
     return inverse(lower @ transpose_matrices(lower)) @ right_hand_side
 
 
-def reflections(packed: Array, scales: Array) -> Array:
+def householder_product(packed: Array, scales: Array) -> Array:
     """The first columns of a product of Householder reflections, the vectors of which are below the
     diagonal."""
     rows, columns = packed.shape
@@ -110,10 +110,10 @@ def reflections(packed: Array, scales: Array) -> Array:
 def full_reflections(packed: Array, scales: Array) -> Array:
     """The whole square product of the reflections."""
     rows, columns = packed.shape
-    return reflections(np.pad(packed, ((0, 0), (0, rows - columns))), scales)
+    return householder_product(np.pad(packed, ((0, 0), (0, rows - columns))), scales)
 
 
-def reflected(
+def householder_times(
     packed: Array, scales: Array, other: Array, left: bool = True, transpose: bool = False
 ) -> Array:
     """A matrix times the product of reflections, or its transpose, on the left or on the right."""
@@ -124,7 +124,7 @@ def reflected(
 def qr_packed(outputs: list[Array], x: Array) -> Pairs:
     """The pairs of reflections and an upper triangle: their product is the matrix."""
     packed, scales = outputs
-    return ((reflections(packed, scales) @ np.triu(packed[: len(scales)]), x),)
+    return ((householder_product(packed, scales) @ np.triu(packed[: len(scales)]), x),)
 
 
 def log_determinant(x: Array) -> Array:
@@ -139,18 +139,7 @@ def svd_in_columns(outputs: list[Array], x: Array) -> Pairs:
 
 
 REFERENCES = {
-    **references(
-        {
-            "householder_product": reflections,
-            "householder_times": reflected,
-            "log_determinant": log_determinant,
-            "matrix_exponential": map_over_batch(linalg.expm),
-            "solution_from_cholesky": solve_by_cholesky,
-            "solution_from_ldl": solve_by_ldl,
-            "solution_from_lu": solve_by_lu,
-            "unpack_lu": unpack_lu,
-        }
-    ),
+    **references({"matrix_exponential": map_over_batch(linalg.expm)}),
     **properties(
         {
             "ldl_packed": ldl_packed,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opperf.operations.references.reference import Array, Shape, references
+from opperf.operations.references.reference import Array, Shape
 
 CUBIC = -0.75
 """Slope of the cubic kernel at a distance of one, as image libraries have it."""
@@ -90,6 +90,3 @@ def grid_sample(data: Array, grid: Array, kind: str, padding: str, align: bool) 
         pixel = (sample, *index)
         made += weight[..., None] * by_pixel[pixel]
     return np.moveaxis(made, -1, 1)
-
-
-REFERENCES = references({"affine_grid": affine_grid, "grid_sample": grid_sample})

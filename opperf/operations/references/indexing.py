@@ -167,27 +167,20 @@ def cycle(values: Array, count: int) -> Array:
 
 REFERENCES = references(
     {
-        "advanced_assignment": advanced_assignment,
         "advanced_indexing": lambda data, indices: data[advanced_index(indices)],
         "boolean_mask": lambda data, mask: data[mask != 0],
         "choose": lambda choices, indices: sum(
             (indices == i) * choice for i, choice in enumerate(choices)
         ),
-        "delete": delete,
         "embedding": lambda data, weight: weight[data.astype(int)],
-        "fill_diagonal": fill_diagonal,
         "flat_nonzero": lambda x: np.arange(x.size)[x.ravel() != 0],
         "gather": lambda data, indices: data[columns_as_index(indices)],
-        "index_add": index_add,
         "index_copy": lambda data, indices, values: replace(data, indices, values),
         "index_update": lambda data, indices, values: replace(
             data, columns_as_index(indices), values
         ),
-        "insert": insert,
-        "masked_fill": masked_fill,
         "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
         "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
-        "pick": pick,
         # Values are used up in turn, as often as the mask is set.
         "place": lambda data, mask, values: replace(
             data, mask != 0, values.ravel()[: (mask != 0).sum()]
@@ -198,12 +191,10 @@ REFERENCES = references(
         "put_along_last": lambda data, indices, values: replace(
             data, (*np.indices(indices.shape)[:-1], indices), values
         ),
-        "ravel_multi_index": ravel_multi_index,
         "retain_rows": lambda data, rows: replace(np.zeros_like(data), rows, data[rows]),
         "scatter": lambda data, indices, shape: replace(
             np.zeros(shape), columns_as_index(indices), data
         ),
-        "scatter_elements": scatter_elements,
         "scatter_rows": lambda data, columns, values: replace(
             data, (np.arange(len(data)), columns.astype(int)), values
         ),
@@ -212,12 +203,8 @@ REFERENCES = references(
             data, slices(begin, end, step), values
         ),
         "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
-        "slice_like": slice_like,
-        "take": take,
         "take_along_last": lambda data, indices: data[
             tuple(np.indices(indices.shape)[:-1]) + (indices,)
         ],
-        "unravel_index": unravel_index,
-        "where": where,
     }
 )

@@ -157,24 +157,12 @@ def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
 REFERENCES = {
     **references(
         {
-            "celu": celu,
             "dropout_inference": lambda data, rate: data,
-            "dense": dense,
-            "embedding_bag": embedding_bag,
-            "elu": elu,
             "gelu": lambda x: x * special.ndtr(x),
-            "gelu_tanh": gelu_tanh,
-            "glu": glu,
             "hard_shrink": lambda x, threshold: np.where(np.abs(x) > threshold, x, 0),
-            "hard_sigmoid": hard_sigmoid,
             "hard_swish": lambda x: x * hard_sigmoid(x),
             "hard_tanh": lambda x: np.clip(x, -1, 1),
-            "leaky_relu": leaky_relu,
-            "relu6": relu6,
             "selu": lambda x: SELU_SCALE * elu(x, SELU_ALPHA),
-            "sequence_last": sequence_last,
-            "sequence_mask": sequence_mask,
-            "sequence_reverse": sequence_reverse,
             "silu": lambda x: x * special.expit(x),
             "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array
 
 
 def smooth_l1(x: Array, sigma: float) -> Array:
@@ -18,7 +18,7 @@ def smooth_l1(x: Array, sigma: float) -> Array:
     return np.where(near, 0.5 * square * x**2, np.abs(x) - 0.5 / square)
 
 
-def cross_entropy(data: Array, label: Array) -> Array:
+def softmax_cross_entropy(data: Array, label: Array) -> Array:
     """The sum of the negative logarithms of the right classes' probabilities."""
     right = special.log_softmax(data, -1)[np.arange(len(data)), label.astype(int)]
     return np.array([-right.sum()])
@@ -71,34 +71,34 @@ def reduce(losses: Array, reduction: str) -> Array:
     return {"none": losses, "mean": losses.mean(), "sum": losses.sum()}[reduction]
 
 
-def absolute_error(x: Array, y: Array, reduction: str = "mean") -> Array:
+def absolute_error_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
     """Absolute differences."""
     return reduce(np.abs(x - y), reduction)
 
 
-def squared_error(x: Array, y: Array, reduction: str = "mean") -> Array:
+def squared_error_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
     """Squared differences."""
     return reduce((x - y) ** 2, reduction)
 
 
-def huber(x: Array, y: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
+def huber_loss(x: Array, y: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
     """Half the squares of differences up to `delta`, and straight lines beyond."""
     apart = np.abs(x - y)
     made = np.where(apart <= delta, 0.5 * apart**2, delta * (apart - 0.5 * delta))
     return reduce(made, reduction)
 
 
-def smooth_l1_error(x: Array, y: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
+def smooth_l1_loss(x: Array, y: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
     """Huber's loss divided by where it becomes linear."""
-    return reduce(huber(x, y, "none", beta) / beta, reduction)
+    return reduce(huber_loss(x, y, "none", beta) / beta, reduction)
 
 
-def soft_margin(x: Array, y: Array, reduction: str = "mean") -> Array:
+def soft_margin_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
     """The logistic loss of scores, for classes -1 and 1."""
     return reduce(np.log1p(np.exp(-y * x)), reduction)
 
 
-def hinge_embedding(x: Array, y: Array, reduction: str = "mean", margin: float = 1.0) -> Array:
+def hinge_embedding_loss(x: Array, y: Array, reduction: str = "mean", margin: float = 1.0) -> Array:
     """Distances of alike pairs (1), and what those of others (-1) lack of the margin."""
     return reduce(np.where(y == 1, x, np.maximum(0, margin - x)), reduction)
 
@@ -130,7 +130,7 @@ def kl_divergence(x: Array, y: Array, is_log: bool = False, reduction: str = "me
     return reduce(made, reduction)
 
 
-def poisson(
+def poisson_loss(
     x: Array, y: Array, is_log: bool, full: bool, epsilon: float, reduction: str = "mean"
 ) -> Array:
     """The negative log likelihood of counts by their rates, or these rates' logarithms. Without
@@ -143,7 +143,7 @@ def poisson(
     return reduce(made, reduction)
 
 
-def margin_ranking(
+def margin_ranking_loss(
     x: Array, y: Array, order: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
     """The amount by which one score misses to be above the other one by a margin (1), or below it
@@ -151,7 +151,7 @@ def margin_ranking(
     return reduce(np.maximum(0, -order * (x - y) + margin), reduction)
 
 
-def cosine_embedding(
+def cosine_embedding_loss(
     x: Array, y: Array, sign: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
     """One minus the cosine of alike pairs (1), and that of others (-1) above a margin."""
@@ -160,7 +160,7 @@ def cosine_embedding(
     return reduce(np.where(sign == 1, 1 - cosines, np.maximum(0, cosines - margin)), reduction)
 
 
-def triplet_margin(
+def triplet_margin_loss(
     anchor: Array,
     positive: Array,
     negative: Array,
@@ -184,7 +184,7 @@ def triplet_margin(
     return reduce(np.maximum(0, margin + distance(anchor, positive) - far), reduction)
 
 
-def multi_margin(
+def multi_margin_loss(
     data: Array,
     label: Array,
     power: float = 1,
@@ -201,7 +201,7 @@ def multi_margin(
     return reduce(made.sum(1) / data.shape[1], reduction)
 
 
-def multilabel_margin(data: Array, label: Array, reduction: str = "mean") -> Array:
+def multilabel_margin_loss(data: Array, label: Array, reduction: str = "mean") -> Array:
     """The amounts by which each right class's score misses to exceed each wrong one by one, over
     the classes' number. A sample's classes end at the first -1."""
     losses = []
@@ -231,7 +231,7 @@ def negative_log_likelihood(
     return losses.sum() / shares.sum() if reduction == "mean" else reduce(losses, reduction)
 
 
-def cross_entropy_of_scores(
+def cross_entropy(
     data: Array,
     label: Array,
     weight: Array | None = None,
@@ -247,30 +247,3 @@ def cross_entropy_of_scores(
         return loss
     assert weight is None and (label != ignored).all()
     return (1 - smoothing) * loss + smoothing * reduce(-made.mean(1), reduction)
-
-
-REFERENCES = references(
-    {
-        "absolute_error_loss": absolute_error,
-        "binary_cross_entropy": binary_cross_entropy,
-        "binary_cross_entropy_of_logits": binary_cross_entropy_of_logits,
-        "cosine_embedding_loss": cosine_embedding,
-        "cross_entropy": cross_entropy_of_scores,
-        "ctc_loss": ctc_loss,
-        "ctc_loss_of_log_probabilities": ctc_loss_of_log_probabilities,
-        "hinge_embedding_loss": hinge_embedding,
-        "huber_loss": huber,
-        "kl_divergence": kl_divergence,
-        "margin_ranking_loss": margin_ranking,
-        "multi_margin_loss": multi_margin,
-        "multilabel_margin_loss": multilabel_margin,
-        "negative_log_likelihood": negative_log_likelihood,
-        "poisson_loss": poisson,
-        "smooth_l1_loss": smooth_l1_error,
-        "soft_margin_loss": soft_margin,
-        "squared_error_loss": squared_error,
-        "triplet_margin_loss": triplet_margin,
-        "smooth_l1": smooth_l1,
-        "softmax_cross_entropy": cross_entropy,
-    }
-)

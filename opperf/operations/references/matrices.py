@@ -72,13 +72,13 @@ def dot(x: Array, y: Array) -> Array:
     return tensordot(x, y, ((x.ndim - 1,), (max(y.ndim - 2, 0),)))
 
 
-def cross(x: Array, y: Array) -> Array:
+def cross_product(x: Array, y: Array) -> Array:
     """The vector product of vectors of three elements."""
     turned, further = (1, 2, 0), (2, 0, 1)
     return x[..., turned] * y[..., further] - x[..., further] * y[..., turned]
 
 
-def kronecker(x: Array, y: Array) -> Array:
+def kronecker_product(x: Array, y: Array) -> Array:
     """Each element of one matrix times the other."""
     return np.block([[element * y for element in row] for row in x])
 
@@ -88,7 +88,7 @@ def triangular_product(x: Array, triangle: Array, right: bool) -> Array:
     return x @ np.tril(triangle) if right else np.tril(triangle) @ x
 
 
-def solve_triangular(
+def triangular_solution(
     x: Array,
     triangle: Array,
     right: bool,
@@ -179,7 +179,7 @@ def covariance(x: Array) -> Array:
     return beside @ beside.T / (x.shape[1] - 1)
 
 
-def correlation(x: Array) -> Array:
+def correlation_coefficients(x: Array) -> Array:
     """The correlation coefficients of rows."""
     made = covariance(x)
     deviations = np.diagonal(made) ** 0.5
@@ -188,37 +188,17 @@ def correlation(x: Array) -> Array:
 
 REFERENCES = references(
     {
-        "convolve": convolve,
-        "correlate": correlate,
-        "correlation_coefficients": correlation,
-        "covariance": covariance,
-        "cross_attention_context": cross_attention_context,
-        "cross_attention_scores": cross_attention_scores,
-        "cross_product": cross,
         "diagonal_matrix": lambda x: x[..., None] * np.eye(x.shape[-1]),
         "diagonal_of_matrix": lambda x: np.diagonal(x, axis1=-2, axis2=-1),
-        "dot": dot,
         "einsum": lambda tensors, subscripts: np.einsum(subscripts, *tensors),
         "inner_product": lambda x, y: tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,))),
         "khatri_rao_product": lambda matrices: functools.reduce(linalg.khatri_rao, matrices),
-        "kronecker_product": kronecker,
         "matrix_power": lambda x, exponent: functools.reduce(np.matmul, [x] * exponent),
-        "matrix_product": matrix_product,
         "matrix_product_chain": lambda matrices: functools.reduce(np.matmul, matrices),
         "matrix_times_own_transpose": lambda x: x @ transpose_matrices(x),
         "outer_product": lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
         "pack_triangle": lambda x: x[last(np.tril_indices(x.shape[-1]))],
-        "sampled_matrix_product": sampled_matrix_product,
-        "scaled_matrix_product": scaled_matrix_product,
-        "scaled_outer_product": scaled_outer_product,
-        "scaled_sum_of_products": scaled_sum_of_products,
-        "self_attention_context": self_attention_context,
-        "self_attention_scores": self_attention_scores,
         "sum_of_log_diagonal": lambda x: np.log(np.diagonal(x, axis1=-2, axis2=-1)).sum(-1),
-        "tensordot": tensordot,
-        "triangular_product": triangular_product,
-        "triangular_solution": solve_triangular,
-        "unpack_triangle": unpack_triangle,
         "vector_products": lambda x, y, axis=-1: (np.conj(x) * y).sum(axis),
         "vector_dot": lambda x, y: (np.conj(x.ravel()) * y.ravel()).sum(),
     }

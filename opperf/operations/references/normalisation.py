@@ -133,27 +133,13 @@ def local_response_norm(
 
 REFERENCES = references(
     {
-        "batch_norm": batch_norm,
-        "batch_norm_inference": batch_norm_inference,
         "batch_norm_relu": lambda **inputs: np.maximum(batch_norm(**inputs), 0),
         "batch_norm_relu_inference": (
             lambda **inputs: np.maximum(batch_norm_inference(**inputs), 0)
         ),
-        "cosine_similarity": cosine_similarity,
-        "group_norm": group_norm,
-        "instance_norm": instance_norm,
-        "layer_norm": layer_norm,
-        "local_response_norm": local_response_norm,
         "log_softmax": (
             lambda data, axis, temperature=1.0: special.log_softmax(data / temperature, axis)
         ),
-        "masked_log_softmax": masked_log_softmax,
-        "masked_softmax": masked_softmax,
-        "renorm": renorm,
-        "renorm_of_rows": renorm_of_rows,
-        "rms_norm": rms_norm,
-        "softmax": softmax,
         "softmin": lambda data, axis, temperature=1.0: softmax(-data, axis, temperature),
-        "unit_length": unit_length,
     }
 )

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array
 
 State = dict[str, Array]
 
 
-def sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
+def sgd_update(weight: Array, gradient: Array, rate: float, decay: float) -> State:
     """Stochastic gradient descent."""
     return {"weight": weight - rate * (gradient + decay * weight)}
 
 
-def sgd_momentum(
+def sgd_momentum_update(
     weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
 ) -> State:
     """Stochastic gradient descent with momentum."""
@@ -28,7 +28,7 @@ def sgd_momentum(
     return {"weight": weight + step, "step": step}
 
 
-def nesterov(
+def nesterov_update(
     weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
 ) -> State:
     """Stochastic gradient descent with Nesterov's momentum."""
@@ -37,12 +37,12 @@ def nesterov(
     return {"weight": weight + momentum * step - rate * slope, "step": step}
 
 
-def sign_sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
+def sign_sgd_update(weight: Array, gradient: Array, rate: float, decay: float) -> State:
     """Descent by the sign of the gradient."""
     return {"weight": (1 - rate * decay) * weight - rate * np.sign(gradient)}
 
 
-def signum(
+def signum_update(
     weight: Array,
     gradient: Array,
     step: Array,
@@ -63,7 +63,7 @@ def means(
     return beta1 * mean + (1 - beta1) * gradient, beta2 * variance + (1 - beta2) * gradient**2
 
 
-def adam(
+def adam_update(
     weight: Array,
     gradient: Array,
     mean: Array,
@@ -80,7 +80,7 @@ def adam(
     return {"weight": weight - rate * m / (np.sqrt(v) + epsilon), "mean": m, "variance": v}
 
 
-def adamw(
+def adamw_update(
     weight: Array,
     gradient: Array,
     mean: Array,
@@ -124,7 +124,7 @@ def lamb_move(
     return {"weight": weight - rate * weight_norm / direction_norm * direction}
 
 
-def lamb(weight: Array, rate: float, **inputs: Any) -> State:
+def lamb_update(weight: Array, rate: float, **inputs: Any) -> State:
     """Both of LAMB's phases."""
     made = lamb_direction(weight=weight, **inputs)
     direction = made.pop("direction")
@@ -132,7 +132,7 @@ def lamb(weight: Array, rate: float, **inputs: Any) -> State:
     return {**lamb_move(weight, direction, *norms, rate), **made}
 
 
-def ftml(
+def ftml_update(
     weight: Array,
     gradient: Array,
     divisor: Array,
@@ -154,7 +154,7 @@ def ftml(
     return {"weight": -leader / now, "divisor": now, "variance": square, "leader": leader}
 
 
-def ftrl(
+def ftrl_update(
     weight: Array,
     gradient: Array,
     leader: Array,
@@ -175,7 +175,7 @@ def ftrl(
     }
 
 
-def rmsprop(
+def rmsprop_update(
     weight: Array,
     gradient: Array,
     squares: Array,
@@ -190,7 +190,7 @@ def rmsprop(
     return {"weight": weight - rate * slope / np.sqrt(square + epsilon), "squares": square}
 
 
-def rmsprop_centred(
+def rmsprop_centred_update(
     weight: Array,
     gradient: Array,
     squares: Array,
@@ -224,38 +224,17 @@ def lars_rates(
     return rates * eta * weights / (gradients + decays * weights + epsilon)
 
 
-def adagrad(weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float) -> State:
+def adagrad_update(
+    weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
+) -> State:
     """Adagrad: the gradient divided by the root of its sum of squares."""
     total = squares + gradient**2
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
 
 
-def adagrad_by_row(
+def adagrad_by_row_update(
     weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
 ) -> State:
     """Adagrad with one sum for each row, of the means of its squares."""
     total = squares + (gradient**2).mean(1, keepdims=True)
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
-
-
-REFERENCES = references(
-    {
-        "adagrad_by_row_update": adagrad_by_row,
-        "adagrad_update": adagrad,
-        "adam_update": adam,
-        "adamw_update": adamw,
-        "ftml_update": ftml,
-        "ftrl_update": ftrl,
-        "lamb_direction": lamb_direction,
-        "lamb_move": lamb_move,
-        "lamb_update": lamb,
-        "lars_rates": lars_rates,
-        "nesterov_update": nesterov,
-        "rmsprop_centred_update": rmsprop_centred,
-        "rmsprop_update": rmsprop,
-        "sgd_momentum_update": sgd_momentum,
-        "sgd_update": sgd,
-        "sign_sgd_update": sign_sgd,
-        "signum_update": signum,
-    }
-)

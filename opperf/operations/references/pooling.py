@@ -15,7 +15,6 @@ from opperf.operations.references.reference import (
     Shape,
     last,
     properties,
-    references,
 )
 
 POOLED: dict[str, Any] = {"max": np.max, "sum": np.sum}
@@ -196,16 +195,4 @@ def fractional_max_pooling(
     return made, found
 
 
-REFERENCES = {
-    **references(
-        {
-            "adaptive_average_pooling": adaptive_average_pooling,
-            "adaptive_max_pooling": adaptive_max_pooling,
-            "fractional_max_pooling": fractional_max_pooling,
-            "global_pooling": global_pooling,
-            "max_pooling": max_pooling,
-            "pooling": pooling,
-        }
-    ),
-    **properties({"max_unpooling": max_unpooling}),
-}
+REFERENCES = properties({"max_unpooling": max_unpooling})

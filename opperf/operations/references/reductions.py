@@ -215,8 +215,6 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
 REFERENCES = references(
     {
         **{name: reduction(function) for name, function in REDUCTIONS.items()},
-        "all_finite": all_finite,
-        "average": average,
         "cumlogsumexp": accumulation(np.logaddexp),
         "cummax": accumulation(np.maximum),
         "cummin": accumulation(np.minimum),
@@ -227,11 +225,6 @@ REFERENCES = references(
         "min_and_max": lambda x, axis=None, keepdims=False: tuple(
             reduction(sorted_element(position))(x, axis, keepdims) for position in (0, -1)
         ),
-        "moments": moments,
-        "nanquantile": nanquantile,
-        "norm": norm,
-        "quantile": quantile,
-        "segment_reduce": segment_reduce,
         "std": deviation(lambda squares: squares**0.5),
         "sums_of_squares": lambda tensors: np.array(
             [total(tensor.ravel() ** 2) for tensor in tensors]

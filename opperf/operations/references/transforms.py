@@ -46,8 +46,6 @@ REFERENCES = references(
         "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
         "inverse_hermitian_fourier_transform": lambda x, axes: fft.ihfftn(x, axes=axes),
         "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),
-        "inverse_short_time_fourier_transform": inverse_short_time_fourier_transform,
         "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
-        "short_time_fourier_transform": short_time_fourier_transform,
     }
 )

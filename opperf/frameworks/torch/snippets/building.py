@@ -1,31 +1,121 @@
-"""Compiles snippets of C++ in a few translation units, and finds those that do not compile."""
+"""Compiles snippets of C++ in a few translation units, and keeps each in the cache or its error."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import importlib.util
 import os
+import sys
+import sysconfig
+import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import msgspec
 import psutil
+import torch
 
 from opperf.errors import UnsupportedError, UsageError
-from opperf.frameworks.torch.snippets import cache
+from opperf.folders import cache_folder
 from opperf.frameworks.torch.snippets.compiling import (
+    FLAGS,
     CompileError,
     check_compiler,
     compile_unit,
+    compiler_version,
     plain_messages,
 )
 from opperf.frameworks.torch.snippets.units import (
+    HEADER,
     Faults,
     key_of,
     read_faults,
     unit_name,
     unit_text,
 )
-from opperf.model import SnippetTarget
+from opperf.model import SnippetTarget, Struct
+
+MODULES: dict[str, ModuleType] = {}
+"""The units that this process has loaded, by name."""
+
+
+class Cached(Struct, frozen=True):
+    """A snippet's place in a unit, or the compiler's first error."""
+
+    unit: str = ""
+    index: int = 0
+    error: str = ""
+
+
+@functools.cache
+def folder() -> Path:
+    """Returns the folder of this build of PyTorch, interpreter and compiler: what is compiled by
+    one is of no use to another."""
+    parts = (
+        torch.__version__,
+        str(torch.version.git_version),
+        sysconfig.get_config_var("SOABI") or sys.version,
+        compiler_version(),
+        *FLAGS,
+        HEADER.read_text(encoding="utf-8"),
+    )
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    made = cache_folder() / "snippets" / key
+    made.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def unit_file(name: str) -> Path:
+    """Returns the file of a compiled unit."""
+    return folder() / f"{name}.so"
+
+
+def find(target: SnippetTarget) -> Cached | None:
+    """Returns what the cache has of a snippet; None if that is nothing, or cannot be read."""
+    try:
+        found = msgspec.json.decode(_file(target).read_bytes(), type=Cached)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if found.error or unit_file(found.unit).is_file() else None
+
+
+def keep_unit(name: str, unit: ModuleType, targets: Sequence[SnippetTarget]) -> None:
+    """Keeps a compiled unit for its snippets."""
+    MODULES[name] = unit
+    for index, target in enumerate(targets):
+        _write(_file(target), Cached(unit=name, index=index))
+
+
+def keep_error(target: SnippetTarget, error: str) -> None:
+    """Keeps the error of a snippet that does not compile."""
+    _write(_file(target), Cached(error=error))
+
+
+def module(name: str) -> ModuleType:
+    """Returns the module of a unit."""
+    if name not in MODULES:
+        spec = importlib.util.spec_from_file_location(name, unit_file(name))
+        assert spec is not None and spec.loader is not None
+        MODULES[name] = made = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(made)
+    return MODULES[name]
+
+
+def _write(path: Path, value: Cached) -> None:
+    """Writes a file at once, as other processes may read it."""
+    part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    part.write_bytes(msgspec.json.encode(value))
+    part.replace(path)
+
+
+def _file(target: SnippetTarget) -> Path:
+    return folder() / f"{key_of(target)}.json"
+
 
 LEAST = 8
 """Fewest snippets of a unit, if there are several units: PyTorch's headers take as long to compile
@@ -44,7 +134,7 @@ def build(targets: Iterable[SnippetTarget]) -> None:
     """Compiles the snippets that the cache does not have. What is in the way of that is no error
     here: `statement_of` raises it for each."""
     asked = {key_of(target): target for target in targets}
-    missing = [target for target in asked.values() if cache.find(target) is None]
+    missing = [target for target in asked.values() if find(target) is None]
     if not missing:
         return
     # No compiler, or no place in the cache.
@@ -62,18 +152,18 @@ def statement_of(target: SnippetTarget, program: bytes) -> Any:
     Raises `UsageError` with the compiler's first error, `UnsupportedError` without a compiler, and
     `RuntimeError` for an error of the setup.
     """
-    found = cache.find(target)
+    found = find(target)
     if found is None:
         check_compiler()
         if HEADER_FAULTS:
             raise UnsupportedError(HEADER_FAULTS[0])
         with plain_messages():
             _build_unit([target])
-        found = cache.find(target)
+        found = find(target)
     assert found is not None
     if found.error:
         raise UsageError(found.error)
-    return cache.module(found.unit).create(found.index, program)
+    return module(found.unit).create(found.index, program)
 
 
 def _units(targets: Sequence[SnippetTarget]) -> list[list[SnippetTarget]]:
@@ -91,17 +181,17 @@ def _build_unit(targets: list[SnippetTarget]) -> None:
     or has failed alone."""
     name = unit_name(targets)
     try:
-        made = compile_unit(name, unit_text(targets), cache.unit_file(name))
+        made = compile_unit(name, unit_text(targets), unit_file(name))
     except CompileError as error:
         faults = read_faults(str(error))
     else:
-        cache.keep_unit(name, made, targets)
+        keep_unit(name, made, targets)
         return
     if len(targets) == 1:
         (target,) = targets
         if not faults.by_key:
             _check_headers(faults)
-        cache.keep_error(target, faults.by_key.get(key_of(target), f"C++: {faults.first}"))
+        keep_error(target, faults.by_key.get(key_of(target), f"C++: {faults.first}"))
         return
     for part in _parts(targets, faults):
         _build_unit(part)
@@ -123,7 +213,7 @@ def _check_headers(faults: Faults) -> None:
     then that of the compiler or of its headers, as those of Python."""
     name = unit_name(())
     try:
-        compile_unit(name, unit_text(()), cache.unit_file(name))
+        compile_unit(name, unit_text(()), unit_file(name))
     except CompileError as error:
         reason = read_faults(str(error)).first
         HEADER_FAULTS.append(
