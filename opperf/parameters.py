@@ -27,6 +27,7 @@ from opperf.parsing import (
     parse_sweeps,
     parse_values,
     split_commas,
+    split_dimensions,
 )
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -382,6 +383,20 @@ def output_format(
         type=FormatName(what),
         callback=parse_format(what),
         help=f"{description}  [default: by the output file's extension, else {default}]",
+    )
+
+
+def dimensions(what: str, default: str = "") -> Callable[[Command], Command]:
+    """Returns the option of the dimensions that records are grouped by; `what` is what is made for
+    their values, `default` what stands in the help for the dimensions by default."""
+    return click.option(
+        "--by",
+        multiple=True,
+        metavar="NAMES",
+        callback=split_dimensions,
+        help=f"{what} of overload, operator (all overloads of a name together), case, inputs, "
+        "category, framework, file, metric, dtype, mode, threads or any other setting, label.NAME, "
+        f"or a swept variable.{default}",
     )
 
 

@@ -88,6 +88,13 @@ def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> W
     return tuple(words)
 
 
+def split_dimensions(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    """Splits `dtype,threads` into distinct names of dimensions, in lower case but for those of
+    labels, which are the user's."""
+    words = split_commas(ctx, param, values)
+    return tuple(dict.fromkeys(w if w.startswith("label.") else w.lower() for w in words))
+
+
 def words_among(
     known: Callable[[], Words],
 ) -> Callable[[click.Context, click.Parameter, Words], Words]:

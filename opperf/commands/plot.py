@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, output_options
+from opperf.parameters import debug, dimensions, output_options
 from opperf.parsing import RunFilePath, split_commas
 
 
@@ -30,14 +30,9 @@ from opperf.parsing import RunFilePath, split_commas
     "operator, whose bars are below each other.  [default: the variable with the most values; "
     "operator without a sweep]",
 )
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
-    help="Draw a line, or a bar, for each operator, dtype, mode, threads, inputs, category, file, "
-    "swept variable or any other setting; those that differ but are not named get a chart each.  "
-    "[default: all that differ]",
+@dimensions(
+    "Draw a line, or a bar, for each value",
+    "  Those that differ but are not named get a chart each.  [default: all that differ]",
 )
 @click.option(
     "--top",

@@ -7,12 +7,10 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, report_output
+from opperf.parameters import debug, dimensions, report_output
 from opperf.parsing import RunFilePath
 
 RANKINGS = ("time", "calls", "memory")
-
-GROUPINGS = ("overload", "operator", "case")
 
 
 @command()
@@ -25,14 +23,7 @@ GROUPINGS = ("overload", "operator", "case")
     help="What comes first: the most time of all calls, the most calls, or the largest peak of "
     "memory.",
 )
-@click.option(
-    "--by",
-    default=GROUPINGS[0],
-    show_default=True,
-    type=click.Choice(GROUPINGS, case_sensitive=False),
-    help="Rank overloads, as other tables do; operators, all overloads of a name together; or "
-    "single cases.",
-)
+@dimensions("Rank the values", "  [default: overload, as other tables]")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -50,4 +41,4 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     A file is one of `opperf run -f jsonl`, or @last, @-2 or @ID, as `opperf runs` lists them."""
     from opperf.reports.hotspots.command import Request, report_command
 
-    ctx.exit(report_command(Request(**options)))
+    ctx.exit(report_command(Request(**options | {"by": options["by"] or ("overload",)})))

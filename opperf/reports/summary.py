@@ -22,6 +22,7 @@ from opperf.results.outliers import (
     outliers,
 )
 from opperf.results.ranking import explain_unranked, is_ranked
+from opperf.results.sweeps import swept_labels
 from opperf.results.table import (
     inputs_column,
     mark_legend,
@@ -32,7 +33,6 @@ from opperf.results.table import (
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import duration
 from opperf.results.units import Figure, choose_unit, figure_of, format_figure
-from opperf.results.varied import swept_labels
 
 SLOWEST = 10
 

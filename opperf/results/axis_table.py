@@ -4,13 +4,14 @@ for each value, and the ratios to the first."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from opperf.model import DECLARED, Record, Status
 from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.figures import Unit
+from opperf.results.projection import group, number_alike
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.table import inputs_column, split_figures, whole_inputs
 from opperf.results.terminal import Column, table_text
@@ -75,32 +76,25 @@ def _times(row: Row) -> list[float]:
 
 def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[Row]:
     """Returns the records by operator, inputs and the differing settings (`names`) but one."""
-    found: dict[tuple[Any, ...], Row] = {}
     dtypes = dtypes_of(record.case for record in records)
-    labels: dict[str, int] = {}
-    cases: dict[str, int] = {}
-    positions: dict[tuple[Any, ...], tuple[int, int]] = {}
-    for record in records:
-        others = _others(record, [other for other in names if other != name])
-        value = value_text(record, name)
-        label, inputs = record.case.label, alike_text(record.case, dtypes)
-        # Cases that look alike have a row each, by their order.
-        number = 0
-        while value in found.setdefault((label, inputs, others, number), Row({})).records:
-            number += 1
-        key = (label, inputs, others, number)
-        found[key].records[value] = record
-        positions[key] = (
-            labels.setdefault(label, len(labels)),
-            cases.setdefault(inputs, len(cases)),
-        )
+    others = [other for other in names if other != name]
+    keys = [
+        (record.case.label, alike_text(record.case, dtypes), settings_text(record.case, others))
+        for record in records
+    ]
+    values = [value_text(record, name) for record in records]
+    # Cases that look alike have a row each, by their order.
+    numbers = [number for _, number in number_alike(zip(keys, values, strict=True))]
+    found = group(zip(values, records, strict=True), zip(keys, numbers, strict=True))
     # The rows of one operator, and of one case, are together.
-    return [found[key] for key in sorted(found, key=lambda key: positions[key])]
+    labels = _places(label for label, _, _ in keys)
+    cases = _places(inputs for _, inputs, _ in keys)
+    ordered = sorted(found.items(), key=lambda row: (labels[row[0][0][0]], cases[row[0][0][1]]))
+    return [Row(dict(own)) for _, own in ordered]
 
 
-def _others(record: Record, names: Sequence[str]) -> tuple[str, ...]:
-    settings = record.case.settings
-    return tuple(DECLARED[name].text(getattr(settings, name)) for name in names)
+def _places(texts: Iterable[str]) -> dict[str, int]:
+    return {text: place for place, text in enumerate(dict.fromkeys(texts))}
 
 
 def value_text(record: Record, name: str) -> str:

@@ -13,7 +13,7 @@ from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.details import display_details
 from opperf.results.figures import unit_of
 from opperf.results.result_keys import figure_name
-from opperf.results.varied import variables_of
+from opperf.results.sweeps import variables_of
 
 Column = tuple[str, Callable[[Record], object]]
 

@@ -10,6 +10,8 @@ from opperf.model import Metric, Record, Status
 from opperf.results.axis_table import render_by_axis
 from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.columns import bandwidth_figure
+from opperf.results.projection import Observation, describe, group
+from opperf.results.sweeps import point_text, swept_inputs, variables_of
 from opperf.results.table import render_table
 from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import wrap
@@ -21,7 +23,6 @@ from opperf.results.units import (
     figure_of,
     format_figure,
 )
-from opperf.results.varied import describe, point_text, swept_inputs, variables_of
 
 NAME_WIDTH = 40
 """Characters of a line in a column's title: half the width of a narrow terminal."""
@@ -103,12 +104,15 @@ def _contents(
 
 def _lines(records: Sequence[Record]) -> list[Line]:
     """Returns the lines, those of one operator together."""
-    found: dict[str, dict[tuple[str, ...], Line]] = {}
-    for record, dimensions in zip(records, describe(records), strict=True):
-        name = tuple(filter(None, dimensions.values()))
-        line = found.setdefault(name[0], {}).setdefault(name, Line(name, {}))
-        line.records[tuple(record.case.point.values())] = record
-    return [line for own in found.values() for line in own.values()]
+    observed = [Observation(record) for record in records]
+    variables = variables_of(record.case for record in records)
+    names = [tuple(filter(None, own.values())) for own in describe(observed, without=variables)]
+    lines = [
+        Line(name, {tuple(record.case.point.values()): record for record in own})
+        for name, own in group(records, names).items()
+    ]
+    by_operator = group(lines, (line.name[0] for line in lines))
+    return [line for own in by_operator.values() for line in own]
 
 
 def _column(metric: Metric, line: Line, rows: Sequence[Key], title: str) -> Column:

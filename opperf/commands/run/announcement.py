@@ -10,9 +10,9 @@ from opperf.model import DECLARED, DEFAULTS, Case, Settings
 from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
+from opperf.results.sweeps import point_text, sweep_text, swept_labels
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, wrap
-from opperf.results.varied import point_text, sweep_text, swept_labels
 from opperf.sources.registry import Plan
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from opperf.comparison.files.reading import Measured
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import Operator
 from opperf.plurals import pluralize
+from opperf.results.projection import number_alike
 from opperf.sources.selecting import make_matcher
 
 
@@ -55,18 +55,11 @@ def by_inputs(base: Sequence[Entry], new: Sequence[Entry]) -> By:
 def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
     """Joins the cases of both files, in the base's order and then in the new file's. Cases with the
     same key are paired in their order."""
-    left, right = _by_key(base, KEYS[by]), _by_key(new, KEYS[by])
+    left, right = (
+        dict(zip(number_alike(map(KEYS[by], entries)), entries, strict=True))
+        for entries in (base, new)
+    )
     return [Pair(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
-
-
-def _by_key(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple[str, int], Entry]:
-    found: dict[tuple[str, int], Entry] = {}
-    seen: Counter[str] = Counter()
-    for entry in entries:
-        name = key(entry)
-        found[name, seen[name]] = entry
-        seen[name] += 1
-    return found
 
 
 def check_places(base: Measured, new: Measured) -> None:

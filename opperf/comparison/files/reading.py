@@ -42,8 +42,8 @@ from opperf.results.lines import PARAM_RESULTS
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
+from opperf.results.sweeps import point_text
 from opperf.results.text import inputs_text
-from opperf.results.varied import point_text
 
 
 class Measured(NamedTuple):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from opperf.errors import RunFileError
 from opperf.model import Run
-from opperf.reports.hotspots.data import find_hotspots, timed_of
+from opperf.reports.hotspots.data import find_hotspots, time_of
 from opperf.reports.hotspots.ranking_report import report_of
 from opperf.reports.output import write_reports
+from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.results.runfile import read_run
@@ -22,7 +23,7 @@ class Request:
 
     files: tuple[Path, ...]
     rank: str
-    by: str
+    by: tuple[str, ...]
     top: int | None
     output_file: Path
     output_format: str
@@ -37,7 +38,9 @@ def report_command(request: Request) -> int:
     """
     output = Output(request.output_file, request.output_format)
     check_output(output.path, request.overwrite, request.files)
-    found = find_hotspots(_read(request.files), request.rank, request.by)
+    found = find_hotspots(
+        _read(request.files), request.rank, request.by, [display(path) for path in request.files]
+    )
     write_reports(report_of(found, request.top), [output])
     return 0
 
@@ -54,7 +57,7 @@ def _read(files: Sequence[Path]) -> list[Run]:
             tell(f"warning: {warning}")
         if any(path.samefile(earlier) for earlier in files[:index]):
             raise RunFileError(f"{path} is named twice; its calls would count twice")
-        if not timed_of(run.records):
+        if all(time_of(record) is None for record in run.records):
             raise RunFileError(f"{path}: no case of the run was measured; there is nothing to rank")
         runs.append(run)
     return runs

@@ -9,7 +9,8 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opperf.errors import one_line
@@ -20,10 +21,26 @@ from opperf.model import (
     Case,
     MetricKind,
     NoteCode,
-    OperatorTarget,
     Record,
     Run,
     Status,
+)
+from opperf.results import projection
+from opperf.results.alike import alike_text, dtypes_of
+from opperf.results.projection import (
+    CALLED,
+    CASE,
+    FRAMEWORK,
+    METRIC,
+    OVERLOAD,
+    Observation,
+    Source,
+    check_dimensions,
+    context_dimensions,
+    grouped_away,
+    named,
+    observations,
+    project,
 )
 from opperf.results.ranking import is_ranked
 from opperf.results.settings import differing_settings
@@ -34,10 +51,15 @@ UNFINISHED = "the run was not finished"
 
 
 class Timed(NamedTuple):
-    """A record, and the time of one of its calls in nanoseconds."""
+    """A record, or a pass of one, and the time of one of its calls in nanoseconds."""
 
-    record: Record
+    observation: Observation
     time: Figure
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.observation.record
 
     @property
     def calls(self) -> int:
@@ -49,6 +71,8 @@ class Hotspot(NamedTuple):
     """A group of measured cases, such as an operator's, and its part in the time of all calls."""
 
     name: str
+    values: dict[str, str]
+    """Of the dimensions that it is grouped by."""
     timed: tuple[Timed, ...]
     time: Figure
     """Of all calls, in nanoseconds."""
@@ -64,7 +88,7 @@ class Hotspot(NamedTuple):
     @property
     def calls(self) -> int:
         """Number of calls."""
-        return sum(entry.calls for entry in self.timed)
+        return _calls(self.timed)
 
     @property
     def cases(self) -> int:
@@ -85,8 +109,8 @@ class Unmeasured(NamedTuple):
 class Hotspots(NamedTuple):
     """The ranking of one or several runs, which are added up."""
 
-    by: str
-    """Key of `GROUPINGS`."""
+    by: tuple[str, ...]
+    """Dimensions that records are grouped by."""
     rows: tuple[Hotspot, ...]
     timed: tuple[Timed, ...]
     """All records with a time."""
@@ -106,11 +130,13 @@ class Hotspots(NamedTuple):
     """Cases that several of the runs measured."""
     settings: tuple[str, ...]
     """Settings in which cases of the same operator and inputs differ."""
+    grouped: str
+    """A warning about such cases that differ and are in one group; empty without any."""
 
     @property
     def calls(self) -> int:
         """Number of measured calls."""
-        return sum(entry.calls for entry in self.timed)
+        return _calls(self.timed)
 
     @property
     def unmeasured_calls(self) -> int:
@@ -118,18 +144,13 @@ class Hotspots(NamedTuple):
         return sum(entry.calls for entry in self.unmeasured)
 
 
-def _operator(case: Case) -> str:
-    """Returns the name of a case's operator without its overload."""
-    target = case.target
-    return case.name or (target.name if isinstance(target, OperatorTarget) else target.label)
+def _calls(timed: Iterable[Timed]) -> int:
+    """Returns the number of calls; the passes of a record are of the same."""
+    by_pass: Counter[str] = Counter()
+    for entry in timed:
+        by_pass[entry.observation.metric] += entry.calls
+    return max(by_pass.values(), default=0)
 
-
-GROUPINGS: dict[str, Callable[[Case], str]] = {
-    "overload": lambda case: case.label,
-    "operator": _operator,
-    "case": lambda case: case.id,
-}
-"""Keys of the cases of a hotspot. The first is that of all tables of results."""
 
 RANKINGS: dict[str, Callable[[Hotspot], float]] = {
     "time": lambda entry: entry.time.value,
@@ -145,14 +166,26 @@ def has_counts(records: Iterable[Record]) -> bool:
     return any(record.case.count > 1 for record in records)
 
 
-def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload") -> Hotspots:
-    """Returns the ranking of the runs, added up. `rank` and `by` are keys of `RANKINGS` and
-    `GROUPINGS`."""
-    measured = [timed_of(run.records) for run in runs]
-    timed = tuple(entry for of_run in measured for entry in of_run)
-    ids = [{entry.record.id for entry in of_run} for of_run in measured]
+def find_hotspots(
+    runs: Sequence[Run],
+    rank: str = "time",
+    by: Sequence[str] = (OVERLOAD,),
+    files: Sequence[str] = (),
+) -> Hotspots:
+    """Returns the ranking of the runs, added up. `rank` is a key of `RANKINGS`, `by` are
+    dimensions, `files` the names of the runs' files.
+
+    Raises `UsageError` for an unknown dimension.
+    """
+    names = files or [""] * len(runs)
+    found = observations(
+        Source(name, run.records, run.header.labels) for name, run in zip(names, runs, strict=True)
+    )
+    check_dimensions(by, found)
+    timed = tuple(timed_of(found, METRIC in by))
+    ids = [{one.id for one in run.records if time_of(one) is not None} for run in runs]
     total = _add(timed)
-    records = [entry.record for entry in timed]
+    records = [one.record for one in found if time_of(one.record) is not None]
     launches = sum(
         record.case.count * record.summaries[metric].median
         for record in records
@@ -166,8 +199,8 @@ def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload")
         if metric in record.summaries and record.note(metric, NoteCode.BUSY)
     )
     return Hotspots(
-        by=by,
-        rows=tuple(group(timed, total.value, RANKINGS[rank], GROUPINGS[by])),
+        by=tuple(by),
+        rows=tuple(group(timed, total.value, by, RANKINGS[rank])),
         timed=timed,
         time=total,
         unmeasured=tuple(_unmeasured(runs)),
@@ -179,22 +212,38 @@ def find_hotspots(runs: Sequence[Run], rank: str = "time", by: str = "overload")
         busy=_share(waited, total.value),
         repeated=sum(map(len, ids)) - len(set().union(*ids)),
         settings=differing_settings({record.id: record.case for record in records}.values()),
+        grouped=_grouped(timed, by),
     )
 
 
-def timed_of(records: Iterable[Record]) -> list[Timed]:
-    """Returns the records that have a time."""
-    return [Timed(entry, time) for entry in records if (time := time_of(entry)) is not None]
+def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
+    """Returns a warning about cases of one operator and inputs that differ and are in one group."""
+    found = [entry.observation for entry in timed]
+    dtypes = dtypes_of(one.case for one in found)
+    keys = [
+        (*own.values(), alike_text(one.case, dtypes))
+        for own, one in zip(project((FRAMEWORK, OVERLOAD, *by), found), found, strict=True)
+    ]
+    return grouped_away(found, keys, context_dimensions(found))
 
 
-def time_of(record: Record) -> Figure | None:
+def timed_of(found: Iterable[Observation], each_pass: bool = False) -> Iterator[Timed]:
+    """Yields the records that have a time, or each of their passes."""
+    for one in found:
+        for metrics in zip(PASSES) if each_pass else [PASSES]:
+            time = time_of(one.record, metrics)
+            if time is not None:
+                yield Timed(one._replace(metric=metrics[0]) if each_pass else one, time)
+
+
+def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:
     """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
     finite one."""
     if record.status is not Status.OK:
         return None
     figures = [
         figure
-        for figure in (figure_of(record, metric) for metric in PASSES)
+        for figure in (figure_of(record, metric) for metric in metrics)
         if figure is not None and math.isfinite(figure.value)
     ]
     return _sum((1, figure) for figure in figures) if figures else None
@@ -222,21 +271,21 @@ def _share(part: float, total: float) -> float:
 
 
 def group(
-    timed: Iterable[Timed],
+    timed: Sequence[Timed],
     total_ns: float,
+    by: Sequence[str] = (CASE,),
     rank: Callable[[Hotspot], float] = RANKINGS["time"],
-    key: Callable[[Case], str] = GROUPINGS["case"],
 ) -> list[Hotspot]:
-    """Returns the groups of records that have the same key and framework, with their shares of
-    `total_ns`, the largest by `rank` first."""
-    groups: dict[tuple[str, str], list[Timed]] = {}
-    for entry in timed:
-        case = entry.record.case
-        groups.setdefault((case.target.framework, key(case)), []).append(entry)
-    several = len({framework for framework, _ in groups}) > 1
+    """Returns the groups of records that have the same values of these dimensions and the same
+    framework, with their shares of `total_ns`, the largest by `rank` first."""
+    values = project((FRAMEWORK, *by), [entry.observation for entry in timed])
+    groups = projection.group(
+        zip(timed, values, strict=True), (tuple(own.values()) for own in values)
+    )
+    several = len({own[FRAMEWORK] for own in values}) > 1 and FRAMEWORK not in by
     found = [
-        _hotspot(f"{framework}:{_name(members, key)}" if several else _name(members, key), members)
-        for (framework, _), members in groups.items()
+        _hotspot({name: own[0][1][name] for name in by}, [entry for entry, _ in own], several)
+        for own in groups.values()
     ]
     ranked, running = [], 0.0
     for spot in sorted(found, key=lambda entry: (-rank(entry), -entry.time.value, entry.name)):
@@ -246,17 +295,16 @@ def group(
     return ranked
 
 
-def _name(timed: Sequence[Timed], key: Callable[[Case], str]) -> str:
-    """Returns the name of a group: a case has its operator's."""
+def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool) -> Hotspot:
+    """Returns a group that has no share yet. A case has the name of its operator."""
     case = timed[0].record.case
-    return case.label if key is GROUPINGS["case"] else key(case)
-
-
-def _hotspot(name: str, timed: Sequence[Timed]) -> Hotspot:
-    """Returns a group that has no share yet."""
+    words = (case.label if name == CASE else named(name, text) for name, text in values.items())
+    name = ", ".join(filter(None, words)) or "none"
+    separator = ":" if CALLED.issuperset(values) else ", "
     peaks = [figure_of(entry.record, MEMORY.name) for entry in timed]
     return Hotspot(
-        name=name,
+        name=f"{case.target.framework}{separator}{name}" if has_framework else name,
+        values=values,
         timed=tuple(timed),
         time=_add(timed),
         median_ns=_median_call(timed),

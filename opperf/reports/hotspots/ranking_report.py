@@ -14,7 +14,7 @@ from opperf.reports.hotspots.data import (
     group,
     has_counts,
 )
-from opperf.reports.hotspots.values import COLUMNS, rows_of, values
+from opperf.reports.hotspots.values import columns_of, rows_of, values
 from opperf.reports.model import (
     Column,
     Report,
@@ -27,6 +27,7 @@ from opperf.reports.model import (
     texts,
 )
 from opperf.reports.text import write_text
+from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
 from opperf.results.table import mark_legend
 from opperf.results.text import Shown, count_text, inputs_text
@@ -102,23 +103,25 @@ def _doubts(found: Hotspots) -> Iterable[str]:
     if found.repeated:
         repeated = count_text(found.repeated, "case")
         yield f"{repeated} of one file measured in another, too; added up."
-    if found.settings:
-        yield (
-            f"Cases of the same inputs differ in {', '.join(found.settings)}; the calls of each "
-            "count."
-        )
+    if found.grouped:
+        yield f"{found.grouped}; the calls of each count."
 
 
 def ranking_table(found: Hotspots, most: int | None) -> Table:
     """Returns the table of the first `most` groups, or of all."""
     shown = found.rows[:most]
     left = found.rows[len(shown) :]
-    columns = [names("Operator", [row.name for row in shown]), *_figures(shown)]
-    if found.by == "case":
+    columns = [names(_title(found.by), [row.name for row in shown]), *_figures(shown)]
+    if CASE in found.by:
         columns += _inputs(found, shown)
     share = sum(row.share for row in left)
     more = f"and {len(left):,} more, of {percent(share)} of the time" if left else ""
     return Table(tuple(columns), more=more)
+
+
+def _title(by: Sequence[str]) -> str:
+    """Returns the title of the names of groups."""
+    return ", ".join("operator" if name in CALLED else name for name in by).capitalize()
 
 
 def _figures(rows: Sequence[Hotspot]) -> Iterator[Column]:
@@ -136,7 +139,7 @@ def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHO
     """Returns the table of the cases of these groups that take most of their time: at most `most`
     of each, or all, and none that hardly matters."""
     shown = [
-        (row.name, case)
+        (row.name if CALLED & set(found.by) else f"{row.name}: {case.name}", case)
         for row in rows
         for case in group(row.timed, found.time.value)[:most]
         if case.share >= LEAST_SHARE
@@ -186,7 +189,7 @@ def report_of(found: Hotspots, most: int | None = None) -> Report:
     rows = found.rows[:shown]
     tables = (
         ranking_table(found, shown),
-        *([cases_table(found, rows)] if found.by != "case" else []),
+        *([] if CASE in found.by else [cases_table(found, rows)]),
         unmeasured_table(found.unmeasured, shown),
     )
     return Report(
@@ -198,7 +201,7 @@ def report_of(found: Hotspots, most: int | None = None) -> Report:
             *(Section(prose=[line]) for line in marks(found, shown)),
         ],
         data=values(found, most),
-        header=COLUMNS,
+        header=columns_of(found),
         rows=rows_of(found, most),
         headline="Operators by time",
     )

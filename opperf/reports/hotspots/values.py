@@ -7,6 +7,7 @@ from typing import Any
 
 from opperf.reports.hotspots.data import Hotspot, Hotspots, group
 from opperf.results.figures import unit_of
+from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import Figure
@@ -26,9 +27,10 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
         "launch_bound_share": found.launches,
         "unmeasured_calls": found.unmeasured_calls,
         "repeated_cases": found.repeated,
-        "by": found.by,
+        "by": ",".join(found.by),
         "hotspots": [
-            _figures(row)
+            _names(found, row)
+            | _figures(row)
             | {"cases": [_case(found, case) for case in group(row.timed, found.time.value)]}
             for row in found.rows[:most]
         ],
@@ -41,10 +43,15 @@ def _scaled(half_width: float | None) -> float | None:
     return None if half_width is None else half_width / MS
 
 
+def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
+    """Returns what a group is of: its operator, or the values of its dimensions."""
+    is_operator = len(found.by) == 1 and found.by[0] in CALLED
+    return {"operator": one.name} if is_operator else one.values
+
+
 def _figures(one: Hotspot) -> dict[str, Any]:
     """Returns the figures of a group."""
     return {
-        "operator": one.name,
         "calls": one.calls,
         "time_ms": one.time.value / MS,
         "time_half_width_ms": _scaled(one.time.half_width),
@@ -67,6 +74,7 @@ def _case(found: Hotspots, one: Hotspot) -> dict[str, Any]:
         "id": record.id,
         "inputs": inputs_text(record.case),
         "settings": settings_text(record.case, found.settings),
+        "operator": one.name,
     } | _figures(one)
 
 
@@ -91,6 +99,12 @@ COLUMNS = (
 """Columns of the CSV, the keys of its rows."""
 
 
+def columns_of(found: Hotspots) -> tuple[str, ...]:
+    """Returns the columns of the CSV, with one for each dimension beside the operator."""
+    others = () if CALLED.issuperset(found.by) else found.by
+    return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:])))
+
+
 def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
     """Returns a row for each of the first `most` operators, or of all, before its cases; then what
     was not measured. A figure that a row lacks is an empty cell."""
@@ -99,10 +113,11 @@ def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
         cases = [
             {"kind": "case"} | _case(found, case) for case in group(hotspot.timed, found.time.value)
         ]
-        whole = {"kind": found.by, "cases": hotspot.cases} | _figures(hotspot)
-        rows += cases if found.by == "case" else [whole, *cases]
+        whole = {"kind": ",".join(found.by), "cases": hotspot.cases}
+        whole |= _names(found, hotspot) | _figures(hotspot)
+        rows += cases if CASE in found.by else [whole, *cases]
     rows += [{"kind": "not measured"} | row._asdict() for row in found.unmeasured]
-    return [[_cell(row.get(name)) for name in COLUMNS] for row in rows]
+    return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 
 
 def _cell(value: object) -> str:

@@ -14,19 +14,27 @@ from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.columns import bandwidth_figure
 from opperf.results.figures import Unit
 from opperf.results.plots.dimensions import (
-    CATEGORY,
-    Source,
     columns_of,
     counted,
-    dimensions_of,
-    measured_records,
+    measured,
     split,
     without_results,
 )
 from opperf.results.plots.values import CUT_AT, metrics_to_draw, value_of
+from opperf.results.projection import (
+    CATEGORY,
+    INPUTS,
+    OPERATOR,
+    OVERLOAD,
+    Observation,
+    Source,
+    describe,
+    group,
+    number_alike,
+)
+from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
 from opperf.results.units import Figure, choose_unit, figure_of
-from opperf.results.varied import CONFIGURATION, OPERATOR, variables_of
 
 MOST_ROWS = 120
 """Most rows that are drawn unless more are asked for: they fill a page, in three columns."""
@@ -155,22 +163,20 @@ def make_bars(
 
     Raises `UsageError` for an unknown metric or dimension, and if there is nothing to draw.
     """
-    records = measured_records(sources)
+    found = measured(sources)
+    records = [one.record for one in found]
     shown = metrics_to_draw(metrics, records, (FORWARD.name,))
     entries = [
         entry
-        for entry in _entries(sources, records, by)
+        for entry in _entries(found, by)
         if any(value_of(metric, entry.record) for metric in shown)
     ]
     series = tuple(dict.fromkeys(entry.name for entry in entries))
-    rows: dict[tuple[str, ...], list[_Entry]] = {}
-    for entry in entries:
-        rows.setdefault((*entry.title, "\n", *entry.row), []).append(entry)
+    rows = group(entries, ((entry.title, entry.row) for entry in entries))
     largest = sorted(rows.values(), key=lambda own: -_largest(shown[0], own))
     drawn = largest[:most]
-    panels: dict[tuple[str, ...], list[list[_Entry]]] = {}
-    for own in _by_category(drawn, by):
-        panels.setdefault(own[0].title, []).append(own)
+    titled = _by_category(drawn, by)
+    panels = group(titled, (own[0].title for own in titled))
     texts = _inputs([own[0].record for own in drawn])
     left = len(largest) - len(drawn)
     notes = [
@@ -188,37 +194,34 @@ def make_bars(
     return BarPlot(series, tuple(panel for panel in made if panel.rows), tuple(notes))
 
 
-def _entries(
-    sources: Sequence[Source], records: Sequence[Record], by: Sequence[str]
-) -> list[_Entry]:
+def _entries(found: Sequence[Observation], by: Sequence[str]) -> list[_Entry]:
     """Returns the records with the titles of their panels, their rows, and their series."""
-    dimensions = dimensions_of(sources, "", by)
-    variables = variables_of(record.case for record in records)
+    cases = [one.case for one in found]
+    variables = variables_of(cases)
     # The extents of a sweep are among the inputs.
-    left_out = {OPERATOR, CONFIGURATION, *variables} - {
+    left_out = {OVERLOAD, OPERATOR, INPUTS, *variables} - {
         name for name in by if name not in variables
     }
-    rest = [{k: v for k, v in own.items() if k not in left_out} for own in dimensions]
-    if CONFIGURATION in by:
-        rest = [
-            own | {CONFIGURATION: inputs_text(record.case)}
-            for own, record in zip(rest, records, strict=True)
-        ]
+    rest = describe(found, by, left_out)
+    if INPUTS in by:
+        rest = [own | {INPUTS: inputs_text(case)} for own, case in zip(rest, cases, strict=True)]
     columns = columns_of(rest, [name for name in by if name not in variables])
-    entries: list[_Entry] = []
-    dtypes = dtypes_of(record.case for record in records)
-    seen: Counter[tuple[tuple[str, ...], ...]] = Counter()
-    for record, own in zip(records, rest, strict=True):
-        title, line = split(own, columns)
-        row = (
-            "" if OPERATOR in by else record.case.label,
-            "" if CONFIGURATION in by else alike_text(record.case, dtypes),
+    dtypes = dtypes_of(cases)
+    places = [
+        (
+            *split(own, columns),
+            "" if {OPERATOR, OVERLOAD} & set(by) else case.label,
+            "" if INPUTS in by else alike_text(case, dtypes),
         )
-        # Cases that look alike have a row each.
-        number = seen[title, row, line]
-        seen[title, row, line] += 1
-        entries.append(_Entry(record, title, (*row, str(number or "")), ", ".join(line)))
-    return entries
+        for own, case in zip(rest, cases, strict=True)
+    ]
+    # Cases that look alike have a row each.
+    return [
+        _Entry(one.record, title, (operator, inputs, str(number or "")), ", ".join(line))
+        for one, ((title, line, operator, inputs), number) in zip(
+            found, number_alike(places), strict=True
+        )
+    ]
 
 
 def _largest(metric: Metric, entries: Sequence[_Entry]) -> float:

@@ -22,12 +22,13 @@ from opperf.results.plots.bar_images import bar_picture, legend_lines
 from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import MOST_ROWS, BarPlot, make_bars
 from opperf.results.plots.data import Plot, has_sizes, make_plot
-from opperf.results.plots.dimensions import Source, measured_records
+from opperf.results.plots.dimensions import measured
 from opperf.results.plots.images import INTERVALS, WRITERS, image
 from opperf.results.plots.text import plot_text
+from opperf.results.projection import OPERATOR, Source
 from opperf.results.runfile import is_run_file, read_run
+from opperf.results.sweeps import swept_inputs, swept_labels
 from opperf.results.text import terminal_width, truncate
-from opperf.results.varied import OPERATOR, swept_inputs, swept_labels
 
 EXTRA = "opperf[plot]"
 
@@ -64,8 +65,10 @@ def plot_command(request: Request) -> int:
     suffix = _check_output(output, files, request.overwrite)
     runs = [_read(path) for path in files]
     names = _names(files)
-    sources = [Source(name, run.records) for name, run in zip(names, runs, strict=True)]
-    x, by = request.x, _lower(request.by)
+    sources = [
+        Source(name, run.records, run.header.labels) for name, run in zip(names, runs, strict=True)
+    ]
+    x, by = request.x, request.by
     plot: Plot | BarPlot
     if x == OPERATOR or (x is None and not has_sizes(sources)):
         plot = make_bars(sources, _lower(request.metrics), by, request.top or MOST_ROWS)
@@ -79,7 +82,7 @@ def plot_command(request: Request) -> int:
         _print(plot)
         return 0
     _need("altair", "vl_convert")
-    records = measured_records(sources)
+    records = [one.record for one in measured(sources)]
     replace(output, WRITERS[suffix](_chart(plot, runs, records)))
     tell(f"written to {output}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
@@ -13,19 +13,25 @@ from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.figures import Unit
 from opperf.results.plots.dimensions import (
     ELEMENTS,
-    Dimensions,
-    Source,
     columns_of,
     counted,
-    dimensions_of,
-    measured_records,
+    measured,
     names_of,
     split,
     without_results,
 )
 from opperf.results.plots.values import CUT_AT, Value, metrics_to_draw, value_of
+from opperf.results.projection import (
+    INPUTS,
+    OPERATOR,
+    OVERLOAD,
+    Observation,
+    Source,
+    describe,
+    grouped_away,
+)
+from opperf.results.sweeps import variables_of
 from opperf.results.units import Figure, choose_unit
-from opperf.results.varied import OPERATOR, variables_of
 
 ADVICE = (
     "measure several with `opperf run OPERATOR --sweep n=128..2048:x2 --shape data=16xn -f jsonl`"
@@ -108,11 +114,13 @@ def make_plot(
 
     Raises `UsageError` for an unknown metric, size or dimension, and if there is nothing to draw.
     """
-    records = measured_records(sources)
+    found = measured(sources)
+    records = [one.record for one in found]
     x = x or _default_size(records)
     read = _reader(x, records)
     shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.name))
-    dimensions = dimensions_of(sources, x, by)
+    variables = variables_of(record.case for record in records)
+    dimensions = describe(found, by, (*variables, x) if x == ELEMENTS else (x,))
     sized = [
         (record, size, own)
         for record, own in zip(records, dimensions, strict=True)
@@ -132,13 +140,25 @@ def make_plot(
     notes = [
         *without_results(sources),
         *counted(len(records) - len(sized), f"without {x} not drawn"),
+        *filter(None, [_grouped_away(found, dimensions, map(read, records), by)]),
     ]
     return Plot(_x_title(x), sizes, is_geometric(sizes), tuple(panels), tuple(notes))
 
 
+def _grouped_away(
+    found: Sequence[Observation],
+    dimensions: Sequence[Mapping[str, str]],
+    sizes: Iterable[float | None],
+    by: Sequence[str],
+) -> str:
+    """Returns a warning about points of a line that have one size and are of different inputs."""
+    keys = [(size, *own.values()) for own, size in zip(dimensions, sizes, strict=True)]
+    return grouped_away(found, keys, [name for name in (OVERLOAD, INPUTS) if name not in by])
+
+
 def has_sizes(sources: Sequence[Source]) -> bool:
     """Whether a swept variable has several values, against which lines can be drawn."""
-    records = measured_records(sources)
+    records = [one.record for one in measured(sources)]
     variables = variables_of(record.case for record in records)
     return any(len(_values(name, records)) > 1 for name in variables)
 
@@ -188,7 +208,7 @@ def _x_title(x: str) -> str:
 
 def _panels(
     metric: Metric,
-    records: Iterable[tuple[Record, float, Dimensions]],
+    records: Iterable[tuple[Record, float, Mapping[str, str]]],
     columns: Sequence[str],
 ) -> list[Panel]:
     """Returns the panels of one metric, all in one unit."""

@@ -41,7 +41,7 @@ def test_it_prints_the_ranking_by_time(program, saved):
     assert code == 0 and printed == ranked(find_hotspots([program]))
     assert invoke(path, "--rank", "time", "--by", "overload") == (code, printed)
     code, printed = invoke(path, "--rank", "calls", "--by", "operator", "--top", "1")
-    assert printed == ranked(find_hotspots([program], "calls", "operator"), 1)
+    assert printed == ranked(find_hotspots([program], "calls", ("operator",)), 1)
 
 
 def test_it_writes_every_format(program, saved, tmp_path):
@@ -104,7 +104,7 @@ def test_a_torn_line_is_warned_of(program, saved):
     "words, said",
     [
         (["--rank", "tmie"], "'tmie' is not one of 'time'"),
-        (["--by", "shape"], "'shape' is not one of 'overload'"),
+        (["--by", "dtpye"], "unknown dimension for --by 'dtpye'; did you mean dtype"),
         (["--top", "0"], "0 is not in the range"),
         (["-f", "jsonl"], "'jsonl' is not one of 'text'"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.commands.report import report
 from opperf.model import MetricKind, NoteCode, Status
-from opperf.reports.hotspots.data import GROUPINGS, RANKINGS, find_hotspots, has_counts, time_of
+from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts, time_of
 
 
 def ranked(found):
@@ -27,15 +27,15 @@ def test_operators_are_ranked_by_count_times_time(program):
 
 
 def test_overloads_together_and_cases_apart(program):
-    operators = find_hotspots([program], by="operator")
+    operators = find_hotspots([program], by=("operator",))
     assert ranked(operators) == [("mm", 3, 2, 80.0), ("add", 11, 2, 20.0)]
-    cases = find_hotspots([program], by="case")
+    cases = find_hotspots([program], by=("case",))
     assert [one.time.value / 1e3 for one in cases.rows] == [60.0, 20.0, 10.0, 10.0]
     assert [one.name for one in cases.rows[:2]] == ["mm", "mm"]
 
 
 def test_other_figures_rank_as_well(program):
-    calls = find_hotspots([program], "calls", "operator")
+    calls = find_hotspots([program], "calls", ("operator",))
     assert ranked(calls)[0] == ("add", 11, 2, 20.0)
     memory = find_hotspots([program], "memory")
     assert [one.name for one in memory.rows] == ["mm", "add.Tensor", "add.Scalar"]
@@ -84,11 +84,26 @@ def test_several_runs_are_added_up(seen, of):
 def test_operators_of_two_frameworks_are_two(seen, of):
     found = find_hotspots([of(seen(us=2.0)), of(seen(us=1.0, framework="numpy"))])
     assert [one.name for one in found.rows] == ["torch:mm", "numpy:mm"]
+    found = find_hotspots(
+        [of(seen(us=2.0), seen("add"), seen(us=1.0, framework="numpy"))], by=["dtype"]
+    )
+    assert [one.name for one in found.rows] == ["torch, float32", "numpy, float32"]
 
 
-def test_cases_that_differ_in_a_setting_are_told_of(seen, of):
-    found = find_hotspots([of(seen(threads=1), seen(threads=2))])
+def test_cases_that_differ_in_a_setting_are_told_of_where_they_are_added_up(seen, of):
+    run = of(seen(threads=1), seen(threads=2), seen("add", threads=2))
+    found = find_hotspots([run])
     assert found.settings == ("threads",) and found.rows[0].cases == 2
+    assert found.grouped == "Grouped together, though they differ in threads (1, 2)"
+    apart = find_hotspots([run], by=("threads",))
+    assert ranked(apart) == [("threads 2", 2, 2, 2.0), ("threads 1", 1, 1, 1.0)]
+    assert apart.grouped == ""
+
+
+def test_passes_can_be_ranked_apart(seen, of):
+    found = find_hotspots([of(seen(us=1.0, count=3, backward_us=2.0))], by=("metric",))
+    assert ranked(found) == [("backward", 3, 1, 6.0), ("forward", 3, 1, 3.0)]
+    assert (found.calls, found.time.value) == (3, 9e3)
 
 
 def test_kinds_of_times_and_launches(seen, of):
@@ -124,12 +139,9 @@ def test_counts_are_those_above_one(seen):
     assert has_counts([seen(), seen(count=2)]) and not has_counts([seen(), seen("add")])
 
 
-def test_every_ranking_and_grouping_is_in_the_help():
-    choices = {one.name: one.type.choices for one in report.params if one.name in ("rank", "by")}
-    assert {name: tuple(found) for name, found in choices.items()} == {
-        "rank": tuple(RANKINGS),
-        "by": tuple(GROUPINGS),
-    }
+def test_every_ranking_is_in_the_help():
+    (choices,) = (one.type.choices for one in report.params if one.name == "rank")
+    assert tuple(choices) == tuple(RANKINGS)
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.SKIPPED, Status.CRASHED, Status.TIMEOUT])

@@ -15,7 +15,7 @@ def lines(text):
 
 
 def test_the_ranking_the_cases_and_what_is_missing(program):
-    found = lines(ranked(find_hotspots([program], by="operator")))
+    found = lines(ranked(find_hotspots([program], by=("operator",))))
     text = " ".join(found)
     assert "Time of 14 calls of 4 cases: 100.0 us ±0.0 %, by the wall clock;" in text
     assert "each count x the median forward time." in text
@@ -43,8 +43,16 @@ def test_cases_that_hardly_matter_are_left_out(seen, of):
 
 
 def test_single_cases_have_one_table(program):
-    text = ranked(find_hotspots([program], by="case"))
+    text = ranked(find_hotspots([program], by=("case",)))
     assert "Slowest cases" not in text and text.count("self: (64, 64)") == 1
+
+
+def test_groups_of_other_dimensions_name_the_operators_of_their_cases(seen, of):
+    text = lines(
+        ranked(find_hotspots([of(seen(us=2.0), seen("add", 1.0))], by=("category", "dtype")))
+    )
+    assert any(line.startswith("Category, dtype Time us") for line in text)
+    assert any(line.startswith("float32: mm 2.000") for line in text)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -63,7 +71,7 @@ def test_doubts_are_told(seen, of):
     text = " ".join(ranked(find_hotspots([one, one])).split())
     assert "66.7 % of the time is of calls that take hardly longer than the launch" in text
     assert "2 cases of one file measured in another, too; added up." in text
-    assert "differ in threads; the calls of each count." in text and "threads 2" in text
+    assert "differ in threads (1, 2); the calls of each count." in text and "threads 2" in text
 
 
 def test_times_of_an_unknown_kind_are_of_no_clock(seen, of):

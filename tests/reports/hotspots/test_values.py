@@ -53,5 +53,15 @@ def test_csv_has_operators_their_cases_and_the_rest(program):
 
 
 def test_csv_of_cases_has_each_once(program):
-    found = rows(ranked(find_hotspots([program], by="case"), 2, "csv"))
+    found = rows(ranked(find_hotspots([program], by=("case",)), 2, "csv"))
     assert [one["kind"] for one in found] == ["case", "case", "not measured", "not measured"]
+
+
+def test_groups_of_other_dimensions_have_their_values(program):
+    found = find_hotspots([program], by=("operator", "dtype"))
+    first = json.loads(ranked(found, None, "json"))["hotspots"][0]
+    assert (first["operator"], first["dtype"]) == ("mm", "float32")
+    assert first["cases"][0]["operator"] == "mm"
+    group, case, *_ = rows(ranked(found, None, "csv"))
+    assert (group["kind"], group["operator"], group["dtype"]) == ("operator,dtype", "mm", "float32")
+    assert (case["operator"], case["dtype"]) == ("mm", "")

@@ -10,7 +10,8 @@ from opperf.instruments.times import FORWARD
 from opperf.model import Status, TensorSpec
 from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import ALL_INPUTS, make_bars
-from opperf.results.plots.dimensions import MOST_LINES, Source
+from opperf.results.plots.dimensions import MOST_LINES
+from opperf.results.projection import Source
 from tests.results.conftest import summary
 
 

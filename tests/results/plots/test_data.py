@@ -7,7 +7,8 @@ from opperf.instruments.times import FORWARD
 from opperf.model import Status
 from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot
-from opperf.results.plots.dimensions import MOST_LINES, Source
+from opperf.results.plots.dimensions import MOST_LINES
+from opperf.results.projection import Source
 from tests.results.conftest import summary
 
 
@@ -122,6 +123,9 @@ def test_the_size_can_be_that_of_the_largest_tensor(make_record):
     plot = plotted(records, x="elements")
     assert (plot.x_title, plot.sizes) == ("elements of the largest tensor", (64.0, 256.0))
     relu, exp = plot.panels[0].lines
+    (warning,) = plot.notes
+    assert warning.endswith("differ in inputs (data: (8, 8), index: (4, 2), data: (16, 4))")
+    assert plotted(records, x="elements", by=("operator", "inputs")).notes == ()
     # Two shapes have one size: no line joins the points.
     assert not relu.is_function and exp.is_function
     assert [point.x for point in relu.points] == [64.0, 64.0, 256.0]

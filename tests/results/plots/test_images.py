@@ -8,8 +8,9 @@ import pytest
 
 from opperf.model import TensorSpec
 from opperf.results.plots.data import make_plot
-from opperf.results.plots.dimensions import MOST_LINES, Source
+from opperf.results.plots.dimensions import MOST_LINES
 from opperf.results.plots.text import MARKS
+from opperf.results.projection import Source
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

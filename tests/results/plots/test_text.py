@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.results.plots.data import make_plot
-from opperf.results.plots.dimensions import Source
+from opperf.results.projection import Source
 
 pytest.importorskip("plotext")
 

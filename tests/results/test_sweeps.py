@@ -1,8 +1,8 @@
-"""In what records differ, and the inputs that cases of a sweep have in common."""
+"""Sweeps as text."""
 
 from opperf.model import Case, ObjectTarget, OperatorTarget, TensorSpec
-from opperf.results.varied import (
-    describe,
+from opperf.results.sweeps import (
+    configurations_of,
     point_text,
     sweep_text,
     swept_inputs,
@@ -13,6 +13,10 @@ from opperf.results.varied import (
 
 def a_case(point, **arguments):
     return Case(OperatorTarget("fake", "relu"), arguments, point=point)
+
+
+def named(records):
+    return configurations_of([record.case for record in records])
 
 
 def test_a_point_as_text():
@@ -27,21 +31,6 @@ def test_the_variables_and_their_ranges():
     assert sweep_text([a_case({})]) == ""
 
 
-def test_an_operator_and_the_settings_in_which_some_differ(make_point):
-    records = [
-        make_point("relu", dtype="float32", threads=1),
-        make_point("relu", dtype="float64", threads=1),
-        make_point("exp", dtype="float32", threads=1),
-    ]
-    assert describe(records) == [
-        {"operator": "relu", "dtype": "float32"},
-        {"operator": "relu", "dtype": "float64"},
-        {"operator": "exp", "dtype": "float32"},
-    ]
-    threads = [make_point(threads=1), make_point(threads=None)]
-    assert [one["threads"] for one in describe(threads)] == ["threads 1", "threads all"]
-
-
 def test_configurations_are_named_by_the_values_in_which_they_differ(make_point):
     def configured(number, n=128, **arguments):
         return make_point(n=n, configuration=number, arguments={"axis": -1, **arguments})
@@ -51,14 +40,13 @@ def test_configurations_are_named_by_the_values_in_which_they_differ(make_point)
         configured(1, mask=TensorSpec((4,)), masked=True),
         configured(1, 256, mask=TensorSpec((4,)), masked=True),
     ]
-    names = [one["inputs"] for one in describe(records)]
-    assert names == ["data: (16, 128)", "masked: True", "masked: True"]
+    assert named(records) == ["data: (16, 128)", "masked: True", "masked: True"]
     # Where tensors alone differ, they are the name; where nothing shown does, the place is.
     shapes = [configured(0), configured(1, mask=TensorSpec((4,)))]
-    assert [one["inputs"] for one in describe(shapes)] == ["data: (16, 128)", "mask: (4,)"]
+    assert named(shapes) == ["data: (16, 128)", "mask: (4,)"]
     alike = [configured(0), configured(1)]
-    assert [one["inputs"] for one in describe(alike)] == ["configuration 0", "configuration 1"]
-    assert "inputs" not in describe([configured(0), configured(0, 256)])[0]
+    assert named(alike) == ["configuration 0", "configuration 1"]
+    assert named([configured(0), configured(0, 256)]) == []
 
 
 def test_every_configuration_has_a_name_that_tells_its_whole_layout(make_point):
@@ -72,7 +60,7 @@ def test_every_configuration_has_a_name_that_tells_its_whole_layout(make_point):
         make_point("add", configuration=1, arguments=strided),
         make_point("relu"),
     ]
-    assert [one["inputs"] for one in describe(records)] == [
+    assert named(records) == [
         "left: (64, 128), right: (64, 128)",
         "left: (64, 128) strides (256, 2), right: (64, 128) strides (1, 64)",
         "data: (16, 128)",

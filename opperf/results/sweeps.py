@@ -1,4 +1,4 @@
-"""In what the records of a run differ: swept variables, operators, settings, configurations."""
+"""Sweeps as text: variables with their ranges, labels and inputs that the points share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.model import DECLARED, Case, ObjectTarget, Record, display_argument, display_arguments
+from opperf.model import Case, ObjectTarget, display_argument, display_arguments
 from opperf.results.details import display_details
-from opperf.results.settings import SELF_EXPLANATORY, differing_settings
 from opperf.results.text import MORE, split_arguments, truncate, value_text
-
-OPERATOR, CONFIGURATION = "operator", "inputs"
-"""Names of the dimensions besides settings."""
 
 MOST_CONFIGURATION = 160
 """Most characters of a configuration in the name of a line, which is wrapped: four lines of half
@@ -69,48 +65,21 @@ def _layer_label(cases: Sequence[Case]) -> str:
     return f"{name}({', '.join(words)})" if words else name
 
 
-def describe(records: Sequence[Record]) -> list[dict[str, str]]:
-    """Returns what distinguishes each record besides its size, by dimension: its operator, every
-    setting in which operators differ, and its inputs where an operator has several configurations.
-    A dimension in which no two records differ is absent, except for the operator."""
-    names = differing_settings(record.case for record in records)
-    configurations = _configurations(records)
-    found = []
-    labels = swept_labels([record.case for record in records])
-    for record, label in zip(records, labels, strict=True):
-        settings = record.case.settings
-        one = {OPERATOR: label}
-        one |= {name: setting_text(name, getattr(settings, name)) for name in names}
-        if configurations:
-            one[CONFIGURATION] = configurations.get((record.case.label, record.case.tags), "")
-        found.append(one)
-    return found
-
-
-def setting_text(name: str, value: Any) -> str:
-    """Returns the value of a setting, with its name where it does not explain itself."""
-    text = DECLARED[name].text(value)
-    return text if name in SELF_EXPLANATORY else f"{name} {text}"
-
-
-Configuration = tuple[str, tuple[str, ...]]
-"""An operator, and the tag of one of its configurations."""
-
-
-def _configurations(records: Iterable[Record]) -> dict[Configuration, str]:
-    """Returns a text for each configuration of a sweep, if an operator has several."""
+def configurations_of(cases: Sequence[Case]) -> list[str]:
+    """Returns the text of each case's configuration, empty of one that is no point of a sweep; none
+    if no operator has several configurations."""
     found: dict[str, dict[tuple[str, ...], list[Case]]] = {}
-    for record in records:
-        if record.case.point:
-            own = found.setdefault(record.case.label, {})
-            own.setdefault(record.case.tags, []).append(record.case)
-    if all(len(cases) == 1 for cases in found.values()):
-        return {}
-    return {
+    for case in cases:
+        if case.point:
+            found.setdefault(case.label, {}).setdefault(case.tags, []).append(case)
+    if all(len(own) == 1 for own in found.values()):
+        return []
+    texts = {
         (label, tags): text
-        for label, cases in found.items()
-        for tags, text in zip(cases, _distinct_texts(list(cases.values())), strict=True)
+        for label, own in found.items()
+        for tags, text in zip(own, _distinct_texts(list(own.values())), strict=True)
     }
+    return [texts.get((case.label, case.tags), "") for case in cases]
 
 
 def _distinct_texts(configurations: Sequence[Sequence[Case]]) -> list[str]:
