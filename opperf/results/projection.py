@@ -52,7 +52,7 @@ class Observation(NamedTuple):
 
     @property
     def case(self) -> Case:
-        """What was measured."""
+        """The case of the record."""
         return self.record.case
 
 
@@ -70,7 +70,7 @@ def observations(sources: Iterable[Source]) -> list[Observation]:
 
 
 def _overloads(found: Sequence[Observation]) -> list[str]:
-    return swept_labels([one.case for one in found])
+    return swept_labels([entry.case for entry in found])
 
 
 def operator_of(case: Case) -> str:
@@ -80,44 +80,44 @@ def operator_of(case: Case) -> str:
 
 
 def _inputs(found: Sequence[Observation]) -> list[str]:
-    cases = [one.case for one in found]
+    cases = [entry.case for entry in found]
     named = configurations_of(cases) or map(inputs_text, cases)
     return [name or inputs_text(case) for name, case in zip(named, cases, strict=True)]
 
 
 def _each(read: Callable[[Observation], str]) -> Texts:
-    return lambda found: [read(one) for one in found]
+    return lambda found: [read(entry) for entry in found]
 
 
 FIXED: dict[str, Texts] = {
     OVERLOAD: _overloads,
-    OPERATOR: _each(lambda one: operator_of(one.case)),
-    CASE: _each(lambda one: one.record.id),
+    OPERATOR: _each(lambda entry: operator_of(entry.case)),
+    CASE: _each(lambda entry: entry.record.id),
     INPUTS: _inputs,
-    CATEGORY: _each(lambda one: one.case.category),
-    FRAMEWORK: _each(lambda one: one.case.target.framework),
-    FILE: _each(lambda one: one.file),
-    METRIC: _each(lambda one: one.metric),
+    CATEGORY: _each(lambda entry: entry.case.category),
+    FRAMEWORK: _each(lambda entry: entry.case.target.framework),
+    FILE: _each(lambda entry: entry.file),
+    METRIC: _each(lambda entry: entry.metric),
 }
 """Dimensions that all records have, besides settings."""
 
 
 def _setting(name: str) -> Texts:
-    return _each(lambda one: DECLARED[name].text(getattr(one.case.settings, name)))
+    return _each(lambda entry: DECLARED[name].text(getattr(entry.case.settings, name)))
 
 
 def _point(name: str) -> Texts:
-    return _each(lambda one: str(one.case.point.get(name, "")))
+    return _each(lambda entry: str(entry.case.point.get(name, "")))
 
 
 def _label(name: str) -> Texts:
-    return _each(lambda one: one.labels.get(name, ""))
+    return _each(lambda entry: entry.labels.get(name, ""))
 
 
 def dimensions_of(found: Sequence[Observation]) -> dict[str, Texts]:
     """Returns every dimension of these records by name."""
-    variables = variables_of(one.case for one in found)
-    labels = dict.fromkeys(name for one in found for name in one.labels)
+    variables = variables_of(entry.case for entry in found)
+    labels = dict.fromkeys(name for entry in found for name in entry.labels)
     return {
         **{name: _setting(name) for name in DECLARED},
         **{f"{LABEL}{name}": _label(name) for name in labels},
@@ -170,10 +170,10 @@ def describe(
     Raises `UsageError` for an unknown dimension.
     """
     check_dimensions(by, found)
-    cases = [one.case for one in found]
+    cases = [entry.case for entry in found]
     # Without the overloads if the user wants operators.
     operator = OPERATOR if OPERATOR in by and OVERLOAD not in by else OVERLOAD
-    has_files = len({one.file for one in found}) > 1
+    has_files = len({entry.file for entry in found}) > 1
     names = dict.fromkeys(
         (
             operator,

@@ -183,9 +183,9 @@ def find_hotspots(
     )
     check_dimensions(by, found)
     timed = tuple(timed_of(found, METRIC in by))
-    ids = [{one.id for one in run.records if time_of(one) is not None} for run in runs]
+    ids = [{entry.id for entry in run.records if time_of(entry) is not None} for run in runs]
     total = _add(timed)
-    records = [one.record for one in found if time_of(one.record) is not None]
+    records = [entry.record for entry in found if time_of(entry.record) is not None]
     launches = sum(
         record.case.count * record.summaries[metric].median
         for record in records
@@ -219,21 +219,21 @@ def find_hotspots(
 def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
     """Returns a warning about cases of one operator and inputs that differ and are in one group."""
     found = [entry.observation for entry in timed]
-    dtypes = dtypes_of(one.case for one in found)
+    dtypes = dtypes_of(entry.case for entry in found)
     keys = [
-        (*own.values(), alike_text(one.case, dtypes))
-        for own, one in zip(project((FRAMEWORK, OVERLOAD, *by), found), found, strict=True)
+        (*own.values(), alike_text(entry.case, dtypes))
+        for own, entry in zip(project((FRAMEWORK, OVERLOAD, *by), found), found, strict=True)
     ]
     return grouped_away(found, keys, context_dimensions(found))
 
 
 def timed_of(found: Iterable[Observation], each_pass: bool = False) -> Iterator[Timed]:
     """Yields the records that have a time, or each of their passes."""
-    for one in found:
+    for entry in found:
         for metrics in zip(PASSES) if each_pass else [PASSES]:
-            time = time_of(one.record, metrics)
+            time = time_of(entry.record, metrics)
             if time is not None:
-                yield Timed(one._replace(metric=metrics[0]) if each_pass else one, time)
+                yield Timed(entry._replace(metric=metrics[0]) if each_pass else entry, time)
 
 
 def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:

@@ -164,7 +164,7 @@ def make_bars(
     Raises `UsageError` for an unknown metric or dimension, and if there is nothing to draw.
     """
     found = measured(sources)
-    records = [one.record for one in found]
+    records = [entry.record for entry in found]
     shown = metrics_to_draw(metrics, records, (FORWARD.name,))
     entries = [
         entry
@@ -196,7 +196,7 @@ def make_bars(
 
 def _entries(found: Sequence[Observation], by: Sequence[str]) -> list[_Entry]:
     """Returns the records with the titles of their panels, their rows, and their series."""
-    cases = [one.case for one in found]
+    cases = [entry.case for entry in found]
     variables = variables_of(cases)
     # The extents of a sweep are among the inputs.
     left_out = {OVERLOAD, OPERATOR, INPUTS, *variables} - {
@@ -217,8 +217,8 @@ def _entries(found: Sequence[Observation], by: Sequence[str]) -> list[_Entry]:
     ]
     # Cases that look alike have a row each.
     return [
-        _Entry(one.record, title, (operator, inputs, str(number or "")), ", ".join(line))
-        for one, ((title, line, operator, inputs), number) in zip(
+        _Entry(entry.record, title, (operator, inputs, str(number or "")), ", ".join(line))
+        for entry, ((title, line, operator, inputs), number) in zip(
             found, number_alike(places), strict=True
         )
     ]

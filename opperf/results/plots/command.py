@@ -82,7 +82,7 @@ def plot_command(request: Request) -> int:
         _print(plot)
         return 0
     _need("altair", "vl_convert")
-    records = [one.record for one in measured(sources)]
+    records = [entry.record for entry in measured(sources)]
     replace(output, WRITERS[suffix](_chart(plot, runs, records)))
     tell(f"written to {output}")
     return 0

@@ -115,7 +115,7 @@ def make_plot(
     Raises `UsageError` for an unknown metric, size or dimension, and if there is nothing to draw.
     """
     found = measured(sources)
-    records = [one.record for one in found]
+    records = [entry.record for entry in found]
     x = x or _default_size(records)
     read = _reader(x, records)
     shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.name))
@@ -158,7 +158,7 @@ def _grouped_away(
 
 def has_sizes(sources: Sequence[Source]) -> bool:
     """Whether a swept variable has several values, against which lines can be drawn."""
-    records = [one.record for one in measured(sources)]
+    records = [entry.record for entry in measured(sources)]
     variables = variables_of(record.case for record in records)
     return any(len(_values(name, records)) > 1 for name in variables)
 

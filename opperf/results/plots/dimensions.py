@@ -24,7 +24,7 @@ def names_of(sources: Sequence[Source]) -> str:
 
 def measured(sources: Sequence[Source]) -> list[Observation]:
     """Returns the records with results. Raises `UsageError` if there is none."""
-    found = [one for one in observations(sources) if one.record.status is Status.OK]
+    found = [entry for entry in observations(sources) if entry.record.status is Status.OK]
     if not found:
         raise UsageError(f"{names_of(sources)}: no record has results, so there is nothing to plot")
     return found
@@ -37,7 +37,7 @@ def counted(number: int, why: str) -> list[str]:
 
 def without_results(sources: Sequence[Source]) -> list[str]:
     """Returns a note on the records without results; nothing without any."""
-    missing = sum(one.record.status is not Status.OK for one in observations(sources))
+    missing = sum(entry.record.status is not Status.OK for entry in observations(sources))
     return counted(missing, "without results not drawn")
 
 
