@@ -241,11 +241,20 @@ def environment_texts(environment: Environment) -> list[tuple[str, str]]:
     ]
 
 
+def _comparable_facts(environment: Environment) -> dict[str, Any]:
+    return {fact.name: fact.key(environment) for fact in FACTS if fact.key is not None}
+
+
 def comparability(environment: Environment) -> str:
     """Returns a key that is the same for environments whose times may be joined: those with the
     same CPU, GPUs, build of the framework, threads and governor."""
-    parts = {fact.name: fact.key(environment) for fact in FACTS if fact.key is not None}
-    return digest(parts)[:ID_LENGTH]
+    return digest(_comparable_facts(environment))[:ID_LENGTH]
+
+
+def incomparable_facts(one: Environment, other: Environment) -> tuple[str, ...]:
+    """Returns the facts by which the comparability keys differ."""
+    theirs = _comparable_facts(other)
+    return tuple(name for name, part in _comparable_facts(one).items() if part != theirs[name])
 
 
 class Difference(NamedTuple):

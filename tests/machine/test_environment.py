@@ -12,6 +12,7 @@ from opperf.machine.environment import (
     comparability,
     differences,
     environment,
+    incomparable_facts,
     lasting_differences,
     notable_differences,
 )
@@ -197,11 +198,12 @@ def changed(here, **fields):
 def test_another_cpu_gpu_build_governor_or_number_of_threads_is_not_comparable(here, fields):
     there = changed(here, **fields)
     assert comparability(there) != comparability(here)
+    assert incomparable_facts(here, there) == (next(iter(fields)),)
 
 
 def test_times_of_another_host_moment_and_choice_of_cores_may_be_joined(here):
     here = changed(here, cores=4, cpus="0-1")
     there = changed(here, hostname="b", load_1min=99.0, cpus="2-3", python="3.99", health={})
-    assert comparability(there) == comparability(here)
+    assert comparability(there) == comparability(here) and incomparable_facts(here, there) == ()
     names = [difference.name for difference in notable_differences(here, there)]
     assert names == ["cpus", "hostname", "load_1min", "python"]

@@ -14,7 +14,12 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.reports import report_for
-from opperf.comparison.explaining.difference import Counts, Difference, Row, Side
+from opperf.comparison.explaining.difference import (
+    ChangedFunction,
+    Counts,
+    DumpDifference,
+    DumpTotals,
+)
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
 from opperf.comparison.files.reports import report_of as of_files
@@ -66,9 +71,9 @@ def found(odd_run, everything, hostile, session):  # noqa: F811
     first, *others = session.rows
     rows = (msgspec.structs.replace(first, operator=NASTY, inputs=NASTY, note=NASTY), *others)
     odd = msgspec.structs.replace(session, rows=rows, a=NASTY, lost={NASTY: NASTY})
-    side = Side(NASTY, 1, {"Ir": 5.0}, None)
-    changed = Row(Function(NASTY, NASTY), "", Counts(5.0, 5.0), Counts(7.0, 7.0))
-    functions = Difference(side, side, "Ir", "exclusive", (changed,))
+    side = DumpTotals(NASTY, 1, {"Ir": 5.0}, None)
+    changed = ChangedFunction(Function(NASTY, NASTY), "", Counts(5.0, 5.0), Counts(7.0, 7.0))
+    functions = DumpDifference(side, side, "Ir", "exclusive", (changed,))
     listed = ListedOperator(
         operator=Operator(framework="mxnet", namespace="nd", name=NASTY, aliases=(NASTY,)),
         rule=NASTY,

@@ -24,7 +24,7 @@ class Counts(NamedTuple):
     """None of several functions together, of which one may call another."""
 
 
-class Row(NamedTuple):
+class ChangedFunction(NamedTuple):
     """A function in both dumps."""
 
     function: Function
@@ -46,20 +46,23 @@ class Row(NamedTuple):
         return None if base is None or new is None else new - base
 
 
-def _by_own(row: Row) -> float:
+def _by_own(row: ChangedFunction) -> float:
     return abs(row.own_change)
 
 
-def _by_inclusive(row: Row) -> float:
+def _by_inclusive(row: ChangedFunction) -> float:
     change = row.inclusive_change
     return abs(row.own_change if change is None else change)
 
 
-ORDERS: dict[str, Callable[[Row], float]] = {"exclusive": _by_own, "inclusive": _by_inclusive}
+ORDERS: dict[str, Callable[[ChangedFunction], float]] = {
+    "exclusive": _by_own,
+    "inclusive": _by_inclusive,
+}
 """Sizes by which functions are ordered, the largest first."""
 
 
-class Side(NamedTuple):
+class DumpTotals(NamedTuple):
     """A dump as a whole."""
 
     path: str
@@ -71,15 +74,15 @@ class Side(NamedTuple):
     """Counts per call of the loop around the calls, by an empty call; they are in the total."""
 
 
-class Difference(NamedTuple):
+class DumpDifference(NamedTuple):
     """Two dumps compared."""
 
-    base: Side
-    new: Side
+    base: DumpTotals
+    new: DumpTotals
     event: str
     """The counted event, by callgrind's name."""
     order: str
-    rows: tuple[Row, ...]
+    rows: tuple[ChangedFunction, ...]
     """Every function of either dump, in the order."""
 
     @property
@@ -95,7 +98,7 @@ class Difference(NamedTuple):
 
 def compare_dumps(
     base: Dump, new: Dump, event: str = "", order: str = "exclusive", python: bool = True
-) -> Difference:
+) -> DumpDifference:
     """Returns the functions of two dumps by difference, matched by name and object.
 
     `event` is what counts are of, by default the first. Without `python` the interpreter's own
@@ -121,7 +124,7 @@ def compare_dumps(
     rows = _fold(rows, _without_symbol)
     size = ORDERS[order]
     rows.sort(key=lambda row: (-size(row), -_by_own(row), row.function))
-    return Difference(_side(base), _side(new), event, order, tuple(rows))
+    return DumpDifference(_side(base), _side(new), event, order, tuple(rows))
 
 
 def _rows(
@@ -129,7 +132,7 @@ def _rows(
     new: Mapping[Function, Counted],
     dumps: tuple[Dump, Dump],
     event: int,
-) -> list[Row]:
+) -> list[ChangedFunction]:
     """Returns the functions of either dump."""
     calls = [dump.calls for dump in dumps]
 
@@ -139,7 +142,7 @@ def _rows(
         return Counts(counted.own[event] / number, counted.inclusive[event] / number)
 
     return [
-        Row(
+        ChangedFunction(
             function,
             (new.get(function) or base[function]).file,
             counts(base.get(function), calls[0]),
@@ -149,7 +152,7 @@ def _rows(
     ]
 
 
-def _without_symbol(row: Row) -> Function | None:
+def _without_symbol(row: ChangedFunction) -> Function | None:
     """Returns what stands for a function with an address for a name, of only one dump."""
     in_both = row.base is not None and row.new is not None
     if in_both or not row.function.name.startswith("0x"):
@@ -157,10 +160,12 @@ def _without_symbol(row: Row) -> Function | None:
     return Function(UNNAMED, row.function.object)
 
 
-def _fold(rows: Iterable[Row], standing: Callable[[Row], Function | None]) -> list[Row]:
+def _fold(
+    rows: Iterable[ChangedFunction], standing: Callable[[ChangedFunction], Function | None]
+) -> list[ChangedFunction]:
     """Returns the rows, those for which another function stands as one of that."""
-    kept: list[Row] = []
-    folded: dict[Function, list[Row]] = {}
+    kept: list[ChangedFunction] = []
+    folded: dict[Function, list[ChangedFunction]] = {}
     for row in rows:
         function = standing(row)
         if function is None:
@@ -168,7 +173,7 @@ def _fold(rows: Iterable[Row], standing: Callable[[Row], Function | None]) -> li
         else:
             folded.setdefault(function, []).append(row)
     return kept + [
-        Row(function, "", _sum(row.base for row in own), _sum(row.new for row in own))
+        ChangedFunction(function, "", _sum(row.base for row in own), _sum(row.new for row in own))
         for function, own in folded.items()
     ]
 
@@ -178,9 +183,9 @@ def _sum(counts: Iterable[Counts | None]) -> Counts | None:
     return Counts(sum(found), None) if found else None
 
 
-def _side(dump: Dump) -> Side:
+def _side(dump: Dump) -> DumpTotals:
     totals = zip(dump.events, dump.total, strict=True)
-    return Side(
+    return DumpTotals(
         str(dump.path),
         dump.calls,
         {event: total / dump.calls for event, total in totals},
@@ -197,7 +202,9 @@ class Rest(NamedTuple):
     new: float
 
 
-def split(difference: Difference, most: int | None = None) -> tuple[Sequence[Row], Rest]:
+def split(
+    difference: DumpDifference, most: int | None = None
+) -> tuple[Sequence[ChangedFunction], Rest]:
     """Returns the first `most` functions that differ, or all of them, and the sum of the others."""
     size = ORDERS[difference.order]
     shown = [row for row in difference.rows[:most] if size(row)]

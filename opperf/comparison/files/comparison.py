@@ -6,11 +6,11 @@ import enum
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from opperf.comparison.results import ResultsRow
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.statistics.weights import Weighted
+from opperf.machine.environment import Difference
 from opperf.metrics import metric_named
 from opperf.model import Metric, Struct
 
@@ -28,15 +28,6 @@ class Side(Struct, frozen=True):
     comparability: str = ""
     """Key of its environment: times of two files with the same one may be joined. Empty where the
     file has no environment."""
-
-
-class Difference(Struct, frozen=True):
-    """A field of the environments, labels or settings in which the two runs differ."""
-
-    field: str
-    """Name of the field, `field.key` in a mapping: `versions.numpy`, `settings.threads`."""
-    base: Any
-    new: Any
 
 
 class Row(Struct, frozen=True):
@@ -156,6 +147,7 @@ class Comparison(Struct, frozen=True):
     metrics: tuple[str, ...]
     """Compared metrics, in the order of the reports."""
     differences: tuple[Difference, ...] = ()
+    """In the environments, labels and settings."""
     rows: tuple[Row, ...] = ()
     """Grouped by metric; the largest ratio first, rows without one last."""
     means: tuple[Mean, ...] = ()
@@ -177,6 +169,14 @@ class Comparison(Struct, frozen=True):
     explain: str = ""
     """The command that lists the functions of the largest change of a count; empty where there is
     none, or no profile."""
+    incomparable: tuple[str, ...] = ()
+    """Facts by which the comparability keys of the environments differ."""
+
+    @property
+    def comparable(self) -> bool | None:
+        """Whether the comparability keys are the same; None where a file has no environment."""
+        keys = (self.base.comparability, self.new.comparability)
+        return keys[0] == keys[1] if all(keys) else None
 
     @property
     def commands(self) -> tuple[tuple[str, str], ...]:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import frameworks
-from opperf.comparison.files.comparison import Comparison, Difference, Row
+from opperf.comparison.files.comparison import Comparison, Row
 from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
-from opperf.machine.environment import ABSENT
+from opperf.machine.environment import ABSENT, Difference
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import DECLARED
 from opperf.results.settings import needed_settings, option_words
@@ -49,7 +49,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
     entries = (*base.entries, *new.entries)
     patterns = {entry.operator: entry.pattern for entry in entries}
     rows = [row for row in _suspect_rows(found.rows) if patterns.get(row.operator, row.operator)]
-    fields = {difference.field for difference in found.differences}
+    fields = {difference.name for difference in found.differences}
     # Both arms of `ab` measure one framework.
     if not rows or "framework" in fields:
         return ""
@@ -176,9 +176,9 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
     it."""
     found: list[str] = []
     for differing in differences:
-        group, _, name = differing.field.partition(".")
-        value = (differing.base, differing.new)[side]
-        if differing.field in THREAD_FIELDS and value in (None, ABSENT):
+        group, _, name = differing.name.partition(".")
+        value = (differing.before, differing.after)[side]
+        if differing.name in THREAD_FIELDS and value in (None, ABSENT):
             # Without that, an arm has differing thread.
             found += DECLARED["threads"].assignments(None)
         elif value in (None, ABSENT) or isinstance(value, tuple):

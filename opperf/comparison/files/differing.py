@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.comparison.files.comparison import Difference
 from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.joining import Pair
 from opperf.comparison.files.reading import Measured
-from opperf.machine.environment import ABSENT, notable_differences, position
+from opperf.machine.environment import ABSENT, Difference, notable_differences, position
 from opperf.model import Environment
 
 BEFORE_SETTINGS = "threads"
@@ -21,7 +20,7 @@ def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[D
     the settings of the common cases."""
     common = [(pair.base, pair.new) for pair in pairs if pair.base and pair.new]
     facts = _of_environments(base.environment, new.environment)
-    split = sum(position(fact.field) <= position(BEFORE_SETTINGS) for fact in facts)
+    split = sum(position(fact.name) <= position(BEFORE_SETTINGS) for fact in facts)
     labels, settings = _of_labels(base.labels, new.labels), _of_settings(common)
     return (*labels, *facts[:split], *settings, *facts[split:])
 
@@ -29,7 +28,7 @@ def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[D
 def _of_environments(base: Environment | None, new: Environment | None) -> list[Difference]:
     if base is None or new is None:
         return []
-    return [Difference(*fact) for fact in notable_differences(base, new)]
+    return notable_differences(base, new)
 
 
 def _of_labels(base: dict[str, str], new: dict[str, str]) -> list[Difference]:

@@ -39,7 +39,7 @@ from opperf.comparison.statistics.order_statistics import compare_samples
 from opperf.comparison.statistics.tolerance import allowed_difference, compare_figures
 from opperf.comparison.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError, UsageError
-from opperf.machine.environment import comparability
+from opperf.machine.environment import comparability, incomparable_facts
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.settings import changed_settings_text
@@ -98,6 +98,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         threshold=question.thresholds.threshold,
         metrics=metrics,
         differences=differences(base, new, pairs),
+        incomparable=_incomparable(base, new),
         rows=rows,
         means=geometric_means(rows),
         changes=tuple(
@@ -124,6 +125,12 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
 def _side(measured: Measured) -> Side:
     key = "" if measured.environment is None else comparability(measured.environment)
     return msgspec.structs.replace(measured.side, cases=len(measured.entries), comparability=key)
+
+
+def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
+    if base.environment is None or new.environment is None:
+        return ()
+    return incomparable_facts(base.environment, new.environment)
 
 
 def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.results.plots.bars import INPUTS_WIDTH, BarPanel, BarPlot, Limits, Row
+from opperf.results.plots.bars import INPUTS_WIDTH, BarPanel, BarPlot, BarRow, Limits
 from opperf.results.plots.images import PALETTE, styled
 from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text
 from opperf.results.units import MARK_LEGEND, format_figure
@@ -71,7 +71,7 @@ def _columns(panels: Sequence[BarPanel]) -> list[list[BarPanel]]:
     columns: list[list[BarPanel]] = [[]]
     taken = 0
     for panel in panels:
-        rows: list[Row] = []
+        rows: list[BarRow] = []
         for row in panel.rows:
             height = _row_height([row])
             is_full = taken + (0 if rows else TITLE_HEIGHT) + height > full
@@ -85,7 +85,7 @@ def _columns(panels: Sequence[BarPanel]) -> list[list[BarPanel]]:
     return columns
 
 
-def _lines(row: Row) -> list[str]:
+def _lines(row: BarRow) -> list[str]:
     """Returns the lines of a row's name."""
     return [
         line
@@ -94,12 +94,12 @@ def _lines(row: Row) -> list[str]:
     ]
 
 
-def _row_height(rows: Iterable[Row]) -> int:
+def _row_height(rows: Iterable[BarRow]) -> int:
     """Returns the height of each of some rows, those of a panel being of equal height."""
     return GAP + max(max(BAR * len(row.bars), TEXT_LINE * len(_lines(row))) for row in rows)
 
 
-def _height(rows: Sequence[Row]) -> int:
+def _height(rows: Sequence[BarRow]) -> int:
     return len(rows) * _row_height(rows)
 
 

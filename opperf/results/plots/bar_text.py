@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opperf.results.plots.bars import BarPanel, BarPlot, Limits, Row
+from opperf.results.plots.bars import BarPanel, BarPlot, BarRow, Limits
 from opperf.results.plots.text import COLORS, LEAST_WIDTH
 from opperf.results.text import wrap
 from opperf.results.units import MARK_LEGEND, align, format_figure
@@ -76,7 +76,7 @@ def _panel(panel: BarPanel, plot: BarPlot, width: int, color: bool) -> str:
     return "\n".join(lines)
 
 
-def _name(row: Row) -> str:
+def _name(row: BarRow) -> str:
     return ", ".join(filter(None, (row.operator, row.inputs)))
 
 

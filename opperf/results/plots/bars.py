@@ -67,7 +67,7 @@ class Bar(NamedTuple):
     """To the first series of the same row; None for that one itself, and without it."""
 
 
-class Row(NamedTuple):
+class BarRow(NamedTuple):
     """The bars of an operator with the same inputs."""
 
     operator: str
@@ -82,7 +82,7 @@ class BarPanel(NamedTuple):
     title: str
     metric: Metric
     unit: Unit
-    rows: tuple[Row, ...]
+    rows: tuple[BarRow, ...]
 
 
 class BarPlot(NamedTuple):
@@ -270,7 +270,7 @@ def _panel(
         shown = texts[label, inputs_text(own[0].record.case)] if inputs else ""
         if bars := _bars(metric, own, unit, series):
             made.append(
-                Row(operator or shown, f"{shown if operator else ''} {number}".strip(), bars)
+                BarRow(operator or shown, f"{shown if operator else ''} {number}".strip(), bars)
             )
     return BarPanel(", ".join(title), metric, unit, tuple(made))
 

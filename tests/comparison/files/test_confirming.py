@@ -10,10 +10,11 @@ from opperf import frameworks
 from opperf.commands.ab import ab
 from opperf.commands.ab.request import arms_from, selection_from
 from opperf.comparison.ab.arms import selection_of
-from opperf.comparison.files.comparison import Comparison, Difference, Row, Side
+from opperf.comparison.files.comparison import Comparison, Row, Side
 from opperf.comparison.files.confirming import PLACEHOLDERS, confirming_command
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FrameworkError
+from opperf.machine.environment import Difference
 from opperf.model import DECLARED, DEFAULTS
 
 

@@ -1,9 +1,12 @@
 """What differs between two runs beside the operators."""
 
+import json
+
 import pytest
 
 from opperf.comparison.files.differing import differences
 from opperf.comparison.files.joining import Pair
+from tests.writing import compared
 
 
 def test_what_differs_is_told_the_weightiest_first(run, record, asked):
@@ -16,7 +19,7 @@ def test_what_differs_is_told_the_weightiest_first(run, record, asked):
         load_1min=0.2,
         opperf="0.2.0",
     )
-    assert [(one.field, one.base, one.new) for one in asked(base, new).differences] == [
+    assert list(asked(base, new).differences) == [
         ("versions.mxnet", "1.9.1", "2.0.0"),
         ("versions.numpy", "absent", "1.26"),
         ("threads.OMP_NUM_THREADS", "2", "absent"),
@@ -25,7 +28,19 @@ def test_what_differs_is_told_the_weightiest_first(run, record, asked):
         ("opperf", "0.1.0", "0.2.0"),
     ]
     busy = asked(base, run(record(runs=20), load_1min=3.0))
-    assert [one.field for one in busy.differences] == ["load_1min"]
+    assert [one.name for one in busy.differences] == ["load_1min"]
+
+
+def test_other_keys_of_comparability_are_told_with_their_facts(run, record, asked):
+    found = asked(run(record()), run(record(), governor="powersave", threads={}, opperf="0.2.0"))
+    assert found.incomparable == ("threads", "governor") and found.comparable is False
+    text = compared(found, "text")
+    assert "Not comparable by threads, governor: changes may be due to that alone.\n" in text
+    told = json.loads(compared(found, "json"))
+    assert (told["comparable"], told["incomparable"]) == (False, ["threads", "governor"])
+    same = asked(run(record()), run(record(), opperf="0.2.0"))
+    assert (same.incomparable, same.comparable) == ((), True)
+    assert "Not comparable" not in compared(same, "text")
 
 
 def test_two_moments_of_a_busy_machine_are_no_difference(run, record, asked):
@@ -37,8 +52,8 @@ def test_two_moments_of_a_busy_machine_are_no_difference(run, record, asked):
             ("ok", "on"),
         )
     )
-    assert [d.field for d in asked(one, other).differences] == ["health.smt"]
-    assert [d.field for d in asked(one, quiet).differences] == ["health.cpu_pressure"]
+    assert [d.name for d in asked(one, other).differences] == ["health.smt"]
+    assert [d.name for d in asked(one, quiet).differences] == ["health.cpu_pressure"]
 
 
 @pytest.fixture
@@ -49,7 +64,7 @@ def told(measured, entry):
         pairs = [Pair(entry(settings=a), entry(settings=b)) for a, b in settings]
         pairs += [Pair(entry(settings={"x": 1}), None), Pair(None, entry(settings={"x": 2}))]
         found = differences(measured(**base), measured(**new), pairs)
-        return [(one.field, one.base, one.new) for one in found]
+        return list(found)
 
     return told
 

@@ -85,9 +85,7 @@ def test_settings_can_be_ignored(run, record, asked):
     base, new = run(record(threads=1)), run(record(threads=4, factor=2.0))
     found = asked(base, new, ignore_settings=True, metrics=("forward",))
     assert verdicts(found) == {("relu", "data: (4, 4)", "forward"): "suspect"}
-    assert [(one.field, one.base, one.new) for one in found.differences] == [
-        ("settings.threads", 1, 4)
-    ]
+    assert list(found.differences) == [("settings.threads", 1, 4)]
     chosen = f"{found.base.path} --id {base.records[0].id[:6]}"
     assert found.confirm == f"opperf ab {chosen} --a threads:1 --b threads:4"
 

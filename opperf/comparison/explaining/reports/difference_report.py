@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from opperf.comparison.explaining.difference import Counts, Difference, Rest, Row, split
+from opperf.comparison.explaining.difference import (
+    ChangedFunction,
+    Counts,
+    DumpDifference,
+    Rest,
+    split,
+)
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.explaining.reports.names import (
     change_text,
@@ -38,7 +44,7 @@ EVENTS = {
 """Callgrind's events in words."""
 
 
-def report_of(difference: Difference, title: str, most: int | None = None) -> Report:
+def report_of(difference: DumpDifference, title: str, most: int | None = None) -> Report:
     """Returns the report of an explained difference, for every format. `most` are the functions in
     it, by default all, or a screen of them for people."""
     shown, rest = split(difference, SHOWN if most is None else most)
@@ -58,7 +64,7 @@ def report_of(difference: Difference, title: str, most: int | None = None) -> Re
     )
 
 
-def _values(difference: Difference, title: str, most: int | None) -> dict[str, Any]:
+def _values(difference: DumpDifference, title: str, most: int | None) -> dict[str, Any]:
     """Returns the difference as values of JSON, always with every key. Counts are per call of the
     operator."""
     shown, rest = split(difference, most)
@@ -74,7 +80,7 @@ def _values(difference: Difference, title: str, most: int | None) -> dict[str, A
     }
 
 
-def _function(row: Row) -> dict[str, Any]:
+def _function(row: ChangedFunction) -> dict[str, Any]:
     return {
         "name": row.function.name,
         "object": row.function.object,
@@ -92,7 +98,7 @@ def _counts(counts: Counts | None) -> dict[str, float | None] | None:
     return {"exclusive": counts.own, "inclusive": counts.inclusive}
 
 
-def _totals(difference: Difference) -> list[str]:
+def _totals(difference: DumpDifference) -> list[str]:
     """Returns the counts of all code, a sentence each."""
     base, new = difference.base_total, difference.new_total
     decimals = decimals_of((base, new))
@@ -103,7 +109,7 @@ def _totals(difference: Difference) -> list[str]:
     ]
 
 
-def _overhead(difference: Difference) -> list[str]:
+def _overhead(difference: DumpDifference) -> list[str]:
     """Returns how much of the counts is of the loop around the calls, if the dumps say it."""
     found = [side.overhead for side in (difference.base, difference.new)]
     base, new = found
@@ -116,7 +122,7 @@ def _overhead(difference: Difference) -> list[str]:
     ]
 
 
-def _table(shown: Sequence[Row], rest: Rest, difference: Difference) -> Table:
+def _table(shown: Sequence[ChangedFunction], rest: Rest, difference: DumpDifference) -> Table:
     """Returns the table of functions, which ends with the others and the total."""
     short = short_names([row.function.name for row in shown])
     ends = [_sum("total", difference.base_total, difference.new_total)]
@@ -139,12 +145,12 @@ def _table(shown: Sequence[Row], rest: Rest, difference: Difference) -> Table:
     )
 
 
-def _sum(name: str, base: float, new: float) -> Row:
+def _sum(name: str, base: float, new: float) -> ChangedFunction:
     """Returns a row of several functions together."""
-    return Row(Function(name, ""), "", Counts(base, None), Counts(new, None))
+    return ChangedFunction(Function(name, ""), "", Counts(base, None), Counts(new, None))
 
 
-def _figures(title: str, part: Part, rows: Sequence[Row], decimals: int) -> Column:
+def _figures(title: str, part: Part, rows: Sequence[ChangedFunction], decimals: int) -> Column:
     """Returns a column of figures."""
     values = map(part.read, rows)
     cells = ["" if value is None else part.text(value, decimals) for value in values]
@@ -155,7 +161,7 @@ class Part(NamedTuple):
     """A column of figures."""
 
     title: str
-    read: Callable[[Row], float | None]
+    read: Callable[[ChangedFunction], float | None]
     """None where there is no figure: of a function that the dump does not have, and of several."""
     text: Callable[[float, int], str]
     extra: int = 0

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opperf.comparison.explaining.difference import Difference
+from opperf.comparison.explaining.difference import DumpDifference
 from opperf.comparison.explaining.paths import Box, Graph
 from opperf.comparison.explaining.reports.names import (
     change_text,
@@ -48,25 +48,25 @@ TITLE_LETTERS = 170
 """Letters of a line of the width of the graph."""
 
 
-def svg_flame(graph: Graph, difference: Difference, title: str) -> str:
+def svg_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
     """Returns the flame graph as an image."""
     return render(__package__, "flame.svg.jinja", _content(graph, difference, title))
 
 
-def html_flame(graph: Graph, difference: Difference, title: str) -> str:
+def html_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
     """Returns the flame graph as a page."""
     content = _content(graph, difference, title)
     return render(__package__, "flame.html.jinja", content)
 
 
-WRITERS: dict[str, Callable[[Graph, Difference, str], str]] = {
+WRITERS: dict[str, Callable[[Graph, DumpDifference, str], str]] = {
     ".svg": svg_flame,
     ".html": html_flame,
 }
 """By the extension of the file."""
 
 
-def _content(graph: Graph, difference: Difference, title: str) -> dict[str, Any]:
+def _content(graph: Graph, difference: DumpDifference, title: str) -> dict[str, Any]:
     """Returns the templates' variables."""
     largest = max((abs(box.change) for box in graph.boxes), default=0.0)
     decimals = decimals_of((graph.total, difference.base_total, difference.new_total))
@@ -95,7 +95,7 @@ def _content(graph: Graph, difference: Difference, title: str) -> dict[str, Any]
     }
 
 
-def _head(graph: Graph, difference: Difference, decimals: int) -> list[str]:
+def _head(graph: Graph, difference: DumpDifference, decimals: int) -> list[str]:
     base, new = difference.base_total, difference.new_total
     lines = [
         f"{difference.event} per call: {totals_text(base, new, decimals)}",

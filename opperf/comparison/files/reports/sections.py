@@ -70,6 +70,7 @@ def sections(comparison: Comparison) -> tuple[Section, ...]:
     sides = (("base", comparison.base), ("new", comparison.new))
     found = (
         Section(facts=[Fact(name, side.path, _of_side(side)) for name, side in sides]),
+        _comparability(comparison),
         _differences(comparison),
         differing(comparison.results),
         *(_metric(comparison, metric) for metric in comparison.metrics),
@@ -128,6 +129,14 @@ def _differences(comparison: Comparison) -> Section:
     columns = (names("Environment", fields), texts("Base", base), texts("New", new))
     title = "The environments of the two files differ"
     return Section(title, table=Table(columns, shown, more), is_folded=True)
+
+
+def _comparability(comparison: Comparison) -> Section:
+    """Returns the facts that make the figures of the two environments incomparable."""
+    facts = ", ".join(comparison.incomparable)
+    return Section(
+        prose=[f"Not comparable by {facts}: changes may be due to that alone."] if facts else []
+    )
 
 
 def _metric(comparison: Comparison, metric: str) -> Section:

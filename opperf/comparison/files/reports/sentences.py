@@ -193,12 +193,8 @@ def difference_rows(comparison: Comparison) -> tuple[list[list[str]], tuple[int,
     """Returns a row for each difference between the runs, the indices of those that are shown, and
     a sentence on the others."""
     rows = [
-        [
-            difference.field,
-            _value_text(difference.field, difference.base),
-            _value_text(difference.field, difference.new),
-        ]
-        for difference in comparison.differences
+        [name, _value_text(name, before), _value_text(name, after)]
+        for name, before, after in comparison.differences
     ]
     more = len(rows) - SHOWN_DIFFERENCES
     shown = tuple(range(len(rows)))[:SHOWN_DIFFERENCES]

@@ -64,9 +64,11 @@ def values(comparison: Comparison) -> dict[str, Any]:
         "limits_file": comparison.limits_file,
         "metrics": comparison.metrics,
         "environment": [
-            {"field": difference.field, "base": difference.base, "new": difference.new}
-            for difference in comparison.differences
+            {"field": name, "base": before, "new": after}
+            for name, before, after in comparison.differences
         ],
+        "comparable": comparison.comparable,
+        "incomparable": comparison.incomparable,
         "cases": [dict(zip(names, row, strict=True)) for row in rows(comparison)],
         "geometric_means": [
             {"category": m.category, "metric": m.metric, "ratio": m.ratio, "cases": m.cases}

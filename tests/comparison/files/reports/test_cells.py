@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind, Difference
+from opperf.comparison.files.comparison import Change, ChangeKind
 from opperf.comparison.files.reports.sentences import (
     SHOWN_QUIET,
     SHOWN_ROWS,
@@ -23,6 +23,7 @@ from opperf.comparison.files.reports.sentences import (
     unit_of,
 )
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import Difference
 from opperf.reports.formats import formats_of
 from opperf.reports.markdown import plain
 from opperf.results.text import wrap

@@ -4,9 +4,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from opperf.comparison.files.comparison import Difference
 from opperf.comparison.statistics.data import Verdict
 from opperf.instruments.times import FORWARD
+from opperf.machine.environment import Difference
 from tests.writing import compared
 
 

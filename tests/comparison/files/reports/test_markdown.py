@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind, Difference
+from opperf.comparison.files.comparison import Change, ChangeKind
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import Difference
 from opperf.reports.markdown import code, in_cell, plain
 from tests.writing import compared
 

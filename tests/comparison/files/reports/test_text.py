@@ -5,8 +5,9 @@ import re
 import msgspec
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind, Difference, Side
+from opperf.comparison.files.comparison import Change, ChangeKind, Side
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import Difference
 from tests.writing import compared
 
 
