@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,47 +54,59 @@ def explicit_options(ctx: click.Context, options: Mapping[str, object]) -> dict[
     }
 
 
+def names_option(
+    *declarations: str, help: str, metavar: str = "NAMES"
+) -> Callable[[Command], Command]:
+    """Returns an option of several names, which commas separate too."""
+    return click.option(
+        *declarations, multiple=True, metavar=metavar, callback=split_commas, help=help
+    )
+
+
+def choice_option(
+    *declarations: str, choices: Sequence[str], help: str, default: str = ""
+) -> Callable[[Command], Command]:
+    """Returns an option of one of several words, by default the first of them."""
+    return click.option(
+        *declarations,
+        default=default or choices[0],
+        show_default=True,
+        type=click.Choice(choices, case_sensitive=False),
+        help=help,
+    )
+
+
+def count_option(*declarations: str, help: str, **more: Any) -> Callable[[Command], Command]:
+    """Returns an option of a number of at least one."""
+    return click.option(*declarations, type=click.IntRange(min=1), metavar="N", help=help, **more)
+
+
 filter_options = combine(
-    click.option(
+    names_option(
         "--category",
         "categories",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Only operators of this category, e.g. unary, reduction, optimizer; `opperf "
         "frameworks NAME` lists them.",
     ),
-    click.option(
+    names_option(
         "--namespace",
         "namespaces",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Only operators of this namespace, e.g. linalg, random; `opperf frameworks NAME` "
         "lists them.",
     ),
-    click.option(
+    names_option(
         "--tag",
         "tags",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Only operators with this tag of the framework, e.g. core; `opperf frameworks NAME` "
         "lists them.",
     ),
-    click.option(
+    names_option(
         "--variants",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Operators of these variants, e.g. in-place, out, internal, as well; `opperf "
         "frameworks NAME` lists them.",
     ),
-    click.option(
+    names_option(
         "--exclude",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Exclude these operators; names, globs or regexes.",
     ),
 )
@@ -126,21 +138,19 @@ framework = click.option(
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON.")
 
-size = click.option(
+size = choice_option(
     "--size",
+    choices=("small", "default", "large"),
     default="default",
-    show_default=True,
-    type=click.Choice(["small", "default", "large"], case_sensitive=False),
     help="Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
     "small, 2 minutes at default and about 20 at large, on two cores.",
 )
 
 
-int64_tensor = click.option(
+int64_tensor = choice_option(
     "--int64-tensor",
+    choices=("on", "off"),
     default="off",
-    show_default=True,
-    type=click.Choice(["on", "off"], case_sensitive=False),
     help="Use tensors of more than 2**31 elements, on builds that support them.",
 )
 
@@ -264,39 +274,31 @@ session_settings = combine(
 
 
 random_shape_options = combine(
-    click.option(
+    count_option(
         "--fuzz-shapes",
-        type=click.IntRange(min=1),
-        metavar="N",
         help="Measure each operator at N random shapes, drawn by --seed, instead of its rule's "
         "shapes, and report those that take longer than their size explains.",
     ),
-    click.option(
+    count_option(
         "--min-elements",
         "least_elements",
-        type=click.IntRange(min=1),
         default=defaults.MIN_ELEMENTS,
         show_default=True,
-        metavar="N",
         help="With --fuzz-shapes: minimum number of elements of the largest tensor.",
     ),
-    click.option(
+    count_option(
         "--max-elements",
         "most_elements",
-        type=click.IntRange(min=1),
         default=defaults.MAX_ELEMENTS,
         show_default=True,
-        metavar="N",
         help="With --fuzz-shapes: maximum number of elements of the largest tensor.",
     ),
 )
 
-case_ids = click.option(
+case_ids = names_option(
     "--id",
     "ids",
-    multiple=True,
     metavar="IDS",
-    callback=split_commas,
     help="Only the cases with these ids, or prefixes of ids, which --list and run files show.",
 )
 
@@ -311,11 +313,8 @@ cpus = click.option(
 
 operator_options = combine(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
-    click.option(
+    names_option(
         "--ops",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_commas,
         help="Operators, as the arguments: names, globs ('broadcast_*'), regexes ('re:^sum'), "
         "paths (nd.add) or your own functions (kernels.py:softmax, module:function). Commas "
         "separate several.",
@@ -326,11 +325,9 @@ operator_options = combine(
 
 no_backward = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 
-max_configs = click.option(
+max_configs = count_option(
     "--max-configs",
     "configurations",
-    type=click.IntRange(min=1),
-    metavar="N",
     help="Maximum number of configurations of each operator.  [default: all]",
 )
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.api.frames import DataFrame, data_frame
-from opperf.api.run_result import RunResult
+from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.files.comparison import Change, Comparison, Row
 from opperf.comparison.files.judging import Question
 from opperf.comparison.files.judging import compare as judge

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opperf.api.frames import DataFrame, data_frame
 from opperf.errors import UsageError
+from opperf.installing import install_command
 from opperf.model import DECLARED, DEFAULTS, Environment, Record, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.formats import RUN, format_named, format_of_extension, formats_of
@@ -22,6 +23,21 @@ from opperf.results.output import check_output
 from opperf.results.sweep_table import render_by_size
 from opperf.results.table import legend, wrap_all
 from opperf.results.text import inputs_text, terminal_width
+
+DataFrame = Any
+"""A `pandas.DataFrame`."""
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Returns the rows as a data frame.
+
+    Raises `ImportError` without pandas, with the command that installs it.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError(f"to_pandas needs pandas: {install_command('pandas')}") from error
+    return pandas.DataFrame(list(rows))
 
 
 class Row(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -77,87 +77,72 @@ def measure_in_workers(cases: Sequence[Case], progress: Progress = QUIET) -> dic
         raise
 
 
-def run_category(
-    framework_name: str,
-    category: str,
-    ctx: Any,
-    dtype: Any,
-    profiler: str | None,
-    int64_tensor: str,
-    warmup: int,
-    runs: int,
-) -> Results:
-    """Returns the results of the public operators of one category."""
-    framework, made = make_plan(
-        framework_name,
-        ctx,
-        dtype,
-        profiler,
-        int64_tensor,
-        warmup,
-        runs,
-        categories=(category,),
-    )
-    public = {operator.label for operator in framework.operators() if operator.public}
-    cases = tuple(case for case in made.cases if case.label in public)
-    return measure_plan(msgspec.structs.replace(made, cases=cases))
-
-
 Runner = Callable[..., Results]
 
 
-def _takes_device(runner: Runner) -> Runner:
-    """Returns a runner that takes its first argument, `ctx`, by the name `device` too. Its
-    signature is still that of MXNet's utility."""
+class Runners(dict[str, Runner]):
+    """The functions that measure a framework's operators, by category."""
+
+    def __init__(self, framework: str) -> None:
+        super().__init__()
+        self.framework = framework
+
+    def add(self, category: str, title: str, name: str = "") -> Runner:
+        """Returns the function of a category, after it was added: of the usual name without one."""
+
+        def measure(*arguments: Any) -> Results:
+            framework, made = make_plan(self.framework, *arguments, categories=(category,))
+            public = {operator.label for operator in framework.operators() if operator.public}
+            cases = tuple(case for case in made.cases if case.label in public)
+            return measure_plan(msgspec.structs.replace(made, cases=cases))
+
+        self[category] = _runner(
+            measure,
+            name or f"run_{category}_operators_benchmarks",
+            f"""Measure {title}.
+
+    Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
+    memory in kB of 1000 bytes, as `run_performance_test` does. `device` is another name of `ctx`.
+    """,
+        )
+        return self[category]
+
+    def all(self, title: str) -> Runner:
+        """Returns the function `run_all_FRAMEWORK_operator_benchmarks`, which calls every one."""
+
+        def measure(*arguments: Any) -> Results:
+            found = {name: made for one in self.values() for name, made in one(*arguments).items()}
+            return dict(sorted(found.items()))
+
+        return _runner(
+            measure,
+            f"run_all_{self.framework}_operator_benchmarks",
+            f"""Measure every category of {title}, in a worker process.
+
+    Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
+    """,
+        )
+
+
+def _runner(measure: Runner, name: str, description: str) -> Runner:
+    """Returns a function with the signature of MXNet's utility, which takes its first argument by
+    the name `device` too."""
+
+    def runner(
+        ctx: Any = None,
+        dtype: Any = "float32",
+        profiler: Literal["native", "python"] = "native",
+        int64_tensor: str = "off",
+        warmup: int = WARMUP,
+        runs: int = RUNS,
+    ) -> Results:
+        return measure(ctx, dtype, profiler, int64_tensor, warmup, runs)
+
+    runner.__name__ = runner.__qualname__ = name
+    runner.__doc__ = description
 
     @functools.wraps(runner)
     def called(ctx: Any = None, *others: Any, device: Any = None, **named: Any) -> Results:
         return runner(one_device(ctx, device), *others, **named)
 
     return called
-
-
-def category_runner(framework: str, category: str, name: str, title: str) -> Runner:
-    """Returns the function `name`, which measures one category of a framework's operators."""
-
-    def runner(
-        ctx: Any = None,
-        dtype: Any = "float32",
-        profiler: Literal["native", "python"] = "native",
-        int64_tensor: str = "off",
-        warmup: int = WARMUP,
-        runs: int = RUNS,
-    ) -> Results:
-        return run_category(framework, category, ctx, dtype, profiler, int64_tensor, warmup, runs)
-
-    runner.__name__ = runner.__qualname__ = name
-    runner.__doc__ = f"""Measure {title}.
-
-    Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes, as `run_performance_test` does. `device` is another name of `ctx`.
-    """
-    return _takes_device(runner)
-
-
-def all_runner(framework: str, title: str, runners: Mapping[str, Runner]) -> Runner:
-    """Returns the function `run_all_FRAMEWORK_operator_benchmarks`, which calls every runner."""
-
-    def runner(
-        ctx: Any = None,
-        dtype: Any = "float32",
-        profiler: Literal["native", "python"] = "native",
-        int64_tensor: str = "off",
-        warmup: int = WARMUP,
-        runs: int = RUNS,
-    ) -> Results:
-        found: Results = {}
-        for measure_one in runners.values():
-            found |= measure_one(ctx, dtype, profiler, int64_tensor, warmup, runs)
-        return dict(sorted(found.items()))
-
-    runner.__name__ = runner.__qualname__ = f"run_all_{framework}_operator_benchmarks"
-    runner.__doc__ = f"""Measure every category of {title}, in a worker process.
-
-    Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
-    """
-    return _takes_device(runner)

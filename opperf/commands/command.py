@@ -11,7 +11,39 @@ from typing import Any
 
 import click
 
-from opperf.commands.sections import OTHER, SECTIONS
+OTHER = "Other options"
+"""Title of the section of all options that are in no other."""
+
+SECTIONS: dict[str, str] = {
+    "Cases": (
+        "framework ops categories namespaces tags variants exclude patterns ids configurations "
+        "quick by_category session"
+    ),
+    "Arms": "a b",
+    "Inputs": (
+        "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
+        "least_elements most_elements batch_factor"
+    ),
+    "Settings": (
+        "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
+        "cache memory callgrind_cache threads cpus executor env options python"
+    ),
+    "Time and precision": (
+        "precision max_time_s warmup runs rounds shuffle timeout_s control_blocks blocks "
+        "until_settled no_pace budget"
+    ),
+    "Comparison": (
+        "metrics threshold same_within tolerances config base_is ignore_settings in_order "
+        "no_check rtol atol weight measured_pass sort event no_python top by x rank least"
+    ),
+    "Output": (
+        "output_files output_file output_formats output_format overwrite columns flame tool json "
+        "report labels quiet"
+    ),
+    "Plan, resumption and exit code": "list_only dry_run resume retry strict fail_on",
+}
+"""Names of parameters, in the order of the help, by the title of their section. All others are
+among the other options."""
 
 FIRST_COLUMN = 34
 """Most characters of an option's name beside its help; longer ones are above it."""
@@ -68,7 +100,7 @@ class Command(click.Command):
                     formatter.write(f"{'':{indent}}{part}\n")
         left = {param.name: param for param in self.get_params(ctx)}
         for title, names in SECTIONS.items():
-            found = [left.pop(name) for name in names if name in left]
+            found = [left.pop(name) for name in names.split() if name in left]
             _write_options(ctx, formatter, title, found)
         _write_options(ctx, formatter, OTHER, left.values())
 

@@ -7,19 +7,16 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, dimensions, output_options
-from opperf.parsing import RunFilePath, split_commas
+from opperf.parameters import count_option, debug, dimensions, names_option, output_options
+from opperf.parsing import RunFilePath
 
 
 @command()
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
 @output_options("Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]")
-@click.option(
+@names_option(
     "--metric",
     "metrics",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
     help="Metrics to draw, e.g. forward,backward,memory, or bandwidth: bytes moved over the "
     "forward time.  [default: forward, and bandwidth if the bytes are known]",
 )
@@ -34,10 +31,8 @@ from opperf.parsing import RunFilePath, split_commas
     "Draw a line, or a bar, for each value",
     "  Those that differ but are not named get a chart each.  [default: all that differ]",
 )
-@click.option(
+@count_option(
     "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
     help="Most rows of bars, the largest.  [default: 120]",
 )
 @debug

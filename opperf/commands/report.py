@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, dimensions, report_output
+from opperf.parameters import choice_option, count_option, debug, dimensions, report_output
 from opperf.parsing import RunFilePath
 
 RANKINGS = ("time", "calls", "memory")
@@ -15,19 +15,15 @@ RANKINGS = ("time", "calls", "memory")
 
 @command()
 @click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
-@click.option(
+@choice_option(
     "--rank",
-    default=RANKINGS[0],
-    show_default=True,
-    type=click.Choice(RANKINGS, case_sensitive=False),
+    choices=RANKINGS,
     help="What comes first: the most time of all calls, the most calls, or the largest peak of "
     "memory.",
 )
 @dimensions("Rank the values", "  [default: overload, as other tables]")
-@click.option(
+@count_option(
     "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
     help="Number of operators to show.  [default: 20; all in json and csv]",
 )
 @report_output("report")

@@ -2,71 +2,42 @@
 
 from __future__ import annotations
 
-from opperf.api.selections import Runner, all_runner, category_runner
+from opperf.api.selections import Runners
 
-FRAMEWORK = "jax"
-
-CATEGORIES = {
-    "activation": "activations",
-    "binary": "elementwise functions of two arrays",
-    "conversion": "copies and conversions",
-    "convolution": "convolution",
-    "creation": "functions that make a new array",
-    "cumulative": "cumulative sums and differences along an axis",
-    "fft": "Fourier transforms",
-    "gemm": "matrix products",
-    "image": "functions that scale images",
-    "indexing": "indexing, gathering and scattering",
-    "joining": "functions that join arrays",
-    "linalg": "linear algebra",
-    "nn_basic": "layers of neural networks",
-    "other": "functions of no other category",
-    "polynomial": "polynomials",
-    "python_function": "functions that take a function",
-    "random": "random sampling",
-    "reduction": "reductions",
-    "set": "unique values and membership",
-    "shape": "functions that move and repeat elements",
-    "signal": "signal processing",
-    "sorting": "sorting and searching",
-    "splitting": "functions that split arrays",
-    "statistics": "distributions, histograms and counts",
-    "unary": "elementwise functions of one array",
-    "window": "windows of signal processing",
-}
-"""The categories of JAX's functions, each with the title of its functions."""
-
-RUNNERS: dict[str, Runner] = {
-    category: category_runner(FRAMEWORK, category, f"run_{category}_operators_benchmarks", title)
-    for category, title in CATEGORIES.items()
-}
+RUNNERS = Runners("jax")
 """The runner of every category."""
 
-run_activation_operators_benchmarks = RUNNERS["activation"]
-run_binary_operators_benchmarks = RUNNERS["binary"]
-run_conversion_operators_benchmarks = RUNNERS["conversion"]
-run_convolution_operators_benchmarks = RUNNERS["convolution"]
-run_creation_operators_benchmarks = RUNNERS["creation"]
-run_cumulative_operators_benchmarks = RUNNERS["cumulative"]
-run_fft_operators_benchmarks = RUNNERS["fft"]
-run_gemm_operators_benchmarks = RUNNERS["gemm"]
-run_image_operators_benchmarks = RUNNERS["image"]
-run_indexing_operators_benchmarks = RUNNERS["indexing"]
-run_joining_operators_benchmarks = RUNNERS["joining"]
-run_linalg_operators_benchmarks = RUNNERS["linalg"]
-run_nn_basic_operators_benchmarks = RUNNERS["nn_basic"]
-run_other_operators_benchmarks = RUNNERS["other"]
-run_polynomial_operators_benchmarks = RUNNERS["polynomial"]
-run_python_function_operators_benchmarks = RUNNERS["python_function"]
-run_random_operators_benchmarks = RUNNERS["random"]
-run_reduction_operators_benchmarks = RUNNERS["reduction"]
-run_set_operators_benchmarks = RUNNERS["set"]
-run_shape_operators_benchmarks = RUNNERS["shape"]
-run_signal_operators_benchmarks = RUNNERS["signal"]
-run_sorting_operators_benchmarks = RUNNERS["sorting"]
-run_splitting_operators_benchmarks = RUNNERS["splitting"]
-run_statistics_operators_benchmarks = RUNNERS["statistics"]
-run_unary_operators_benchmarks = RUNNERS["unary"]
-run_window_operators_benchmarks = RUNNERS["window"]
+run_activation_operators_benchmarks = RUNNERS.add("activation", "activations")
+run_binary_operators_benchmarks = RUNNERS.add("binary", "elementwise functions of two arrays")
+run_conversion_operators_benchmarks = RUNNERS.add("conversion", "copies and conversions")
+run_convolution_operators_benchmarks = RUNNERS.add("convolution", "convolution")
+run_creation_operators_benchmarks = RUNNERS.add("creation", "functions that make a new array")
+run_cumulative_operators_benchmarks = RUNNERS.add(
+    "cumulative", "cumulative sums and differences along an axis"
+)
+run_fft_operators_benchmarks = RUNNERS.add("fft", "Fourier transforms")
+run_gemm_operators_benchmarks = RUNNERS.add("gemm", "matrix products")
+run_image_operators_benchmarks = RUNNERS.add("image", "functions that scale images")
+run_indexing_operators_benchmarks = RUNNERS.add("indexing", "indexing, gathering and scattering")
+run_joining_operators_benchmarks = RUNNERS.add("joining", "functions that join arrays")
+run_linalg_operators_benchmarks = RUNNERS.add("linalg", "linear algebra")
+run_nn_basic_operators_benchmarks = RUNNERS.add("nn_basic", "layers of neural networks")
+run_other_operators_benchmarks = RUNNERS.add("other", "functions of no other category")
+run_polynomial_operators_benchmarks = RUNNERS.add("polynomial", "polynomials")
+run_python_function_operators_benchmarks = RUNNERS.add(
+    "python_function", "functions that take a function"
+)
+run_random_operators_benchmarks = RUNNERS.add("random", "random sampling")
+run_reduction_operators_benchmarks = RUNNERS.add("reduction", "reductions")
+run_set_operators_benchmarks = RUNNERS.add("set", "unique values and membership")
+run_shape_operators_benchmarks = RUNNERS.add("shape", "functions that move and repeat elements")
+run_signal_operators_benchmarks = RUNNERS.add("signal", "signal processing")
+run_sorting_operators_benchmarks = RUNNERS.add("sorting", "sorting and searching")
+run_splitting_operators_benchmarks = RUNNERS.add("splitting", "functions that split arrays")
+run_statistics_operators_benchmarks = RUNNERS.add(
+    "statistics", "distributions, histograms and counts"
+)
+run_unary_operators_benchmarks = RUNNERS.add("unary", "elementwise functions of one array")
+run_window_operators_benchmarks = RUNNERS.add("window", "windows of signal processing")
 
-run_all_jax_operator_benchmarks = all_runner(FRAMEWORK, "JAX's functions", RUNNERS)
+run_all_jax_operator_benchmarks = RUNNERS.all("JAX's functions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.api.selections import Runner, all_runner, category_runner
+from opperf.api.selections import Runners
 from opperf.mxnet_api import FRAMEWORK
 
 CATEGORIES = {
@@ -73,12 +73,10 @@ CATEGORIES = {
 }
 """The name of each category's runner, and the title of its operators."""
 
-
-RUNNERS: dict[str, Runner] = {
-    category: category_runner(FRAMEWORK, category, name, title)
-    for category, (name, title) in CATEGORIES.items()
-}
+RUNNERS = Runners(FRAMEWORK)
 """The runner of every category."""
 
+for _category, (_name, _title) in CATEGORIES.items():
+    RUNNERS.add(_category, _title, _name)
 
-run_all_mxnet_operator_benchmarks = all_runner(FRAMEWORK, "`mx.nd`'s operators", RUNNERS)
+run_all_mxnet_operator_benchmarks = RUNNERS.all("`mx.nd`'s operators")

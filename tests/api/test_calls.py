@@ -10,7 +10,7 @@ import pytest
 
 from opperf.api import calls
 from opperf.api.calls import framework_of_call
-from opperf.api.selections import all_runner, category_runner
+from opperf.api.selections import Runners
 from opperf.errors import DeviceError, OutputError, UsageError
 from opperf.execution import schedule
 from opperf.execution.contended import Contended
@@ -135,19 +135,16 @@ def test_a_device_has_two_names():
         assert made["negative"][0]["forward_median_ms"] > 0
         with pytest.raises(DeviceError, match=r"gpu\(3\)"):
             run_performance_test(np.negative, inputs, **FEW, **{name: "gpu(3)"})
-        for runner in (one := category_runner("numpy", "unary", "one", "one"), all_of(one)):
+        runners = Runners("numpy")
+        for runner in (runners.add("unary", "one"), runners.all("NumPy")):
             with pytest.raises(DeviceError, match=r"gpu\(3\)"):
                 runner(**{name: "gpu(3)"})
             assert list(signature(runner).parameters)[0] == "ctx"
             assert "device" not in signature(runner).parameters, "not one of MXNet's utility"
 
 
-def all_of(runner):
-    return all_runner("numpy", "NumPy", {"unary": runner})
-
-
 def test_a_device_by_both_names_is_refused():
-    runner = category_runner("numpy", "unary", "one", "one")
+    runner = Runners("numpy").add("unary", "one")
     both = {"ctx": "cpu", "device": "cpu"}
     for call in (
         lambda: run_performance_test(np.negative, [{"x": (2, 2)}], **FEW, **both),

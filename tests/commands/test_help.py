@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from opperf import commands
-from opperf.commands.sections import OTHER, SECTIONS
+from opperf.commands.command import OTHER, SECTIONS
 from opperf.opperf import HELP_WIDTH, cli, load_command
 
 COMMANDS = [load_command(name) for name in commands.COMMANDS]

@@ -8,13 +8,15 @@ import click
 
 from opperf.commands.command import command, option_name
 from opperf.parameters import (
+    choice_option,
     debug,
     explicit_options,
     limits,
+    names_option,
     report_outputs,
     weight,
 )
-from opperf.parsing import KeptPath, RunFilePath, SessionPath, Words, split_commas, words_among
+from opperf.parsing import KeptPath, RunFilePath, SessionPath, Words, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
@@ -80,12 +82,9 @@ class MetricOption(click.Option):
     callback=words_among(metric_names),
 )
 @limits
-@click.option(
+@names_option(
     "--filter",
     "patterns",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
 @weight
@@ -101,11 +100,9 @@ class MetricOption(click.Option):
     "`opperf ab` measured different (results), and of --from-ab ambiguous. Exit with 3 if the "
     "files cannot decide.",
 )
-@click.option(
+@choice_option(
     "--base-is",
-    default="first",
-    show_default=True,
-    type=click.Choice(["first", "second"], case_sensitive=False),
+    choices=("first", "second"),
     help="Which of the two files is BASE.",
 )
 @click.option(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, report_output
+from opperf.parameters import choice_option, count_option, debug, report_output
 from opperf.parsing import RunFilePath
 
 PASSES = ("forward", "backward")
@@ -20,26 +20,20 @@ ORDERS = ("exclusive", "inclusive")
 @click.argument("base", type=RunFilePath())
 @click.argument("new", type=RunFilePath())
 @click.argument("id", required=False)
-@click.option(
+@choice_option(
     "--pass",
     "measured_pass",
-    default=PASSES[0],
-    show_default=True,
-    type=click.Choice(PASSES, case_sensitive=False),
+    choices=PASSES,
     help="The pass of the case.",
 )
-@click.option(
+@choice_option(
     "--sort",
-    default=ORDERS[0],
-    show_default=True,
-    type=click.Choice(ORDERS, case_sensitive=False),
+    choices=ORDERS,
     help="What comes first: the largest change of a function's own code, or of all that runs while "
     "it does.",
 )
-@click.option(
+@count_option(
     "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
     help="Number of functions to show.  [default: 20; all in json]",
 )
 @click.option(
