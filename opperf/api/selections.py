@@ -111,7 +111,7 @@ class Runners(dict[str, Runner]):
         """Returns the function `run_all_FRAMEWORK_operator_benchmarks`, which calls every one."""
 
         def measure(*arguments: Any) -> Results:
-            found = {name: made for one in self.values() for name, made in one(*arguments).items()}
+            found = {name: made for run in self.values() for name, made in run(*arguments).items()}
             return dict(sorted(found.items()))
 
         return _runner(
