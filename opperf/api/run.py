@@ -19,7 +19,7 @@ from opperf.api.run_result import RunResult
 from opperf.commands.command import option_name
 from opperf.commands.run import run as command
 from opperf.commands.run.request import Request, read_request
-from opperf.commands.run.work import measure_work, plan_work
+from opperf.commands.run.running import measure_work, plan_work
 from opperf.errors import UsageError, one_line, unknown
 from opperf.execution.executor import check_executor
 from opperf.execution.workers import Workers, build

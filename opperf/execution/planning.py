@@ -3,39 +3,34 @@
 The registry's cases are made for each dtype and point of a sweep: inputs by rule in the worker
 (`sources/registry.py`), by search where there is no rule (`searching.py`), fitted to the user's
 shapes (`refitting.py`) or with random ones (`random_shapes.py`); then varied along the other axes
-(`sources/varying.py`). A file's cases are completed and varied by `file_cases.py`. Then `STEPS` are
-done with all of them.
+(`sources/varying.py`). A file's cases are completed by their framework, and varied. Then `STEPS`
+are done with all of them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
-from opperf.execution.file_cases import (
-    NAME_A_LOG,
-    Say,
-    check_rule_options,
-    framework_axes,
-    plan_file,
-)
 from opperf.execution.random_shapes import with_random_shapes
 from opperf.execution.refitting import fit_cases
 from opperf.execution.searching import search_inputs
 from opperf.execution.workers import Workers
-from opperf.model import DECLARED, Case, Settings
-from opperf.sources.base import SourceFile
-from opperf.sources.completing import merge
+from opperf.model import DECLARED, Case, Record, Settings
+from opperf.plurals import pluralize
+from opperf.sources.base import Completion, Source, SourceFile, completion_of, is_incomplete
+from opperf.sources.completing import distinguish, merge
 from opperf.sources.registry import Found, Plan
-from opperf.sources.selecting import Selection
+from opperf.sources.selecting import Selection, as_operator, make_matcher
 from opperf.sources.sweeping import at_point, check_size, join_points, points_of
 from opperf.sources.varying import (
     Axes,
+    Unite,
     deduplicate,
     disambiguate,
     dtype_options,
@@ -46,6 +41,8 @@ from opperf.sources.varying import (
     with_settings,
 )
 from opperf.worker.client import Worker
+
+Say = Callable[[str], None]
 
 SMALL = "small"
 """Size of the inputs whose extents are replaced by random ones: the quickest to try."""
@@ -74,12 +71,9 @@ def plan_run(
             plan, found = _plan_registry(workers, framework, selection, here, say)
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
-    else:
-        check_rule_options(files[0].path, given)
-    if "batch_factor" in given and not files:
-        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
     of_files = [plan_file(workers, file, selection, axes, given, say) for file in files]
     plan = _unite(plans, of_files)
+    check_size(plan, selection)
     for step in STEPS:
         plan = step(plan, selection)
     return plan, axes
@@ -91,6 +85,15 @@ def plan_cases(worker: Worker, framework: str, selection: Selection, say: Say) -
     Raises `UsageError` for a selection that is not possible, and for an id that no case has.
     """
     return filter_by_id(_plan_points(worker, framework, selection, say), selection)
+
+
+def framework_axes(axes: Axes) -> Axes:
+    """Returns the axes whose values a framework checks: those of call scope, and its options."""
+    return {
+        name: values
+        for name, values in axes.items()
+        if name == "options" or not DECLARED[name].process
+    }
 
 
 def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
@@ -176,6 +179,8 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
         plan = worker.plan(asked, found)
         plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
     if fuzz is None:
+        if not (asked.shapes or asked.values):
+            return plan
         return fit_cases(worker, plan, asked, found, say)
     say("trying which extents of the inputs can change")
     return with_random_shapes(worker, plan, fuzz, selection.settings.seed)
@@ -204,6 +209,110 @@ def _unite(registry: Sequence[Plan], files: Sequence[Plan]) -> Plan:
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
         earlier=tuple(record for plan in plans for record in plan.earlier),
     )
+
+
+def plan_file(
+    workers: Workers,
+    file: SourceFile,
+    selection: Selection,
+    axes: Axes,
+    given: Collection[str],
+    say: Say,
+) -> Plan:
+    """Returns the plan of a file's cases, with the settings among the options `given`."""
+    source = file.source
+    workers.add_interpreters(getattr(source, "interpreters", ()))
+    for warning in getattr(source, "warnings", ()):
+        say(f"warning: {warning}")
+    for remark in getattr(source, "remarks", ()):
+        say(f"note: {remark}")
+    plain = {
+        name: getattr(selection.settings, name)
+        for name, setting in DECLARED.items()
+        # A case that is incomplete has no settings yet.
+        if (name in given or is_incomplete(source))
+        and not setting.axis
+        and name != "input_function"
+    }
+    several = {name: values for name, values in axes.items() if name in given}
+    found = list(source.cases())
+    cases: list[Case] = []
+    for framework in dict.fromkeys(case.target.framework for case in found):
+        own = [case for case in found if case.target.framework == framework]
+        if is_incomplete(source):
+            label = axes.get("python", ("",))[0]
+            worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
+            own = complete_cases(worker, source, own, selection.batch_factor, say)
+            # Beside the user's axes those that have the framework's own default.
+            resolved = {**several, **worker.resolve(framework_axes(several)).axes}
+        else:
+            resolved = _resolve(workers, framework, several)
+        own = select_cases(own, selection)
+        with_plain = (with_settings(case, plain) for case in own)
+        cases += vary(with_plain, resolved, unite_of(source))
+    if "no_backward" in given:
+        cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
+    earlier: tuple[Record, ...] = getattr(source, "records", ())
+    return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)
+
+
+def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
+    """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
+    it."""
+    asked = framework_axes(axes)
+    if not asked:
+        return axes
+    label = axes.get("python", ("",))[0]
+    found = workers.of(framework, Settings(python=label)).resolve(asked).axes
+    return {**axes, **{name: found[name] for name in asked}}
+
+
+def complete_cases(
+    worker: Worker,
+    source: Source,
+    cases: Sequence[Case],
+    batch_factor: float = 1.0,
+    say: Say = lambda text: None,
+) -> list[Case]:
+    """Returns the cases of a source as their framework calls them, with their batch scaled, equal
+    ones united. Raises `UsageError` for one that it cannot call, if that is an error of the
+    file."""
+    if not is_incomplete(source):
+        return list(cases)
+    completed = worker.complete(cases, batch_factor)
+    if completion_of(source) == "all" and all(call.refusal for call in completed):
+        for call in completed[:1]:
+            raise UsageError(f"{call.case.origin}: {call.refusal}")
+    if batch_factor != 1.0:
+        scaled = sum(call.scaled for call in completed)
+        say(
+            f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
+            f"{batch_factor:g}; the others are as recorded"
+        )
+    return list(unite_of(source)(call.case for call in completed))
+
+
+UNITE: Mapping[Completion | None, Unite] = {"each": merge, "all": distinguish, None: deduplicate}
+"""Functions that unite equal cases, by how a source's are completed: calls of a recording add up,
+each of a configuration is measured, and a run file's case with two values of a setting is one."""
+
+
+def unite_of(source: Source) -> Unite:
+    """Returns what makes one of equal cases of a source."""
+    return UNITE[completion_of(source)]
+
+
+def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
+    """Returns the cases that are in the selected categories and not excluded."""
+    found = list(cases)
+    operators = {case.label: as_operator(case) for case in found}
+    excluders = [make_matcher(pattern, operators.values()) for pattern in selection.exclude]
+    return [
+        case
+        for case in found
+        if (not selection.categories or case.category in selection.categories)
+        and not any(matches(operators[case.label]) for matches in excluders)
+    ]
 
 
 def order(plan: Plan, selection: Selection) -> Plan:
@@ -266,7 +375,6 @@ def limit_case_times(plan: Plan, selection: Selection) -> Plan:
 STEPS: tuple[Callable[[Plan, Selection], Plan], ...] = (
     order,
     name_apart,
-    check_size,
     filter_by_id,
     limit_case_times,
 )

@@ -57,7 +57,7 @@ def fit_cases(
     makes it stays, as the user's options are not the reason. Of the plain forms of an operator's
     inputs, the first that fits stays, before the others."""
     overrides = Overrides.of(selection)
-    if not overrides.names or not plan.cases:
+    if not plan.cases:
         return plan
     lacking = sorted(name for name, why in plan.excluded.items() if why.startswith(LACKS))
     if lacking:

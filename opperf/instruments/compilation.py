@@ -10,7 +10,7 @@ from opperf.model import INSTRUCTIONS, Metric, MetricKind, NoteCode, Settings
 NS_PER_S = 1e9
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Visit
+    from opperf.instruments.prepared import Visit
 
 FIRST_CALL = Metric(
     "first_call",

@@ -11,7 +11,7 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import CPU
 from opperf.instruments.callgrind.counter import Counter, Counts, Phase
 from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
-from opperf.instruments.visit import Visit
+from opperf.instruments.prepared import Visit
 from opperf.model import MetricKind, NoteCode, Pass
 
 EVENTS = {

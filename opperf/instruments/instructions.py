@@ -13,7 +13,7 @@ from opperf.model import INSTRUCTIONS as PROFILER
 from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Visit
+    from opperf.instruments.prepared import Visit
 
 INSTRUCTIONS = Metric(
     "instructions",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from opperf.model import Case, Metric, Settings, Struct
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Conditions, Visit
+    from opperf.instruments.peaks import MemoryMeter
+    from opperf.instruments.prepared import Visit
 
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
@@ -25,6 +28,18 @@ class Needs(Struct, frozen=True):
     """No other case at the same time. Without it, cases are measured side by side."""
     steady_clocks: bool = False
     """A device whose clocks heat and power do not lower: else it measures again after a rest."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How the cases of a process are visited, beside their settings."""
+
+    meter: MemoryMeter
+    """Measures the peaks of memory, in this process or in another."""
+    reference_work: bool = False
+    """Whether reference work is timed between the calls."""
+    profiles: Path | None = None
+    """Folder that keeps what an instrument's program wrote of each case."""
 
 
 class Launcher(Protocol):

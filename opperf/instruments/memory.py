@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import UnsupportedError
-from opperf.instruments.instrument import Instrument, Needs
+from opperf.instruments.instrument import Conditions, Instrument, Needs
 from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, NoteCode, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Conditions, Visit
+    from opperf.instruments.prepared import Visit
 
 MEMORY = Metric(
     "memory",

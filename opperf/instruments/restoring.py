@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opperf.errors import OpperfError, one_line
 from opperf.frameworks.base import Watched
-from opperf.instruments.prepared import PreparedCase
 from opperf.model import Note, NoteCode
+
+if TYPE_CHECKING:
+    from opperf.instruments.prepared import PreparedCase
 
 Place = tuple[Any, ...]
 """Name of an argument, and then the index or key in each of the containers around a value."""

@@ -11,7 +11,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
@@ -20,7 +20,6 @@ from opperf.instruments.profilers.sampling import Samples, loops_for, sample, wa
 from opperf.instruments.profilers.stopping import criteria, limit_s
 from opperf.instruments.profilers.wall_clock import LATEST, is_too_long, without_recording
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.instruments.visit import NS_PER_S, Visit
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
 from opperf.plurals import pluralize
 from opperf.results.units import time_text

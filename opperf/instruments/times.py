@@ -8,7 +8,7 @@ from opperf.instruments.instrument import Instrument, Needs
 from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Visit
+    from opperf.instruments.prepared import Visit
 
 FORWARD = Metric(
     "forward",

@@ -6,13 +6,13 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from opperf.errors import UsageError
-from opperf.model import Case
+from opperf.model import DECLARED, Case
 
 GROUP = "opperf.sources"
 
@@ -26,6 +26,10 @@ BUILT_IN = {
 """Sources that need no entry point, so that a checkout works without installation."""
 
 
+Completion = Literal["each", "all"]
+"""Whether a case that cannot be completed is that case's record, or an error of the file."""
+
+
 class Source(Protocol):
     """Yields cases."""
 
@@ -37,6 +41,28 @@ class Source(Protocol):
     completes them as `opperf.sources.completing` says."""
 
     def cases(self) -> Iterator[Case]: ...
+
+
+def completion_of(source: Source) -> Completion | None:
+    """Returns how the framework completes the cases of a recording or configuration; None for a
+    source whose cases are complete."""
+    found: Completion | None = getattr(source, "completion", None)
+    return found
+
+
+def is_incomplete(source: Source) -> bool:
+    """Whether the framework completes the cases of a source."""
+    return completion_of(source) is not None
+
+
+def check_own_settings(path: Path, source: Source, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on what the cases of a source decide themselves."""
+    for name in getattr(source, "own_settings", ()):
+        if name in given:
+            raise UsageError(
+                f"{DECLARED[name].option} does not apply to {path}, whose own code decides it; "
+                "omit it"
+            )
 
 
 class FileSource(Protocol):

@@ -7,20 +7,34 @@ canonical name, arguments by name, and contents that suit the operator.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
-from opperf.model import Case, Struct
-from opperf.sources.as_called import Known, as_called, with_names
+from opperf.model import (
+    CallableTarget,
+    Case,
+    ObjectTarget,
+    Operator,
+    OperatorTarget,
+    Struct,
+    Target,
+    iter_tensors,
+    map_tensors,
+    split_positional,
+)
+from opperf.plurals import pluralize
+from opperf.rules.contents import as_by_rule
+from opperf.rules.engine import rules_module
+from opperf.rules.layer_contents import layer_contents
+from opperf.rules.values import Arguments
 from opperf.sources.batch import find_batch, scale
-
-Completion = Literal["each", "all"]
-"""Whether a case that cannot be completed is that case's record, or an error of the file."""
+from opperf.sources.varying import with_array_type
 
 
 class Completed(Struct, frozen=True):
@@ -84,6 +98,182 @@ def _in_batch(
             else scale(completed.case, batch, factor, framework.output_shapes)
         )
         yield msgspec.structs.replace(completed, case=made, scaled=made != completed.case)
+
+
+class Called(NamedTuple):
+    """A target as a framework knows it."""
+
+    target: Target
+    """Under its canonical name."""
+    function: Callable[..., Any]
+    signature: Operator
+    operator: Operator | None
+    """The operator that it is or calls."""
+
+
+Known = dict[Target, Called]
+"""Targets as the framework knows them, which takes it milliseconds to find."""
+
+
+def look_up(framework: Framework, target: Target, known: Known) -> Called:
+    """Returns what a target is, and adds it to `known`; of a class of layers, an object built
+    without arguments. Raises `UnknownOperatorError`, and `UnsupportedError` for a package that is
+    not installed."""
+    if target not in known:
+        known[target] = _looked_up(framework, target)
+    return known[target]
+
+
+def _looked_up(framework: Framework, target: Target) -> Called:
+    found = _target(framework, target)
+    function = framework.function(found)
+    signature = framework.signature(found, function)
+    if framework.is_layer(function):
+        assert isinstance(found, CallableTarget)
+        return Called(ObjectTarget(found.framework, found.path), function, signature, None)
+    return Called(found, function, signature, framework.wrapped_operator(found, signature))
+
+
+def with_names(framework: Framework, case: Case, known: Known) -> Case:
+    """Returns a case with its target under the framework's own name, and the arguments of an
+    operator by name, as far as it has such. Raises the errors of `look_up`."""
+    if isinstance(case.target, ObjectTarget):
+        return case
+    target, _, signature, _ = look_up(framework, case.target, known)
+    case = msgspec.structs.replace(case, target=target, category=signature.category)
+    if not isinstance(target, OperatorTarget):
+        return case
+    try:
+        arguments = _by_name(target.path, signature, case.arguments)
+    except UsageError:
+        # What is wrong is said of the whole call.
+        return case
+    return msgspec.structs.replace(case, arguments=arguments)
+
+
+def as_called(framework: Framework, case: Case, known: Known) -> Case:
+    """Returns a case that has its names as the framework calls it. Raises `UsageError` for
+    arguments that the target lacks, and the errors of `look_up`."""
+    if isinstance(case.target, ObjectTarget):
+        return _completed_object(framework, case, case.target)
+    target, function, signature, operator = look_up(framework, case.target, known)
+    arguments = _in_array_type(framework, target, case.arguments)
+    own = rules_module(framework.rules).CONTENTS
+
+    def contents(operator: Operator, arguments: Arguments) -> Arguments:
+        return as_by_rule(framework, operator, own(operator, arguments))
+
+    if isinstance(target, OperatorTarget):
+        arguments = contents(signature, _by_name(target.path, signature, arguments))
+    elif operator is not None:
+        arguments = _with_contents(operator, function, arguments, contents)
+    case = msgspec.structs.replace(case, arguments=arguments)
+    return _with_passes(framework, case)
+
+
+def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:
+    """Returns the case of an object, in the phase in which layers do all that they do."""
+    constructor = framework.constructor(target)
+    if not isinstance(constructor, type) and framework.place(
+        CallableTarget(target.framework, target.path)
+    ):
+        raise UsageError(f"{target.path} is a function, which is not built: omit its `build`")
+    arguments = _in_array_type(framework, target, case.arguments)
+    arguments = layer_contents(target, arguments)
+    settings = msgspec.structs.replace(case.settings, phase="train")
+    case = msgspec.structs.replace(
+        case, target=target, arguments=arguments, settings=settings, category=LAYER
+    )
+    return _with_passes(framework, case)
+
+
+LAYER = "layer"
+"""Category of objects that are built before they are called."""
+
+
+def _in_array_type(framework: Framework, target: Target, arguments: Arguments) -> Arguments:
+    """Returns arguments with tensors of the target's array type."""
+    array_type = framework.array_type(target)
+    return {name: with_array_type(value, array_type) for name, value in arguments.items()}
+
+
+def _with_passes(framework: Framework, case: Case) -> Case:
+    """Returns the case without a backward pass, and without gradients, where the framework has
+    none."""
+    if framework.gradients:
+        return case
+    arguments = {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+        for name, value in case.arguments.items()
+    }
+    return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
+
+
+def _with_contents(
+    operator: Operator,
+    function: Callable[..., Any],
+    arguments: Arguments,
+    contents: Callable[[Operator, Arguments], Arguments],
+) -> Arguments:
+    """Returns the arguments of a function with the contents that the operator it calls has for
+    them. The function may take others, and in another order."""
+    own = _parameters(function) or [parameter.name for parameter in operator.parameters]
+    theirs = _renamed(own, operator, arguments)
+    filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
+    return {
+        place: filled.get(theirs.get(place, ""), argument) for place, argument in arguments.items()
+    }
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of a function's parameters; none if it has no signature, as one in C."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _renamed(own: Sequence[str], operator: Operator, arguments: Arguments) -> dict[str, str]:
+    """Returns the operator's name of each argument of a function with the parameters `own`: its
+    own name, or that of a tensor of which the function has no parameter, in their order."""
+    known = [parameter.name for parameter in operator.parameters]
+    others = iter([parameter.name for parameter in operator.tensors if parameter.name not in own])
+    found: dict[str, str] = {}
+    for place, value in arguments.items():
+        name = own[int(place)] if place.isdecimal() and int(place) < len(own) else place
+        if name not in known and any(iter_tensors(value)):
+            name = next(others, name)
+        if name in known and name not in found.values():
+            found[place] = name
+    return found
+
+
+def _target(framework: Framework, target: Target) -> Target:
+    """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
+    if isinstance(target, CallableTarget):
+        return framework.callable_target(target.path)
+    if not isinstance(target, OperatorTarget):
+        return target
+    found = framework.resolve(target.path)
+    return framework.callable_target(target.path) if found is None else found.target
+
+
+def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments by name, in the order of its parameters. Raises
+    `UsageError`."""
+    names = [parameter.name for parameter in signature.parameters]
+    unnamed, named = split_positional(arguments)
+    if len(unnamed) > len(names):
+        raise UsageError(f"{path} takes {pluralize(len(names), 'argument')}, not {len(unnamed)}")
+    made = dict(zip(names, unnamed, strict=False))
+    for name, value in named.items():
+        name = signature.own_name(name)
+        if name not in names:
+            raise UsageError(f"{path} has no argument {name!r}")
+        if name in made:
+            raise UsageError(f"{path} has two values of the argument {name!r}")
+        made[name] = value
+    return {name: signature.expanded(name, made[name]) for name in names if name in made}
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:

@@ -20,11 +20,8 @@ LISTED = 8
 
 
 def with_gradients(case: Case) -> Case:
-    """Returns the case with a gradient of what its settings name, and of no other tensor; as it is
-    if they name nothing."""
+    """Returns the case with a gradient of what its settings name, and of no other tensor."""
     wanted = case.settings.differentiated
-    if not wanted:
-        return case
 
     def asked(spec: TensorSpec) -> TensorSpec:
         return msgspec.structs.replace(spec, gradient=kind_of(spec.dtype) in DIFFERENTIABLE)

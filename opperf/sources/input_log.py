@@ -10,8 +10,8 @@ from pathlib import Path
 
 from opperf.errors import UsageError, one_line
 from opperf.model import Case, OperatorTarget, Settings
+from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
-from opperf.sources.completing import Completion
 from opperf.sources.logged_arguments import read_arguments
 
 OPERATOR = re.compile(r"Operator: (?P<path>\w+\.\w+)\.(?P<overload>\w+)")

@@ -275,8 +275,9 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
 
 def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
     """Returns a case in the user's shapes, with indices that suit these and the user's values."""
-    shaped = with_shapes(framework, case, overrides.shapes)
-    return bounded(framework, shaped) if overrides.names else shaped
+    if not overrides.names:
+        return case
+    return bounded(framework, with_shapes(framework, case, overrides.shapes))
 
 
 def _leaves_dtype(selection: Selection, overrides: Overrides) -> bool:
@@ -428,4 +429,5 @@ def _case(
         why=inputs.why,
         category=operator.category,
     )
-    return with_gradients(with_dtype_options(made))
+    made = with_dtype_options(made)
+    return with_gradients(made) if made.settings.differentiated else made

@@ -62,14 +62,13 @@ def check_sweeps(selection: Selection) -> None:
         )
 
 
-def check_size(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan. Raises `UsageError` for a sweep of too many cases."""
+def check_size(plan: Plan, selection: Selection) -> None:
+    """Raises `UsageError` for a sweep of too many cases."""
     if selection.sweeps and len(plan.cases) > MAX_CASES:
         raise UsageError(
             f"--sweep: {len(plan.cases)} cases, and a sweep has at most {MAX_CASES}; select fewer "
             "operators, or take larger steps"
         )
-    return plan
 
 
 def points_of(selection: Selection) -> Iterator[Point]:

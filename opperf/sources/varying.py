@@ -80,7 +80,9 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
         case = with_memory_format(case, settings["memory_format"])
     others = {name: value for name, value in settings.items() if name not in OF_INPUTS}
     case = msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
-    return with_dtype_options(with_gradients(case) if "grad" in settings else case)
+    if "grad" in settings and case.settings.differentiated:
+        case = with_gradients(case)
+    return with_dtype_options(case)
 
 
 OF_INPUTS = ("dtype", "memory_format")

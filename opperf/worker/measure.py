@@ -11,9 +11,9 @@ from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, o
 from opperf.frameworks import Framework
 from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.instruments.guard import guard
-from opperf.instruments.instrument import Instrument
-from opperf.instruments.prepared import PreparedCase, case_scope
-from opperf.instruments.visit import Conditions, Visit
+from opperf.instruments.instrument import Conditions, Instrument
+from opperf.instruments.peaks import LOCAL_METER
+from opperf.instruments.prepared import PreparedCase, Visit, case_scope
 from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
@@ -26,7 +26,7 @@ from opperf.model import (
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
 
-DEFAULT_CONDITIONS = Conditions()
+DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
 BASELINE_DTYPE = "float32"
 """Dtype that every operator's rule is made for; a refusal in another one is checked against it."""

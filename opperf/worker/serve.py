@@ -30,10 +30,10 @@ from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
 from opperf.frameworks.user_code import import_module
 from opperf.instruments.bound import NOTHING_BOUND
+from opperf.instruments.instrument import Conditions
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.visit import Conditions
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus

@@ -141,13 +141,6 @@ def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tm
     assert said == [f"warning: {path}: the last line was cut short and is ignored"]
 
 
-def test_options_about_rules_are_refused_where_only_a_file_is_named(planned, recorded):
-    path, _ = recorded
-    with pytest.raises(UsageError, match="--size does not apply to"):
-        planned(Selection(size="large"), files=[path], given={"size"})
-    planned(Selection(patterns=("relu",), size="large"), files=[path], given={"size"})
-
-
 def test_a_case_of_a_file_and_of_the_registry_is_one(planned, recorded):
     path, cases = recorded
     selection = msgspec.structs.replace(Selection(patterns=("add",)), size="small")

@@ -43,7 +43,7 @@ def work(function, *tensors, is_user_code=False, **values):
 def test_eager_is_the_call_itself():
     call = partial(torch.relu, torch.ones(2))
     case = Case(OperatorTarget("torch", "relu"), {}, Settings())
-    assert modes.prepare(case, call, is_user_code=False) is call
+    assert modes.prepare(case.settings, call, is_user_code=False) is call
 
 
 @pytest.mark.parametrize(

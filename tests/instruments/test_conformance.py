@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError
-from opperf.instruments.prepared import PreparedCase, case_scope
-from opperf.instruments.visit import Conditions, Visit
+from opperf.instruments.instrument import Conditions
+from opperf.instruments.peaks import LOCAL_METER
+from opperf.instruments.prepared import PreparedCase, Visit, case_scope
 from opperf.metrics import BUILT_IN, ORDER, expected_metrics, instruments_of, needs_of
 from opperf.model import Metric, NoteCode, Settings
 
@@ -32,7 +33,7 @@ def visit(fake, make_case):
     """A visit of a case that the built-in instruments of times have measured."""
     case = make_case("relu", passes=BOTH)
     with case_scope(case, fake):
-        made = Visit(PreparedCase(case, fake), Conditions())
+        made = Visit(PreparedCase(case, fake), Conditions(LOCAL_METER))
         for one in instruments_of(case.settings):
             one.measure(made)
         yield made
@@ -80,7 +81,7 @@ def test_it_keeps_its_metrics_or_says_why_not(fake, visit, name):
 def test_it_keeps_nothing_of_what_is_not_its_own(fake, make_case, name):
     case = make_case("relu", passes=BOTH)
     with case_scope(case, fake):
-        made = Visit(PreparedCase(case, fake), Conditions())
+        made = Visit(PreparedCase(case, fake), Conditions(LOCAL_METER))
         before = set()
         for one in (*instruments_of(case.settings), BANDWIDTH):
             one.measure(made)

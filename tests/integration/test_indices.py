@@ -12,7 +12,7 @@ from opperf.rules.bounds import places
 from opperf.rules.callables import bounds_of, inputs_for_target
 from opperf.rules.ranges import NARROW, Limit, reshaped
 from opperf.rules.sizes import PRESETS
-from opperf.sources.as_called import as_called
+from opperf.sources.completing import as_called
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import bounded, within_range

@@ -5,8 +5,7 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import CallableTarget, Case, ObjectTarget, OperatorTarget, TensorSpec
-from opperf.sources.as_called import LAYER
-from opperf.sources.completing import complete, distinguish, merge
+from opperf.sources.completing import LAYER, complete, distinguish, merge
 
 TENSOR = TensorSpec((4,), gradient=True)
 

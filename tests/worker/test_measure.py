@@ -9,13 +9,14 @@ import pytest
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
-from opperf.instruments import sampled_passes, visit
+from opperf.instruments import prepared as prepared_cases
+from opperf.instruments import sampled_passes
 from opperf.instruments.bound import NOTHING_BOUND, Bound, key_of
 from opperf.instruments.guard import estimated_bytes, guard
-from opperf.instruments.peaks import Peaks
+from opperf.instruments.instrument import Conditions
+from opperf.instruments.peaks import LOCAL_METER, Peaks
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
-from opperf.instruments.visit import Conditions
 from opperf.model import (
     OWN,
     Case,
@@ -78,7 +79,7 @@ def test_the_forward_pass_is_timed_without_recording(fake, make_case):
 def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make_case, monkeypatch):
     monkeypatch.setattr(ReferenceWork, "__call__", noted(fake.calls, ReferenceWork.__call__))
     case = make_case("relu", passes=BOTH, warmup=0, runs=2)
-    worked = Conditions(reference_work=True)
+    worked = Conditions(LOCAL_METER, reference_work=True)
     reference_work, plain = measure(case, fake, conditions=worked), measure(case, fake)
     assert reference_work.reference.keys() == set(BOTH) and plain.reference == {}
     assert all(works.keys() == {OWN, *WORKS} for works in reference_work.reference.values())
@@ -165,7 +166,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         record = measure(
             make_case("relu", passes=BOTH),
             fake,
-            conditions=Conditions(reference_work=reference_work),
+            conditions=Conditions(LOCAL_METER, reference_work=reference_work),
         )
         assert record.status is Status.OK and record.reference == {}
         assert set(record.summaries) == {"memory", "memory_forward"}
@@ -722,7 +723,7 @@ def test_a_refusal_in_float32_is_not_tried_again(fake, make_case):
 
 def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     clock = iter(range(0, 10**6, 10))
-    monkeypatch.setattr(visit.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(prepared_cases.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
 

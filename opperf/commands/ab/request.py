@@ -17,6 +17,7 @@ from opperf.commands.ab.keeping import can_make_room
 from opperf.commands.run.request import (
     build_choice,
     build_common_settings,
+    check_rule_options,
     check_shape_options,
     split_sources,
 )
@@ -25,7 +26,6 @@ from opperf.comparison.project_file import limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
-from opperf.execution.file_cases import check_rule_options
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.output import STDOUT, Output, check_output, outputs_from

@@ -24,7 +24,14 @@ from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate_run
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.base import SourceFile, is_source, locate, open_files
+from opperf.sources.base import (
+    SourceFile,
+    check_own_settings,
+    completion_of,
+    is_source,
+    locate,
+    open_files,
+)
 from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
@@ -244,6 +251,51 @@ def check_shape_options(explicit: Collection[str]) -> None:
             raise UsageError(f"{shown} needs --fuzz-shapes")
 
 
+RULE_OPTIONS = {
+    "size": "--size",
+    "shapes": "--shape",
+    "values": "--arg",
+    "input_function": "--inputs",
+    "sweeps": "--sweep",
+    "int64_tensor": "--int64-tensor",
+    "configurations": "--max-configs",
+    "namespaces": "--namespace",
+    "tags": "--tag",
+    "variants": "--variants",
+    "fuzz_shapes": "--fuzz-shapes",
+}
+"""Options for the inputs that rules make, which do not apply to the cases of a file."""
+
+
+def check_rule_options(path: Path, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on the inputs that rules make."""
+    for option in RULE_OPTIONS:
+        if option in given:
+            raise UsageError(
+                f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
+                "their own; omit it, or name operators as well"
+            )
+
+
+NAME_A_LOG = "name a log of operator inputs"
+
+
+def _check_files(request: Request) -> None:
+    """Raises `UsageError` for an option that does not apply to the files."""
+    overriding = request.overriding
+    if not request.has_operators:
+        check_rule_options(request.files[0].path, overriding)
+    if "batch_factor" in overriding and not request.files:
+        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
+    for path, source in request.files:
+        check_own_settings(path, source, overriding)
+        if "batch_factor" in overriding and completion_of(source) != "each":
+            raise UsageError(
+                f"--scale-batch does not apply to {path}, whose cases have a batch of their own; "
+                f"{NAME_A_LOG}"
+            )
+
+
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
     """Returns the request of the command's options, of which the user set those of `set_here`.
 
@@ -265,7 +317,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     output, output_format, is_default = _read_output(options, explicit, resume)
     selection = build_selection(options)
     check_sweeps(selection)
-    return Request(
+    request = Request(
         framework=read_choice(options, set_here),
         selection=selection,
         axes=build_axes(options),
@@ -294,6 +346,10 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         columns=options["columns"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
     )
+    # What a run is resumed with is compared with its file.
+    if not request.resuming:
+        _check_files(request)
+    return request
 
 
 def _read_output(

@@ -7,9 +7,10 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table
@@ -22,25 +23,26 @@ from opperf.commands.run.keeping import (
 )
 from opperf.commands.run.request import Request, quick_settings
 from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
-from opperf.commands.run.work import Work, measure_work, plan_work
-from opperf.errors import FOUND, INTERRUPTED, OutputError
-from opperf.execution.execute import CutShortError
-from opperf.execution.executor import LOCAL, check_executor
-from opperf.execution.forecast import case_s, forecast
+from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
+from opperf.execution.execute import CutShortError, execute_to_file
+from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
+from opperf.execution.forecast import case_s, forecast, pace_of
 from opperf.execution.lanes import lane_count
-from opperf.execution.planning import check_names
+from opperf.execution.planning import check_names, plan_run
+from opperf.execution.progress import make_progress
 from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces, keep_paces, load_paces
-from opperf.execution.run_header import find_pending, read_selection
+from opperf.execution.rounds import plan_visits
+from opperf.execution.run_header import find_pending, make_header, read_selection
 from opperf.execution.workers import Workers, build
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import check_instruments, metrics_by_name
-from opperf.model import Case, Record, Run, Status
+from opperf.model import Case, Header, Record, Run, Status
 from opperf.reports import runs
 from opperf.reports.summary import summarise
 from opperf.results import output
 from opperf.results.columns import select_columns
-from opperf.results.kept import display
+from opperf.results.kept import display, profile_folder
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
@@ -51,6 +53,16 @@ from opperf.sources.registry import Plan
 
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
+
+
+class Work(NamedTuple):
+    """The plan of a run, and how much of it remains."""
+
+    plan: Plan
+    remaining: tuple[Case, ...]
+    rounds: int
+    begun: Header | Run
+    """First line of the run file, or a run to resume."""
 
 
 def run_command(request: Request) -> int:
@@ -124,6 +136,82 @@ def run_command(request: Request) -> int:
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
             _print(request, f"warning: {warning}", error=True)
     return _finish(result, run_file, request, time.monotonic() - started)
+
+
+def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) -> Work:
+    """Returns the plan of a new run, all of which remains. `say` prints what takes time.
+
+    Raises `UsageError` if it has no case.
+    """
+    selection = request.selection
+    plan, axes = plan_run(
+        workers,
+        request.framework.name,
+        selection,
+        request.axes,
+        request.files,
+        request.overriding,
+        say,
+    )
+    _check_plan(plan)
+    head = make_header(
+        plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
+    )
+    rounds, remaining = selection.rounds, plan.cases
+    if rounds > 1:
+        remaining = plan_visits(plan.cases, rounds, selection.settings.seed)
+    return Work(plan, remaining, rounds, head)
+
+
+def _check_plan(plan: Plan) -> None:
+    """Raises `UsageError` if there is no case."""
+    if plan.cases:
+        return
+    if not plan.excluded:
+        raise UsageError(
+            "no operator matches --category, --namespace and --exclude together; `opperf list` "
+            "prints all operators"
+        )
+    # Of overloads, the one that a plain name calls is the one meant.
+    name, reason = min(plan.excluded.items(), key=lambda item: "." in item[0])
+    if len(plan.excluded) == 1:
+        raise UsageError(
+            f"nothing to run: the selected operator has no benchmark: {name}: {reason}"
+        )
+    raise UsageError(
+        f"nothing to run: none of the {len(plan.excluded)} selected operators has a benchmark, "
+        f"e.g. {name}: {reason}"
+    )
+
+
+def measure_work(
+    work: Work,
+    run_file: Path,
+    request: Request,
+    workers: Workers,
+    pinning: Pinning,
+    started: float,
+) -> Run:
+    """Measures what remains, writes each record to the run file as it is made, and returns the
+    file's content. `started` is the moment of the run's start, by the monotonic clock.
+
+    Raises what `execute_to_file` and `open_executor` raise.
+    """
+    profiles = profile_folder(run_file, is_new=not request.resuming)
+    task = Task(work.remaining, workers.interpreters, profiles)
+    progress = make_progress(
+        sys.stderr, len(work.remaining), request.quiet, pace_of(work.remaining)
+    )
+    with open_executor(request.executor, task, workers, pinning) as executor:
+        return execute_to_file(
+            run_file,
+            work.begun,
+            work.plan.cases,
+            work.remaining,
+            executor,
+            progress,
+            lambda: time.monotonic() - started,
+        )
 
 
 def _list_cases(work: Work, as_lines: bool) -> None:

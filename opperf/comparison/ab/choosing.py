@@ -9,15 +9,9 @@ import msgspec
 
 from opperf.comparison.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
-from opperf.execution.file_cases import (
-    check_own_settings,
-    complete_cases,
-    is_incomplete,
-    select_cases,
-    unite_of,
-)
+from opperf.execution.planning import complete_cases, select_cases, unite_of
 from opperf.model import DECLARED, Case, Settings
-from opperf.sources.base import open_source
+from opperf.sources.base import check_own_settings, is_incomplete, open_source
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings

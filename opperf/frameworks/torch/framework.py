@@ -201,7 +201,7 @@ class PyTorch(Framework):
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
         call = self._bind_eagerly(case, arguments, function)
-        return execution.prepare(case, call, is_user_code=not self.is_own(case.target))
+        return execution.prepare(case.settings, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
         self,

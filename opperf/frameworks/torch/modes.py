@@ -12,7 +12,7 @@ import torch
 from opperf.errors import UnsupportedError
 from opperf.frameworks.torch import compiler, devices, private
 from opperf.frameworks.torch.messages import refusal
-from opperf.model import Case, OperatorTarget, SnippetTarget
+from opperf.model import Case, OperatorTarget, Settings, SnippetTarget
 
 AUTOCAST_DTYPES = ("bfloat16", "float16")
 """Dtypes of automatic mixed precision, on CPUs and on GPUs."""
@@ -22,13 +22,13 @@ CAPTURE_WARMUP = 3
 which they cannot do during a capture. PyTorch's own examples have as many."""
 
 
-def prepare(case: Case, call: partial[Any], is_user_code: bool) -> Callable[[], Any]:
-    """Returns the call as the case's mode runs it. In eager mode that is the call itself, without
-    overhead. Code of a user's may have graph breaks; an operator has none.
+def prepare(settings: Settings, call: partial[Any], is_user_code: bool) -> Callable[[], Any]:
+    """Returns the call as the mode of a case's settings runs it. In eager mode that is the call
+    itself, without overhead. Code of a user's may have graph breaks; an operator has none.
 
     Raises `UnsupportedError` if the mode cannot run it.
     """
-    return MODES[case.settings.mode](Work(call, case.settings.device, is_user_code))
+    return MODES[settings.mode](Work(call, settings.device, is_user_code))
 
 
 class Work(NamedTuple):

@@ -10,8 +10,8 @@ import msgspec
 from opperf.errors import UsageError, one_line
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
+from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
-from opperf.sources.completing import Completion
 from opperf.sources.param.arguments import GENERATORS
 from opperf.sources.param.iterators import DEFAULT
 from opperf.sources.param.naming import target_of

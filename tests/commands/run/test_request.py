@@ -277,6 +277,17 @@ def test_limits_are_of_random_shapes(options, option):
         options(option, "65536")
 
 
+def test_options_about_rules_are_refused_where_only_a_file_is_named(options, tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("Operator: aten.mm.default\ncnt: 1, ((T([2, 2], f32), T([2, 2], f32)), {})\n")
+    with pytest.raises(UsageError, match="--size does not apply to"):
+        options(str(log), "--size", "large")
+    assert options("relu", str(log), "--size", "large").selection.size == "large"
+    with pytest.raises(UsageError, match="--scale-batch scales recorded calls"):
+        options("relu", "--scale-batch", "0.5")
+    assert options(str(log), "--scale-batch", "0.5").selection.batch_factor == 0.5
+
+
 def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "relu").mkdir()
