@@ -61,12 +61,6 @@ class KeptPath(click.Path):
         return super().convert(getattr(run_files, self.locate)(os.fspath(value)), param, ctx)
 
 
-class RunFilePath(KeptPath):
-    """Such a path of a run file or of results."""
-
-    locate = "locate_run"
-
-
 class SessionPath(KeptPath):
     """Such a path of a session."""
 

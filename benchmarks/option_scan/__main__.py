@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import benchmarks.option_scan as package
-from benchmarks.option_scan.confirm import Pairs, confirm, is_complete
+from benchmarks.option_scan.confirm import Pairs, begin, confirm, is_complete
 from benchmarks.option_scan.report import refused_table, screened_table, summary, table
 from benchmarks.option_scan.results import Done, Results, Scan
 from benchmarks.option_scan.screen import Screen, Screened, candidates
 from benchmarks.option_scan.variants import EXCLUDED, Variant, variants
-from opperf.comparison.ab.workers import Start
-from opperf.comparison.statistics.data import Arm
+from opperf.comparison.ab.blocks import Start
 from opperf.errors import OpperfError
 from opperf.frameworks import Framework, load
 from opperf.machine.pinning import AUTO, Cpus, Pinning
@@ -120,27 +119,24 @@ class Scanner:
         """Confirms the candidates, those of an interrupted round first; whether all are."""
         results = self._results
         while True:
-            if not results.rounds or is_complete(*results.rounds[-1]):
+            if not results.rounds or is_complete(results.rounds[-1].session):
                 started = {name for one in results.rounds for name in one.pairs.passes}
                 found = candidates(results.screened).items()
                 new = {name: passes for name, passes in found if name not in started}
                 if not new:
                     return True
-                results.add(Pairs(new))
+                pairs = Pairs(new)
+                # The session first: a round that is in the file has one.
+                results.next_session.unlink(missing_ok=True)
+                begin(results.next_session, pairs, results.of_process(1))
+                results.add(pairs)
             if not self._may_go_on():
                 return False
-            pairs, lines = results.rounds[-1]
+            pairs, path = results.rounds[-1]
             self._say(
                 f"confirming {len(pairs.passes)} variants, {duration(self._spent_s())} elapsed"
             )
-            confirm(
-                pairs,
-                results.of_process(1),
-                lines,
-                self._confirming,
-                results.add,
-                self._may_go_on,
-            )
+            confirm(path, self._confirming, self._may_go_on)
 
 
 def _first(variant: Variant, operator: Operator, screen: Screen) -> Screened:
@@ -201,7 +197,7 @@ def measure(arguments: argparse.Namespace) -> bool:
         pinning.keep_off(cpus)
         make = partial(worker, framework.name, cpus)
 
-        def confirming(arm: Arm) -> Worker:
+        def confirming(arm: str) -> Worker:
             return make(reference_work=True)
 
         say("not tried: " + ", ".join(f"{name} ({why})" for name, why in EXCLUDED.items()))

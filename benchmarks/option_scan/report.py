@@ -46,7 +46,7 @@ def rows(results: Results) -> list[Row]:
     found = [
         Row(screened[pair_of(verdict.case)], verdict)
         for one in results.rounds
-        for verdict in verdicts(one.lines).verdicts
+        for verdict in verdicts(one.session).verdicts
     ]
     return sorted(
         found,
@@ -145,7 +145,7 @@ def summary(results: Results) -> Iterator[str]:
     keys = {row.screened.key for row in confirmed}
     yield f"confirmed: {len(keys)} variants, {len(options)} options of {len(operators)} operators"
     for one in results.rounds:
-        if not is_complete(*one):
+        if not is_complete(one.session):
             yield "a round is not finished"
-        elif not verdicts(one.lines).valid:
-            yield f"a round is invalid: {verdicts(one.lines).reason}"
+        elif not verdicts(one.session).valid:
+            yield f"a round is invalid: {verdicts(one.session).reason}"

@@ -11,7 +11,8 @@ import msgspec
 
 from benchmarks.option_scan.confirm import Pairs
 from benchmarks.option_scan.screen import Screened
-from opperf.comparison.ab.session import ReplicateLine
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import read_session
 from opperf.errors import OpperfError
 from opperf.model.base import Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
@@ -34,7 +35,7 @@ class Done(Struct, frozen=True, tag="done", tag_field="line"):
     seconds: float
 
 
-Line = Union[Scan, Screened, Pairs, ReplicateLine, Done]
+Line = Union[Scan, Screened, Pairs, Done]
 
 SCAN_FILE = FileKind("scan of options", "benchmarks.option_scan", "scan", 1, Scan, Done, "scan")
 
@@ -42,17 +43,25 @@ _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 class Round(NamedTuple):
-    """What is confirmed together, and the processes so far."""
+    """What is confirmed together, in a session of its own."""
 
     pairs: Pairs
-    lines: list[ReplicateLine]
+    path: Path
+    """The session's file."""
+
+    @property
+    def session(self) -> Session:
+        """The session so far."""
+        return read_session(self.path)[0]
 
 
 class Results(AbstractContextManager["Results"]):
     """What a scan has found, in memory and in its file."""
 
-    def __init__(self, header: Scan, lines: Sequence[Line], file: LineFile | None = None) -> None:
-        self.header, self._file = header, file
+    def __init__(
+        self, path: Path, header: Scan, lines: Sequence[Line], file: LineFile | None = None
+    ) -> None:
+        self._path, self.header, self._file = path, header, file
         self.screened: list[Screened] = []
         self.rounds: list[Round] = []
         for line in lines:
@@ -65,18 +74,18 @@ class Results(AbstractContextManager["Results"]):
         Raises `OpperfError` for a damaged file, and for one of another scan.
         """
         if not path.exists():
-            return cls(header, (), LineFile.create(path, header))
+            return cls(path, header, (), LineFile.create(path, header))
         file, parsed = reopen(path, _parse)
         if parsed.value.header != header:
             file.close()
             raise OpperfError(f"{path} is of another scan; name another file")
-        return cls(header, parsed.value.lines, file)
+        return cls(path, header, parsed.value.lines, file)
 
     @classmethod
     def read(cls, path: Path) -> Results:
         """The results in a file, to be shown only."""
         content = _parse(path).value
-        return cls(content.header, content.lines)
+        return cls(path, content.header, content.lines)
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
@@ -92,9 +101,12 @@ class Results(AbstractContextManager["Results"]):
         if isinstance(line, Screened):
             self.screened.append(line)
         elif isinstance(line, Pairs):
-            self.rounds.append(Round(line, []))
-        elif isinstance(line, ReplicateLine):
-            self.rounds[-1].lines.append(line)
+            self.rounds.append(Round(line, self.next_session))
+
+    @property
+    def next_session(self) -> Path:
+        """The file of the next round's session, beside the scan's."""
+        return self._path.with_suffix(f".{len(self.rounds)}{self._path.suffix}")
 
     def of_process(self, process: int) -> dict[str, Screened]:
         """The results of a screening process, by variant."""

@@ -24,7 +24,7 @@ from opperf.metrics import metrics_by_name
 from opperf.reports.formats import format_named
 from opperf.reports.html import write_html
 from opperf.reports.text import write_text
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import locate
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
 
@@ -140,7 +140,7 @@ def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:
     """Returns one side of a comparison. Raises `OpperfError` for a file that cannot be read."""
     if isinstance(side, RunResult):
         return read_records(Path(side.name), side.run, side.warnings)
-    return read(locate_run(os.fspath(side)))
+    return read(locate(os.fspath(side)))
 
 
 def _share(threshold: float | str | None) -> float | None:

@@ -29,7 +29,7 @@ from opperf.model import Run
 from opperf.parameters import explicit_options
 from opperf.results.kept import display
 from opperf.results.output import check_output
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import locate
 from opperf.results.runfile import read_run
 
 
@@ -227,6 +227,6 @@ def read(path: str | os.PathLike[str]) -> RunResult:
 
     Raises `OpperfError` for a file that is none, or is damaged.
     """
-    file = locate_run(os.fspath(path))
+    file = locate(os.fspath(path))
     content, warnings = read_run(file)
     return RunResult(content, display(file), tuple(warnings))

@@ -8,12 +8,12 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import columns, debug, output_options
-from opperf.parsing import FormatName, RunFilePath
+from opperf.parsing import FormatName, KeptPath
 from opperf.reports.formats import RUN
 
 
 @command()
-@click.argument("run_file", metavar="RUNFILE", type=RunFilePath())
+@click.argument("run_file", metavar="RUNFILE", type=KeptPath())
 @click.option(
     "--to",
     "tool",

@@ -8,11 +8,11 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import count_option, debug, dimensions, names_option, output_options
-from opperf.parsing import RunFilePath
+from opperf.parsing import KeptPath
 
 
 @command()
-@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
+@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=KeptPath())
 @output_options("Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]")
 @names_option(
     "--metric",

@@ -8,13 +8,13 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import choice_option, count_option, debug, dimensions, report_output
-from opperf.parsing import RunFilePath
+from opperf.parsing import KeptPath
 
 RANKINGS = ("time", "calls", "memory")
 
 
 @command()
-@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=RunFilePath())
+@click.argument("files", metavar="RUNFILE...", nargs=-1, required=True, type=KeptPath())
 @choice_option(
     "--rank",
     choices=RANKINGS,

@@ -6,14 +6,12 @@ run file, so that an interrupted run loses nothing.
 
 from __future__ import annotations
 
-import functools
 import random
 from collections.abc import Container, Iterable, Mapping
-from statistics import fmean
 
 import msgspec
 
-from opperf.model import NOISE, PASSES, Case, GpuState, Note, NoteCode, Record, Status
+from opperf.model import Case, Record, Status
 from opperf.sources.varying import group_by_process
 
 
@@ -57,55 +55,3 @@ def without_memory(case: Case) -> Case:
     """Returns the case without a measurement of its memory, which is the same each time."""
     settings = msgspec.structs.replace(case.settings, memory=False)
     return msgspec.structs.replace(case, settings=settings)
-
-
-def merge(earlier: Record | None, later: Record) -> Record:
-    """Merges the record of a case's rounds so far with that of another round."""
-    if earlier is None or earlier.status is not Status.OK:
-        return later
-    # These import NumPy, which the manager of a single round does not need.
-    from opperf.instruments.profilers.noise import noise_notes
-    from opperf.instruments.profilers.summary import summarise
-    from opperf.instruments.profilers.waits import busy_note
-
-    rounds = earlier.rounds + 1
-    if later.status is not Status.OK:
-        message = f"round {rounds} {later.status.value}: {later.reason}"
-        failed = Note("", NoteCode.ROUND_FAILED, message)
-        return msgspec.structs.replace(earlier, rounds=rounds, notes=(*earlier.notes, failed))
-    samples = {
-        metric: [*earlier.samples.get(metric, []), *more] for metric, more in later.samples.items()
-    }
-    summaries = dict(earlier.summaries)
-    # Noise and waits are computed again from all rounds. Other notes are kept once, as first
-    # worded: rounds repeat them with other figures.
-    known = {(note.metric, note.code) for note in earlier.notes}
-    more_notes = (note for note in later.notes if (note.metric, note.code) not in known)
-    again = (*NOISE, NoteCode.BUSY)
-    notes = [note for note in (*earlier.notes, *more_notes) if note.code not in again]
-    waits = {**later.waits, **earlier.waits}
-    for metric in earlier.waits.keys() & later.waits.keys():
-        waits[metric] = earlier.waits[metric].merge(later.waits[metric])
-    for metric, every in samples.items():
-        parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
-        summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
-        if metric in PASSES:
-            notes += noise_notes(metric, every, earlier.case.settings.precision)
-            notes += filter(None, [busy_note(metric, waits[metric]) if metric in waits else None])
-    states = [record.gpu for record in (earlier, later) if record.gpu is not None]
-    return msgspec.structs.replace(
-        earlier,
-        samples={**earlier.samples, **samples},
-        warmup=earlier.warmup
-        | {
-            metric: [*earlier.warmup.get(metric, []), *more]
-            for metric, more in later.warmup.items()
-        },
-        summaries=summaries,
-        notes=tuple(notes),
-        waits=waits,
-        wall_s=earlier.wall_s + later.wall_s,
-        busy_s=earlier.busy_s + later.busy_s,
-        gpu=functools.reduce(GpuState.merge, states) if states else None,
-        rounds=rounds,
-    )

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from opperf.execution.contended import find_contended, settle_contended
-from opperf.execution.rounds import merge, without_memory
+from opperf.execution.rounds import without_memory
 from opperf.execution.stalls import find_suspects, settle
 from opperf.model import Case, Record
+from opperf.results.merging import merge
 
 
 class Schedule(Protocol):
@@ -66,7 +67,9 @@ class Rounds:
         else:
             first = self._suspects.get(record.id)
             earlier = self.records.get(record.id)
-            kept = [settle(first, record) if first else merge(earlier, record)]
+            kept = [
+                settle(first, record) if first else merge(earlier, [record]) if earlier else record
+            ]
         # A second measurement may have changed nothing.
         changed = [made for made in kept if made is not self.records.get(made.id)]
         self.records.update({made.id: made for made in changed})

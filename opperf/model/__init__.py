@@ -8,14 +8,7 @@ can be read on a machine that has none.
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
 from opperf.model.cases import PASSES, Case, Pass, display_arguments, split_positional
-from opperf.model.checks import (
-    DIFFERENT,
-    Check,
-    Checked,
-    Difference,
-    SameResults,
-    Tolerance,
-)
+from opperf.model.checks import DIFFERENT, Check, Difference, SameResults, Tolerance
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
@@ -27,7 +20,7 @@ from opperf.model.metrics import (
     NoteCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
-from opperf.model.records import OWN, GpuState, Outcome, Record, Status, Summary, Waits
+from opperf.model.records import OWN, GpuState, Outcome, Place, Record, Status, Summary, Waits
 from opperf.model.runs import (
     SCHEMA_VERSION,
     CaseLine,
@@ -36,6 +29,7 @@ from opperf.model.runs import (
     EnvironmentLine,
     Header,
     Interpreter,
+    ProcessLine,
     RecordLine,
     Run,
 )
@@ -98,7 +92,6 @@ __all__ = [
     "Case",
     "CaseLine",
     "Check",
-    "Checked",
     "Closing",
     "DType",
     "Device",
@@ -126,6 +119,8 @@ __all__ = [
     "Parameter",
     "PASSES",
     "Pass",
+    "Place",
+    "ProcessLine",
     "Record",
     "RecordLine",
     "Run",

@@ -57,13 +57,3 @@ class Check(Struct, frozen=True):
         first = next(map(str, self.differences), "")
         more = f"; {self.count - 1} more" if self.count > 1 else ""
         return f"{first}{more}" if first else self.note
-
-
-class Checked(Struct, frozen=True):
-    """How the results of a run's cases compare with those of another run."""
-
-    base: str
-    """Id of the other run."""
-    tolerance: Tolerance
-    checks: tuple[Check, ...]
-    """Of each planned case and the one in the same place of the other run."""

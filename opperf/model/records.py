@@ -130,6 +130,22 @@ def _sum(first: float | None, other: float | None) -> float | None:
     return None if first is None or other is None else first + other
 
 
+class Place(Struct, frozen=True):
+    """The place, in a schedule of arms, of the process that measured a record."""
+
+    phase: str
+    """`control`: all arms are the first. `comparison`: each is itself. `coarse`: the same, with all
+    threads. `counts`: each once."""
+    block: int
+    """Number of the block in its phase, from 0."""
+    position: int
+    """Number of the process in its block, from 0."""
+    arm: str
+    """Name of the arm whose cases are measured."""
+    role: str
+    """Name of the arm that it stands for: another one in the control."""
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -169,6 +185,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """State of the GPU that the case used; None without one, or without NVIDIA's library."""
     environment: str = ""
     """Id of the environment it was measured in; empty if no process has started it."""
+    place: Place | None = None
+    """Place in a schedule of arms; None in a run."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):

@@ -9,8 +9,7 @@ import msgspec
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, digest
 from opperf.model.cases import Case
-from opperf.model.checks import Checked
-from opperf.model.records import Outcome, Record
+from opperf.model.records import Outcome, Place, Record
 
 SCHEMA_VERSION = 2
 """Version of the run file's lines. Raised when a reader of the old lines would misread
@@ -92,8 +91,9 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     interpreters: tuple[Interpreter, ...] = ()
     id: str = ""
     """Identity of the run, which its copies share."""
-    checked: Checked | None = None
-    """How its results compare with those of another run; None where they were not compared."""
+    session: dict[str, Any] = {}
+    """Arms and plan of a session of `opperf ab`, which `comparison.ab.session` reads; empty of a
+    run."""
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):
@@ -129,6 +129,16 @@ class RecordLine(Outcome, frozen=True, kw_only=True, tag="record", tag_field="li
 _OUTCOME = tuple(field.name for field in msgspec.structs.fields(Outcome))
 
 
+class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
+    """A process of a schedule of arms that has measured all of its cases."""
+
+    place: Place
+    started: str
+    """ISO 8601, UTC."""
+    wall_s: float
+    """Seconds, its start included."""
+
+
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     """Last line of the file of a finished run."""
 
@@ -147,6 +157,8 @@ class Run(Struct, frozen=True):
     """By id, in the order of their first use."""
     cases: tuple[Case, ...] = ()
     """All planned cases, in order."""
+    processes: tuple[ProcessLine, ...] = ()
+    """Processes of a session, in order."""
 
     @property
     def planned(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from opperf.reports.formats import RUN, format_named, formats_of, function_of, j
 from opperf.reports.runs import write
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, check_output
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import locate
 from opperf.results.runfile import read_run
 
 NOTHING = "the run has no record yet; there is nothing to export"
@@ -39,7 +39,7 @@ def export(run_file: str | os.PathLike[str], to: str) -> Export:
     tools = {name: format for name, format in formats_of(RUN).items() if format.values is not None}
     if to not in tools:
         raise unknown("tool", to, tools)
-    path = locate_run(os.fspath(run_file))
+    path = locate(os.fspath(run_file))
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: {NOTHING}")

@@ -1,5 +1,4 @@
-"""The first line of a kept file: the header of a run, or that of a session of `opperf ab`, as far
-as what lists and names kept files reads it."""
+"""The first line of a kept file, the header of a run or of a session of `opperf ab`."""
 
 from __future__ import annotations
 
@@ -8,35 +7,17 @@ from pathlib import Path
 import msgspec
 
 from opperf.decoding import decode
-from opperf.model import Case, Header, Struct
+from opperf.model import Header
 from opperf.model.canonical import digest
 
 ID_BYTES = 4
 """Of a new id: two of 200 are alike in one of 200,000 folders."""
 
 
-class SessionPair(Struct, frozen=True):
-    """A case of each arm."""
-
-    a: Case
-    b: Case
+_HEAD: msgspec.json.Decoder[Header] = msgspec.json.Decoder(Header)
 
 
-class SessionHead(Struct, frozen=True, tag="ab", tag_field="line"):
-    """The first line of a session."""
-
-    started: str = ""
-    command: str = ""
-    pairs: tuple[SessionPair, ...] = ()
-    id: str = ""
-
-
-Head = Header | SessionHead
-
-_HEAD: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
-
-
-def read_head(path: Path) -> Head | None:
+def read_head(path: Path) -> Header | None:
     """Returns the first line of a run file or session; None of any other file."""
     try:
         with path.open("rb") as file:
@@ -55,4 +36,5 @@ def id_of(path: Path) -> str:
 
 def is_session(path: Path) -> bool:
     """Returns whether a file is a session of `opperf ab`."""
-    return isinstance(read_head(path), SessionHead)
+    head = read_head(path)
+    return head is not None and bool(head.session)

@@ -12,19 +12,14 @@ import msgspec
 
 from opperf.decoding import decode
 from opperf.model import Case, CaseLine, Header, Struct
-from opperf.model.runs import EnvironmentLine, RecordLine
-from opperf.results.first_lines import Head, SessionHead
+from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
 
 END = 4096
 """Bytes at the end of a file that have its closing line, some hundred bytes."""
 
 
 RUN, SESSION = "run", "ab"
-"""Kinds of what is kept: a run, a session of `opperf ab`. Its counts are two runs, of the kinds
-`ab A` and `ab B`."""
-
-ARM = "arm_name"
-"""Key of the name of the arm among the options of the header of such a run."""
+"""Kinds of what is kept: a run, a session of `opperf ab`."""
 
 
 class _End(Struct, frozen=True, tag="closing", tag_field="line"):
@@ -41,7 +36,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     cases: tuple[Case, ...]
     """All planned cases, in order; of a session those of both arms."""
     count: int
-    """Number of planned cases; of a session that of its pairs."""
+    """Number of planned cases; of a session that of its groups."""
     is_finished: bool
     labels: dict[str, str]
     size: int
@@ -59,13 +54,13 @@ class RunFacts(msgspec.Struct, frozen=True):
 
 
 _LINE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    Head | EnvironmentLine | CaseLine | RecordLine | _End
+    Header | EnvironmentLine | CaseLine | RecordLine | ProcessLine | _End
 )
 
 
 def read_facts(path: Path) -> RunFacts:
     """Returns the facts of a file; of a damaged one those before the damage."""
-    head: Head = Header(schema=0, started="", options={})
+    head = Header(schema=0, started="", options={})
     cases = []
     for line in _first_lines(path):
         if isinstance(line, CaseLine):
@@ -73,31 +68,20 @@ def read_facts(path: Path) -> RunFacts:
         else:
             head = line
     is_finished, size = _is_finished(path), path.stat().st_size
-    if isinstance(head, SessionHead):
-        return RunFacts(
-            kind=SESSION,
-            started=head.started,
-            command=head.command,
-            cases=tuple(case for pair in head.pairs for case in (pair.a, pair.b)),
-            count=len(head.pairs),
-            is_finished=is_finished,
-            labels={},
-            size=size,
-        )
-    arm = head.options.get(ARM)
+    groups = head.session.get("groups")
     return RunFacts(
-        kind=f"{SESSION} {arm}" if arm else RUN,
+        kind=RUN if groups is None else SESSION,
         started=head.started,
         command=str(head.options.get("command", "")),
         cases=tuple(cases),
-        count=len(cases),
+        count=len(cases if groups is None else groups),
         is_finished=is_finished,
         labels=head.labels,
         size=size,
     )
 
 
-def _first_lines(path: Path) -> Iterator[Head | CaseLine]:
+def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
     """Yields the header and the planned cases, which come before the environments."""
     with path.open("rb") as file:
         for text in file:
@@ -105,7 +89,7 @@ def _first_lines(path: Path) -> Iterator[Head | CaseLine]:
                 line = decode(_LINE.decode, text)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return
-            if not isinstance(line, Head | CaseLine):
+            if not isinstance(line, Header | CaseLine):
                 return
             yield line
 

@@ -9,26 +9,19 @@ from pathlib import Path
 from opperf.errors import RunFileError, UsageError
 from opperf.results import kept
 from opperf.results.first_lines import is_session
-from opperf.results.kept_facts import RUN, read_facts
+from opperf.results.kept_facts import read_facts
 from opperf.results.kept_outputs import run_of
 from opperf.results.messages import tell
 from opperf.results.runfile import is_run_file
 
 
-def locate_run(text: str) -> Path:
-    """Returns the path that `locate` returns. Raises `UsageError` for a session as well."""
-    path = locate(text)
-    check_is_no_session(path)
-    return path
-
-
-def check_is_no_session(path: Path) -> None:
-    """Raises `UsageError` for the file of a session, with the command that reads it."""
+def check_is_run(path: Path) -> None:
+    """Raises `UsageError` for a session, with the command that resumes it."""
     if is_session(path):
         name = kept.display(path)
         raise UsageError(
-            f"{name} is a session of `opperf ab`, which has verdicts in place of records: opperf "
-            f"compare --from-ab {shlex.quote(name)}"
+            f"{name} is a session of `opperf ab`; resume it with opperf ab --resume "
+            f"{shlex.quote(name)}"
         )
 
 
@@ -37,13 +30,7 @@ def locate_session(text: str) -> Path:
     for a name that none has."""
     path = locate(text)
     if kept.is_name(text) and not is_session(path):
-        kind = read_facts(path).kind
-        advice = (
-            "`opperf runs --kind ab` lists those"
-            if kind == RUN
-            else f"it has the counts of one arm, which `opperf run --resume {text}` completes"
-        )
-        raise UsageError(f"{text} is a run, and no session with times of both arms; {advice}")
+        raise UsageError(f"{text} is a run, and no session; `opperf runs --kind ab` lists those")
     return path
 
 

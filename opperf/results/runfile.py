@@ -24,16 +24,19 @@ from opperf.model import (
     Environment,
     EnvironmentLine,
     Header,
+    Place,
+    ProcessLine,
     Record,
     RecordLine,
     Run,
     Struct,
 )
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
+from opperf.results.merging import pool
 
-__all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run"]
+__all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run", "read_visits"]
 
-Line = Header | EnvironmentLine | CaseLine | RecordLine | Closing
+Line = Header | EnvironmentLine | CaseLine | RecordLine | ProcessLine | Closing
 
 RUN_FILE = FileKind(
     name="run file",
@@ -70,15 +73,22 @@ class RunWriter(AbstractContextManager["RunWriter"]):
 
     @classmethod
     def create(
-        cls, path: Path, header: Header, cases: Iterable[Case] = (), overwrite: bool = False
+        cls,
+        path: Path,
+        header: Header,
+        cases: Iterable[Case] = (),
+        overwrite: bool = False,
+        environments: Iterable[Environment] = (),
     ) -> RunWriter:
-        """Creates a run file with this header and these planned cases.
+        """Creates a run file with this header, these planned cases and these environments.
 
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
         """
-        planned = (CaseLine(id=case.id, case=case) for case in cases)
-        return cls(LineFile.create(path, header, *planned, overwrite=overwrite), [])
+        lines: list[Struct] = [CaseLine(id=case.id, case=case) for case in cases]
+        known = {environment.id: environment for environment in environments}
+        lines += [EnvironmentLine(id=id, environment=one) for id, one in known.items()]
+        return cls(LineFile.create(path, header, *lines, overwrite=overwrite), [], known)
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
@@ -104,15 +114,33 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         """Appends a record. Raises `OutputError` if it cannot be written."""
         self._file.append(RecordLine.of(record))
 
+    def case(self, *cases: Case) -> None:
+        """Appends further planned cases. Raises `OutputError`."""
+        self._file.append(*(CaseLine(id=case.id, case=case) for case in cases))
+
+    def process(self, line: ProcessLine) -> None:
+        """Appends that a process has measured its cases. Raises `OutputError`."""
+        self._file.append(line)
+
     def close_run(self, closing: Closing) -> None:
         """Appends the closing line: the run is finished."""
         self._file.append(closing)
 
 
 def read_run(path: Path) -> tuple[Run, list[str]]:
-    """Returns a run file's content, and a warning if its last line was cut short.
+    """Returns a run file's content, and a warning if its last line was cut short. Of a session, a
+    case has one record, with the samples of all processes.
 
-    Of two records with one id the later counts, in the earlier's place: it is a retry.
+    Raises what `read_visits` raises.
+    """
+    run, warnings = read_visits(path)
+    return pool(run), warnings
+
+
+def read_visits(path: Path) -> tuple[Run, list[str]]:
+    """Returns a run file's content as it is: of a session, a case has a record of each process.
+
+    Of two records of one case and process the later counts, in the earlier's place: it is a retry.
     Raises `RunFileError` for a damaged file, with the line at fault.
     """
     parsed = _parse(path)
@@ -139,7 +167,8 @@ def _parse(path: Path) -> Parsed[Run]:
     content = read_lines(path, RUN_FILE, _decode)
     environments: dict[str, Environment] = {}
     cases: dict[str, Case] = {}
-    records: dict[str, Record] = {}
+    records: dict[tuple[str, Place | None], Record] = {}
+    processes: list[ProcessLine] = []
     for read in content.lines:
         line = read.value
         if isinstance(line, EnvironmentLine):
@@ -152,13 +181,16 @@ def _parse(path: Path) -> Parsed[Run]:
                 raise RunFileError(f"{where} comes before its case; the file is damaged")
             if line.environment and line.environment not in environments:
                 raise RunFileError(f"{where} comes before its environment; the file is damaged")
-            records[line.id] = line.record(cases[line.id])
+            records[line.id, line.place] = line.record(cases[line.id])
+        elif isinstance(line, ProcessLine):
+            processes.append(line)
     run = Run(
         content.header,
         tuple(records.values()),
         content.closing,
         environments,
         tuple(cases.values()),
+        tuple(processes),
     )
     return Parsed(run, content.kept_bytes, content.warnings)
 
@@ -173,6 +205,7 @@ def lines_of(run: Run) -> Iterator[Struct]:
         yield EnvironmentLine(id=id, environment=environment)
     for record in run.records:
         yield RecordLine.of(record)
+    yield from run.processes
     if run.closing is not None:
         yield run.closing
 

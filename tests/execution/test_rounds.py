@@ -5,14 +5,19 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.execution.rounds import merge, plan_visits
+from opperf.execution.rounds import plan_visits
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, Status
+from opperf.results import merging
 from opperf.worker.measure import measure
 
 BOTH = ("forward", "backward")
 
 NO_GRADIENT = Note("backward", NoteCode.NO_GRADIENT, "none")
+
+
+def merge(first, later):
+    return merging.merge(first, [later])
 
 
 @pytest.fixture
@@ -90,7 +95,7 @@ def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):
     third = merge(both, crashed)
     assert [note.message.split()[:2] for note in third.notes] == [["round", "2"], ["round", "3"]]
     assert [note.message for note in merge(third, fine).notes] == [n.message for n in third.notes]
-    assert merge(crashed, fine) is fine and merge(None, fine) is fine
+    assert merge(crashed, fine) is fine
 
 
 def test_a_rounds_order_does_not_depend_on_what_was_visited(cases, fake):

@@ -22,7 +22,7 @@ from opperf.results.kept import (
 )
 from opperf.results.kept_facts import read_facts
 from opperf.results.kept_outputs import is_default_output, remember, run_of
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import locate
 from opperf.results.runfile import RunWriter, read_run
 
 
@@ -132,15 +132,15 @@ def test_an_output_stands_for_the_run_that_wrote_it(write, folders, capsys):
     for name in ("out.json", "out.md", "out.csv"):
         runs.write(run, folders / name, name.rpartition(".")[2])
         remember(folders / name, "aa11", is_default=name == "out.json")
-    assert locate_run(str(folders / "out.csv")) == folders / "out.csv", "its run is not kept"
+    assert locate(str(folders / "out.csv")) == folders / "out.csv", "its run is not kept"
     stored = keep(folders / "aa11.jsonl")
     for name in ("out.json", "out.md", "out.csv"):
-        assert locate_run(str(folders / name)) == stored.path == run_of(folders / name).path
+        assert locate(str(folders / name)) == stored.path == run_of(folders / name).path
         assert "written by @aa11 (opperf run relu), which is read" in capsys.readouterr().err
     assert is_default_output(folders / "out.json") and not is_default_output(folders / "out.md")
     (folders / "out.md").write_text("changed")
     for name in ("out.md", "my.csv", "none.csv", "aa11.jsonl"):
-        assert locate_run(str(folders / name)) == folders / name
+        assert locate(str(folders / name)) == folders / name
     assert capsys.readouterr().err == ""
 
 

@@ -225,8 +225,8 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
     an operator regressed, and 3 if nothing could be decided.
 
-    With --profiler instructions each arm is counted once, into FILE.A.jsonl and FILE.B.jsonl, and
-    the counts have the verdicts of `opperf compare`.
+    With --profiler instructions each arm is counted once, and the counts have the verdicts of
+    `opperf compare`. All commands that read run files read FILE too.
     """
     from opperf.commands.ab.running import ab_command
 

@@ -4,7 +4,7 @@ next session."""
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,10 @@ def can_make_room(path: Path) -> bool:
     return True
 
 
-def make_room(paths: Iterable[Path]) -> Iterable[str]:
-    """Removes the files that exist, each once it is kept, and yields a line about each. Raises
+def make_room(path: Path) -> Iterator[str]:
+    """Removes the file if it exists, once it is kept, and yields a line about it. Raises
     `OutputError` if that fails: measurements would be lost."""
-    for path in paths:
-        if not path.is_file():
-            continue
+    if path.is_file():
         # One that ended is kept already, and stays in its place among the others.
         same = [run for run in kept_runs() if filecmp.cmp(run.path, path, shallow=False)]
         kept = same[0] if same else keep(path)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from opperf.commands.ab.request import Options
+from opperf.commands.ab.request import Request
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.choosing import plans_of_files
 from opperf.comparison.ab.pairs import Pairing, plans_of
-from opperf.comparison.statistics.data import Arm
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize
@@ -25,11 +24,9 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.worker.client import Worker
 
-Say = Callable[[str], None]
-
 
 @contextmanager
-def name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
+def name_arm_in_errors(name: str, arm: ArmSpec) -> Iterator[None]:
     """Raises any `OpperfError` as a `UsageError` that names the arm."""
     try:
         yield
@@ -50,12 +47,10 @@ class ArmPlan(NamedTuple):
 
 def plan_arm(
     worker: Worker,
-    name: Arm,
+    name: str,
     arm: ArmSpec,
     common: Selection,
-    options: Options,
-    changed: Mapping[str, Any],
-    say: Say,
+    request: Request,
     other: ArmSpec,
 ) -> ArmPlan:
     """Starts the worker of an arm, and plans its cases. The arguments of its own operators may be
@@ -69,7 +64,7 @@ def plan_arm(
     with name_arm_in_errors(name, arm) if own else nullcontext():
         selections = [
             worker.resolve_selection(selection_of(arm, one))
-            for one in _along_axes(common, options.axes)
+            for one in _along_axes(common, request.axes)
         ]
         begun = time.monotonic()
         is_fork = worker.begin_process([selections[0].settings.device])
@@ -77,12 +72,12 @@ def plan_arm(
         plans = [
             plan
             for selection in selections
-            for plan in _plans(worker, arm, selection, options, changed, say, other)
+            for plan in _plans(worker, arm, selection, request, other)
         ]
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
 
 
-def check_have_cases(arms: Mapping[Arm, ArmSpec], plans: Mapping[Arm, Sequence[Plan]]) -> None:
+def check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:
     """Raises `UsageError` for the arms' own operators without a case, those of both arms."""
     lacking = [
         f"arm {name} ({arm}): ops:{operator} has no case to measure: "
@@ -112,23 +107,21 @@ def _plans(
     worker: Worker,
     arm: ArmSpec,
     selection: Selection,
-    options: Options,
-    changed: Mapping[str, Any],
-    say: Say,
+    request: Request,
     other: ArmSpec,
 ) -> list[Plan]:
     """Returns the plans of an arm: of each file, of each of its own operators, or of the
     selection."""
-    if not options.files:
+    if not request.files:
         operators, partners = arm.operators, other.operators
-        return plans_of(worker, options.framework, selection, operators, say, partners)
+        return plans_of(worker, request.framework, selection, operators, request.say, partners)
     return plans_of_files(
         worker,
-        options.files,
-        options.framework,
+        request.files,
+        request.framework,
         selection,
-        "no_backward" in changed,
-        {*changed, *arm.settings},
+        "no_backward" in request.given,
+        {*request.given, *arm.settings},
     )
 
 

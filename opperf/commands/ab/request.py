@@ -1,4 +1,4 @@
-"""The arms, thresholds and selection of a session, from the options of `ab`."""
+"""The typed request of `ab`, read once from its options."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from opperf import defaults
-from opperf.commands.ab.keeping import can_make_room
+from opperf.commands.ab.keeping import can_make_room, locate_report
+from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.request import (
     build_choice,
     build_common_settings,
@@ -22,12 +23,16 @@ from opperf.commands.run.request import (
     split_sources,
 )
 from opperf.comparison.ab.arms import ArmSpec, two_arms
-from opperf.comparison.project_file import limits_from
+from opperf.comparison.ab.threads import Threads
+from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
+from opperf.execution.progress import Progress, make_progress
+from opperf.execution.time_left import Pace
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
+from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
 from opperf.sources.base import open_files, open_source
@@ -45,11 +50,14 @@ errors."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of a session other than its arms, thresholds and selection."""
+class Request:
+    """The request of `ab`."""
 
     framework: str
+    choice: FrameworkChoice
+    """Why that framework."""
     report: Path
+    """The file of the session."""
     resume: bool
     overwrite: bool
     dry_run: bool
@@ -63,31 +71,72 @@ class Options:
     """The inherited environment variables of the arms."""
     pinning: Pinning
     """Chooses the cores of the arms' workers."""
+    given: frozenset[str]
+    """Options that the user set."""
+    arms: Mapping[str, ArmSpec]
+    """Empty for a session that is resumed without the options of its arms."""
+    selection: Selection
+    """What the arms have in common, with the first value of each axis."""
+    axes: Axes
+    """Settings that have several values in both arms; of a session that is resumed all that can
+    have several."""
+    threads: Threads
+    thresholds: Thresholds
+    """Without a coarse look."""
+    limits: Limits
+    """Thresholds and tolerances of the options and of the project's file."""
+    tolerance: Tolerance | None
+    """What results may differ by; None if they are not to be compared."""
+    seed: int
+    reference_work: bool
+    """Whether reference work is timed between the calls."""
     weight: str | None = None
     """What totals are weighted by; None for no totals."""
     files: tuple[Path, ...] = ()
     """Files whose cases are compared, in place of the registry's."""
-    axes: Axes = field(default_factory=dict)
-    """Settings that have several values in both arms."""
     arguments: tuple[str, ...] = ()
     """Those of the report and the exit code, which a resumed session has to be given again."""
-    is_default_report: bool = False
-    """Whether the user named no file for the session."""
+
+    @property
+    def is_default_report(self) -> bool:
+        """Whether the user named no file for the session."""
+        return "report" not in self.given
+
+    @property
+    def case_time_s(self) -> float:
+        """Seconds that a process measures a case."""
+        return self.selection.settings.max_time_s or 0.0
 
     def may_replace(self, path: Path) -> bool:
-        """Whether a file of the session may take the place of one that exists: if that is asked
-        for, or that one is an earlier session's under the default name, and can make room."""
+        """Returns whether a file of the session may take the place of one that exists: if that is
+        asked for, or that one is an earlier session's under the default name, and can make room."""
         return self.overwrite or (self.is_default_report and can_make_room(path))
 
+    def say(self, text: str) -> None:
+        """Prints a message to standard error."""
+        if not self.quiet:
+            tell(text)
 
-def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
-    """The options; `changed` are those that the user set. Raises `UsageError` for those that
-    contradict each other."""
+    def make_progress(self, total: int, pace: Pace | None = None) -> Progress:
+        """Returns the progress of a number of visits."""
+        return make_progress(sys.stderr, total, self.quiet, pace)
+
+
+def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Request:
+    """Returns the request of the command's options, of which the user set those of `changed`.
+
+    Raises `UsageError` for those that contradict each other.
+    """
+    given, changed = locate_report(given, changed)
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
+    limits = limits_from(given)
+    thresholds = msgspec.structs.replace(
+        limits.thresholds, control_blocks=given["control_blocks"], block_cap=_block_cap(given)
+    )
     if not given["resume"]:
         # Before anything is said or started; a session that is resumed has its own.
-        thresholds_from(given)
+        _check_thresholds(thresholds, given["blocks"])
     if given["report"] == STDOUT:
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
@@ -103,12 +152,17 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         if not given["dry_run"]:
             # Before the session takes its time; one that is resumed makes its report again.
             check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])
-    files = files_from(given, changed)
+    files = _files_from(given, changed)
     check_shape_options(changed)
-    check_sweeps(selection_from(given))
-    axes = {} if given["resume"] else axes_from(given)
-    return Options(
+    selection = _selection_from(given)
+    check_sweeps(selection)
+    # A session that is resumed has its own.
+    arms = {} if given["resume"] and not {"a", "b"} & changed.keys() else _arms_from(given)
+    choice = read_choice(given, changed)
+    elsewhere = choice.elsewhere or any(arm.python for arm in arms.values())
+    return Request(
         framework=given["framework"],
+        choice=replace(choice, elsewhere=elsewhere),
         report=given["report"],
         resume=given["resume"],
         overwrite=given["overwrite"],
@@ -120,11 +174,19 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         command=shlex.join(["opperf", *sys.argv[1:]]),
         environment=dict(os.environ),
         pinning=Pinning(given["cpus"]),
+        given=frozenset(changed),
+        arms=arms,
+        selection=selection,
+        axes=_axes_from(given, arms),
+        threads=given["threads"],
+        thresholds=thresholds,
+        limits=limits,
+        tolerance=None if given["no_check"] else Tolerance(given["rtol"], given["atol"]),
+        seed=given["seed"],
+        reference_work=not given["no_pace"],
         files=files,
         weight=given["weight"],
-        axes=axes,
         arguments=tuple(_arguments(given, changed)),
-        is_default_report="report" not in changed,
     )
 
 
@@ -145,9 +207,9 @@ def _arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator
                 yield from (option, str(value))
 
 
-def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Path, ...]:
-    """The files among the names. Raises `UsageError` for operators beside them, and for options
-    that do not apply to their cases."""
+def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Returns the files among the names. Raises `UsageError` for operators beside them, and for
+    options that do not apply to their cases."""
     names, files = split_sources(given["names"])
     # Before anything is started.
     open_files(files)
@@ -159,12 +221,12 @@ def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Pa
     return files
 
 
-def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
-    """The two arms, with the options that their dtypes need in a process. Raises `UsageError` for
-    arms that cannot be compared."""
+def _arms_from(given: Mapping[str, Any]) -> dict[str, ArmSpec]:
+    """Returns the two arms, with the options that their dtypes need in a process. Raises
+    `UsageError` for arms that cannot be compared."""
     named = bool(given["names"] or given["ops"])
     a, b = two_arms(given["a"], given["b"], named, given["imports"])
-    return _with_dtype_options(a, given), _with_dtype_options(b, given)
+    return {"A": _with_dtype_options(a, given), "B": _with_dtype_options(b, given)}
 
 
 def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
@@ -186,62 +248,50 @@ def _dtypes_in_files(given: Mapping[str, Any]) -> set[str]:
     return {case.settings.dtype for case in cases}
 
 
-def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresholds:
-    """The thresholds. Raises `UsageError` for those that contradict each other."""
-    cap = block_cap(given)
-    if cap < given["blocks"]:
+def _check_thresholds(thresholds: Thresholds, blocks: int) -> None:
+    """Raises `UsageError` for thresholds that contradict each other, or the option `--blocks`."""
+    if thresholds.block_cap < blocks:
         raise UsageError(
-            f"--until-settled {cap} is below --blocks {given['blocks']}; raise the one or lower "
-            "the other"
-        )
-    found = msgspec.structs.replace(
-        limits_from(given).thresholds,
-        control_blocks=given["control_blocks"],
-        block_cap=cap,
-        coarse_blocks=coarse_blocks,
-    )
-    if found.same_within < found.threshold:
-        raise UsageError(
-            f"--same-within {share_text(found.same_within)} is below --threshold "
-            f"{share_text(found.threshold)}, so that a change could be both; raise the one or "
+            f"--until-settled {thresholds.block_cap} is below --blocks {blocks}; raise the one or "
             "lower the other"
         )
-    return found
+    if thresholds.same_within < thresholds.threshold:
+        raise UsageError(
+            f"--same-within {share_text(thresholds.same_within)} is below --threshold "
+            f"{share_text(thresholds.threshold)}, so that a change could be both; raise the one or "
+            "lower the other"
+        )
 
 
-def tolerance_from(given: Mapping[str, Any]) -> Tolerance | None:
-    """What results may differ by; None if they are not to be compared."""
-    return None if given["no_check"] else Tolerance(given["rtol"], given["atol"])
-
-
-def block_cap(given: Mapping[str, Any]) -> int:
-    """Most blocks of A and B."""
+def _block_cap(given: Mapping[str, Any]) -> int:
+    """Returns the most blocks of A and B."""
     settled: int | None = given["until_settled"]
     blocks: int = given["blocks"]
     return CAP_FACTOR * blocks if settled == 0 else settled or blocks
 
 
-def axes_from(given: Mapping[str, Any]) -> Axes:
-    """The settings that have several values, each of which makes a case of its own. Raises
+def _axes_from(given: Mapping[str, Any], arms: Mapping[str, ArmSpec]) -> Axes:
+    """Returns the settings that have several values, each of which makes a case of its own. Raises
     `UsageError` for one that an arm sets."""
+    if given["resume"]:
+        return {name: tuple(given[name]) for name in SESSION_AXES}
     found: Axes = {
         name: values
         for name in SESSION_AXES
         if len(values := tuple(dict.fromkeys(given[name]))) > 1
     }
-    for option, arm in zip(("--a", "--b"), arms_from(given), strict=True):
-        for name in found:
-            if name in arm.settings:
-                raise UsageError(
-                    f"{DECLARED[name].option} {','.join(map(str, found[name]))} has several values "
-                    f"for both arms, and {option} sets {name}; give one value, or leave it to the "
-                    "arms"
-                )
+    for name, arm in arms.items():
+        for axis in found.keys() & arm.settings.keys():
+            raise UsageError(
+                f"{DECLARED[axis].option} {','.join(map(str, found[axis]))} has several values "
+                f"for both arms, and --{name.lower()} sets {axis}; give one value, or leave it to "
+                "the arms"
+            )
     return found
 
 
-def selection_from(given: Mapping[str, Any]) -> Selection:
-    """The selection that the arms have in common, with the first value of each axis."""
+def _selection_from(given: Mapping[str, Any]) -> Selection:
+    """Returns the selection that the arms have in common, with the first value of each axis."""
     names, _ = split_sources(given["names"])
     first = {name: given[name][0] for name in SESSION_AXES if given[name]}
     single = {**given, **dict.fromkeys(SESSION_AXES), **first}

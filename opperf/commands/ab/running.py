@@ -1,46 +1,43 @@
-"""The command `ab`, from its options to the exit code."""
+"""The command `ab`, from its request to the exit code."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.ab.begin import ARMS, begin, resume, starter
-from opperf.commands.ab.counting import compare_counts, counts_instructions
-from opperf.commands.ab.keeping import (
-    keep_finished,
-    keep_interrupted,
-    locate_report,
-    resume_words,
+from opperf.commands.ab.begin import begin, resume, starter
+from opperf.commands.ab.counting import (
+    begin_counts,
+    compare_counts,
+    count,
+    counts_instructions,
+    resume_counts,
 )
-from opperf.commands.ab.request import Options, arms_from, options_from
-from opperf.commands.frameworks import read_choice, report_choice
-from opperf.comparison.ab.arms import ArmSpec
+from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
+from opperf.commands.ab.request import Request, read_request
+from opperf.commands.frameworks import report_choice
+from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.forecast import forecast_of, processes
-from opperf.comparison.ab.measure import cases_at, measure
 from opperf.comparison.ab.procedure import Stage, next_stage
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
-from opperf.comparison.ab.session import Session, SessionClosing, SessionWriter, read_session
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.spending import spent
-from opperf.comparison.ab.workers import BlockWorkers
+from opperf.comparison.project_file import limits_from
 from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Analysis, Arm, Thresholds, Verdict
+from opperf.comparison.statistics.data import Analysis, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.comparison.weighted import check_format
-from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, UsageError
-from opperf.execution.progress import make_progress
+from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, RunFileError, UsageError
+from opperf.execution.execute import execute
 from opperf.execution.run_header import utc_now
 from opperf.execution.time_left import Pace
 from opperf.machine.pinning import cpus_arguments
-from opperf.model import DIFFERENT
+from opperf.model import DIFFERENT, Closing
 from opperf.plurals import pluralize
 from opperf.reports.output import write_reports
 from opperf.results.kept import display
@@ -55,60 +52,54 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     `changed` are the options without those at their defaults. Raises `OpperfError` if the session
     cannot start or go on.
     """
-    given, changed = locate_report(given, changed)
-    options = options_from(given, changed)
-    with options.pinning:
-        return _run_session(given, changed, options)
+    request = read_request(given, changed)
+    with request.pinning:
+        return _run_session(request)
 
 
-def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: Options) -> int:
+def _run_session(request: Request) -> int:
     """Starts or resumes a session, measures it to its end and prints its report; the exit code."""
-    say = partial(_say, options)
-    if not options.resume:
-        choice = read_choice(given, changed)
-        elsewhere = choice.elsewhere or any(arm.python for arm in arms_from(given))
-        report_choice(replace(choice, elsewhere=elsewhere), say)
-    if counts_instructions(given, changed):
-        return compare_counts(given, changed, options, say)
-    writer = (
-        resume(given, changed, options, say)
-        if options.resume
-        else begin(
-            given,
-            changed,
-            options,
-            say,
-            lambda total: make_progress(sys.stderr, total, options.quiet),
-        )
-    )
+    if request.resume:
+        if not request.report.exists():
+            raise RunFileError(
+                f"{request.report}: there is no session to resume; run without --resume"
+            )
+        session, warnings = read_session(request.report)
+        for warning in warnings:
+            request.say(f"warning: {warning}")
+        counts = session.plan.kind == "counts"
+        writer = (resume_counts if counts else resume)(request, session)
+    else:
+        report_choice(request.choice, request.say)
+        counts = counts_instructions(request)
+        writer = (begin_counts if counts else begin)(request)
     if writer is None:
         return 0
     with writer:
         try:
-            _measure(writer, options)
+            (count if counts else _measure)(writer, request)
         except KeyboardInterrupt:
-            keep_interrupted(options.report)
-            done = processes(len(writer.session.lines))
-            hint = _resume_hint(options)
-            tell(f"interrupted; {done} measured, in {hint}")
+            keep_interrupted(request.report)
+            done = "" if counts else f"{processes(len(writer.session.processes))} measured, in "
+            tell(f"interrupted; {done or 'the counts are in '}{_resume_hint(request)}")
             return INTERRUPTED
         except OpperfError as error:
-            keep_interrupted(options.report)
-            raise type(error)(
-                f"{error}; the measurements are in {_resume_hint(options)}"
-            ) from error
-        session = writer.session
-        analysis = analyse(session.replicates, session.header.thresholds)
-        counts = Counter(one.verdict.value for one in analysis.verdicts)
-        writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
-        session = writer.session
-    name = display(options.report)
-    kept = keep_finished(options.report)
-    say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
-    for line in filter(None, [spent(session.lines)]):
-        say(line)
-    _show(session, analysis, options.outputs, options.fail_on, options.weight)
-    return exit_code(analysis, options.fail_on, session.has_different_results)
+            keep_interrupted(request.report)
+            what = "counts" if counts else "measurements"
+            raise type(error)(f"{error}; the {what} are in {_resume_hint(request)}") from error
+    session = writer.session
+    name = display(request.report)
+    kept = keep_finished(request.report)
+    request.say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
+    if counts:
+        return compare_counts(
+            request.report, request.fail_on, request.limits, request.outputs, request.weight
+        )
+    for line in filter(None, [spent(session.processes)]):
+        request.say(line)
+    analysis = analyse(session.replicates, session.plan.thresholds)
+    _show(session, analysis, request.outputs, request.fail_on, request.weight)
+    return exit_code(analysis, request.fail_on, session.has_different_results)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
@@ -118,19 +109,20 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     Raises `RunFileError` for any other file, `UsageError` for a verdict that a session does not
     have or a format without totals, and `OutputError` for an output that cannot be written.
     """
+    session, warnings = read_session(path)
+    for warning in warnings:
+        tell(f"warning: {warning}")
     for word in options["fail_on"]:
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
     outputs = outputs_from(options)
     for output in outputs:
         check_format(options["weight"], output.format, "ab")
-    fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
-    for output in outputs:
         check_output(output.path, options["overwrite"], [path])
-    session, warnings = read_session(path)
-    for warning in warnings:
-        tell(f"warning: {warning}")
-    analysis = analyse(session.replicates, session.header.thresholds)
+    fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
+    if session.plan.kind == "counts":
+        return compare_counts(path, fail_on, limits_from(options), outputs, options["weight"])
+    analysis = analyse(session.replicates, session.plan.thresholds)
     _show(session, analysis, outputs, fail_on, options["weight"])
     return exit_code(analysis, fail_on, session.has_different_results)
 
@@ -171,51 +163,44 @@ def _show(
     write_reports(report_for(report_of(session, analysis, fail_on, weight)), outputs)
 
 
-def _measure(writer: SessionWriter, options: Options) -> None:
-    """Measures the rest of the session; each replicate is in the file before the next begins."""
-    header = writer.session.header
-    arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
-    threads, reference_work = header.threads.number, header.reference_work
-    start = starter(arms, header.framework, options, threads, reference_work)
-    start_coarse = starter(arms, header.framework, options)
-    while True:
-        session = writer.session
-        stage = next_stage(session.replicates, header.thresholds, session.ended)
-        if stage is None:
-            return
-        places = list(stage.places(header.seed, session.replicates))
-        begin = start_coarse if stage.phase == "coarse" else start
-        visits = {arm: len(cases_at(stage, session, arm)) for arm in ARMS}
-        _say(options, _stage_text(stage, len(places), visits["A"], session))
-        total = sum(visits[place.arm] for place in places)
-        pace = _pace(stage, total, share=len(places) / (BLOCK * stage.n_blocks), session=session)
-        with make_progress(sys.stderr, total, options.quiet, pace) as shown:
-            for _, of_block in groupby(places, lambda place: place.block):
-                with BlockWorkers(begin) as workers:
-                    for place in of_block:
-                        cases = cases_at(stage, writer.session, place.arm)
-                        writer.add(measure(place, cases, header.seed, workers, shown))
+def _measure(writer: SessionWriter, request: Request) -> None:
+    """Measures the rest of the session, and closes it; each replicate is in the file before the
+    next begins."""
+    session = writer.session
+    plan = session.plan
+    threads = session.threads.number
+    start = starter(plan.arms, plan.framework, request, threads, plan.reference_work)
+    start_coarse = starter(plan.arms, plan.framework, request)
+    while stage := next_stage(session.comparisons, plan.thresholds, session.ended):
+        with ArmProcesses(start_coarse if stage.phase == "coarse" else start) as arms:
+            blocks = Blocks(writer, stage, arms)
+            total = len(blocks.places) * blocks.n_cases
+            share = len(blocks.places) / (BLOCK * stage.n_blocks)
+            left_s = share * forecast_of(session).stage_s(stage)
+            work = f"{processes(len(blocks.places))}, {pluralize(blocks.n_cases, 'case')} each"
+            name = _stage_name(stage, plan.thresholds)
+            request.say(f"{name}: {work}, about {duration(left_s)}")
+            shown = request.make_progress(total, _pace(stage, total, left_s, session))
+            execute(blocks, arms, writer.store, shown)
+    if session.closing is None:
+        analysis = analyse(session.replicates, plan.thresholds)
+        counts = Counter(one.verdict.value for one in analysis.verdicts)
+        writer.close_session(
+            Closing(
+                utc_now(), sum(process.line.wall_s for process in session.processes), dict(counts)
+            )
+        )
 
 
-def _pace(stage: Stage, total: int, share: float, session: Session) -> Pace:
-    """Returns the pace of a stage of `total` visits, a share of its processes; what is left is that
-    of the session, as far as every session goes."""
-    expected = forecast_of(session.header, session.lines)
-    left_s = share * expected.stage_s(stage)
-    later_s = expected.later_s(stage, session.header.thresholds)
+def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:
+    """Returns the pace of a stage of `total` visits; what is left is that of the session, as far as
+    every session goes."""
+    later_s = forecast_of(session).later_s(stage, session.plan.thresholds)
     return Pace(total, left_s, lambda case: left_s / max(1, total), later_s, starts=True)
 
 
-def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
-    """A line on the next stage, and how long it takes."""
-    share = count / (BLOCK * stage.n_blocks)
-    left = share * forecast_of(session.header, session.lines).stage_s(stage)
-    work = f"{processes(count)}, {pluralize(cases, 'case')} each"
-    return f"{_stage_name(stage, session.header.thresholds)}: {work}, about {duration(left)}"
-
-
 def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
-    """The phase of a stage, and its blocks if the phase has other stages."""
+    """Returns the phase of a stage, and its blocks if the phase has other stages."""
     if stage.phase == "control":
         return "A against A"
     if stage.phase == "coarse":
@@ -226,13 +211,7 @@ def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
     )
 
 
-def _resume_hint(options: Options) -> str:
-    words = [*resume_words(options.report), *cpus_arguments(options.pinning.choice)]
-    words += options.arguments
-    return f"{display(options.report)}. Resume with: {shlex.join(words)}"
-
-
-def _say(options: Options, text: str) -> None:
-    """Prints a message to standard error."""
-    if not options.quiet:
-        tell(text)
+def _resume_hint(request: Request) -> str:
+    words = [*resume_words(request.report), *cpus_arguments(request.pinning.choice)]
+    words += request.arguments
+    return f"{display(request.report)}. Resume with: {shlex.join(words)}"

@@ -16,7 +16,7 @@ from opperf.parameters import (
     report_outputs,
     weight,
 )
-from opperf.parsing import KeptPath, RunFilePath, SessionPath, Words, words_among
+from opperf.parsing import KeptPath, SessionPath, Words, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
@@ -64,7 +64,7 @@ class MetricOption(click.Option):
     },
 )
 @click.argument("base", required=False, type=KeptPath())
-@click.argument("new", required=False, type=RunFilePath())
+@click.argument("new", required=False, type=KeptPath())
 @click.option(
     "--from-ab",
     "session",
@@ -131,13 +131,10 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     base, new, session = options["base"], options["new"], options["session"]
     if isinstance(base, Path) and session is None:
         from opperf.results.first_lines import is_session
-        from opperf.results.run_files import check_is_no_session
 
         if new is None and is_session(base):
             # Alone, it can only mean its verdicts.
             base, session = None, base
-        else:
-            check_is_no_session(base)
     if (session is None) == (new is None) or (session is not None and base is not None):
         raise click.UsageError("name two files of results, BASE and NEW, or --from-ab FILE alone")
     if isinstance(session, Path):

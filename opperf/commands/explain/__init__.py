@@ -9,7 +9,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import choice_option, count_option, debug, report_output
-from opperf.parsing import RunFilePath
+from opperf.parsing import KeptPath
 
 PASSES = ("forward", "backward")
 
@@ -17,8 +17,8 @@ ORDERS = ("exclusive", "inclusive")
 
 
 @command()
-@click.argument("base", type=RunFilePath())
-@click.argument("new", type=RunFilePath())
+@click.argument("base", type=KeptPath())
+@click.argument("new", required=False, type=KeptPath())
 @click.argument("id", required=False)
 @choice_option(
     "--pass",
@@ -60,7 +60,8 @@ ORDERS = ("exclusive", "inclusive")
 def explain(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Show which functions made the difference between two counts of instructions, BASE and NEW:
     run files of `opperf run --profiler instructions` and the ID of a case (a prefix of it, or an
-    operator that has a single case), or two files of callgrind's.
+    operator that has a single case), or two files of callgrind's. A session of `opperf ab
+    --profiler instructions` has both sides: `opperf explain FILE ID`.
 
     Exclusive counts are of a function's own code, inclusive ones of all that runs while it does;
     both are per call of the operator. Functions are matched by name and by the name of their

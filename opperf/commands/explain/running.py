@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from opperf.comparison.ab.counts import find_pair
+from opperf.comparison.ab.session_file import session_of
 from opperf.comparison.explaining.callgrind import read_dump
-from opperf.comparison.explaining.choosing import choose
+from opperf.comparison.explaining.choosing import Chosen, choose, choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.paths import make_graph
 from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.comparison.explaining.reports.flame import WRITERS
 from opperf.errors import OutputError, UsageError
 from opperf.reports.output import write_reports
+from opperf.results.first_lines import is_session
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, write_report
+from opperf.results.runfile import read_run
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Request:
     """The request of `explain`: its parameters."""
 
     base: Path
-    new: Path
+    new: Path | None
+    """None for a session, whose file has both sides."""
     id: str | None
     measured_pass: str
     sort: str
@@ -42,8 +47,8 @@ def explain_command(request: Request) -> int:
     written.
     """
     output, flame = request.output_file, request.flame
-    chosen = choose(request.base, request.new, request.id, request.measured_pass)
-    inputs = (request.base, request.new, chosen.base, chosen.new)
+    chosen = _choose(request)
+    inputs = tuple(filter(None, (request.base, request.new, chosen.base, chosen.new)))
     check_output(output, request.overwrite, inputs)
     suffix = _check_flame(flame, output, request.overwrite, inputs)
     for warning in chosen.warnings:
@@ -57,6 +62,24 @@ def explain_command(request: Request) -> int:
     report = report_of(difference, chosen.title, request.top)
     write_reports(report, [Output(output, request.output_format)])
     return 0
+
+
+def _choose(request: Request) -> Chosen:
+    """Returns the profiles to compare. Raises `UsageError` for a single run, or the errors of
+    `choose`."""
+    base, new, wanted = request.base, request.new, request.id
+    if not is_session(base):
+        if new is None:
+            raise UsageError(f"{base} is no session: name BASE and NEW, two files, and a case")
+        return choose(base, new, wanted, request.measured_pass)
+    if wanted is not None:
+        raise UsageError(
+            f"{base} is a session, which has both sides: opperf explain {base} {wanted}"
+        )
+    # With one file, the second argument is the case.
+    run, warnings = read_run(base)
+    pair = find_pair(base, session_of(base, run), None if new is None else str(new))
+    return choose_dumps((base, base), (run, run), pair, request.measured_pass, warnings)
 
 
 def _check_flame(path: Path | None, output: Path, overwrite: bool, inputs: tuple[Path, ...]) -> str:

@@ -20,7 +20,7 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import RunFilePath, split_commas
+from opperf.parsing import KeptPath, split_commas
 
 
 @command(
@@ -85,7 +85,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
 
 
 @command()
-@click.argument("run_file", required=False, metavar="[RUNFILE]", type=RunFilePath())
+@click.argument("run_file", required=False, metavar="[RUNFILE]", type=KeptPath())
 @click.option(
     "--min",
     "least",

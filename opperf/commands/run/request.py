@@ -22,7 +22,7 @@ from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import locate as locate_run_file
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import (
     SourceFile,
@@ -139,7 +139,7 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     names: list[str] = []
     files: list[Path] = []
     for word in words:
-        path = locate_run(word)
+        path = locate_run_file(word)
         located = path if is_kept_name(word) else locate(word)
         if located is not None:
             files.append(located)
@@ -309,7 +309,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     options = {**options, **quick, "names": names}
     resume: str | None = options["resume"]
     if resume and is_kept_name(resume):
-        resume = str(locate_run(resume))
+        resume = str(locate_run_file(resume))
     if resume is not None and options["overwrite"]:
         raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
     if options["retry"] and resume is None:

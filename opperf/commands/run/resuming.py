@@ -9,6 +9,7 @@ from typing import Any
 from opperf.commands.run.request import Request
 from opperf.errors import RunFileError
 from opperf.model import DECLARED, Run
+from opperf.results.run_files import check_is_run
 from opperf.results.runfile import is_run_file, read_run
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -22,6 +23,7 @@ def read_unfinished(run_file: Path, request: Request) -> tuple[Run, list[str]]:
         if path.is_file() and is_run_file(path):
             raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
         raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
+    check_is_run(run_file)
     return read_run(run_file)
 
 

@@ -16,7 +16,6 @@ import msgspec
 
 from opperf.comparison.ab.differences import Side, find_differences, is_partial
 from opperf.comparison.ab.pairs import Pair, with_contents_of_a
-from opperf.comparison.statistics.data import Arm
 from opperf.execution.progress import Progress
 from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
 from opperf.rules.not_finite import UNWRITTEN
@@ -32,7 +31,7 @@ OTHER_DEVICE = "the gradients of results are drawn on each device"
 
 def check_results(
     pairs: Sequence[Pair],
-    workers: Mapping[Arm, Worker],
+    workers: Mapping[str, Worker],
     tolerance: Tolerance,
     progress: Progress,
 ) -> dict[str, Check]:
@@ -51,10 +50,10 @@ def check_results(
     return checks
 
 
-def _check(pair: Pair, workers: Mapping[Arm, Worker], tolerance: Tolerance, folder: Path) -> Check:
+def _check(pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, folder: Path) -> Check:
     """Compares the results of a pair's cases."""
-    cases: dict[Arm, Case] = {"A": pair.a, "B": with_contents_of_a(pair)}
-    sides: dict[Arm, Side] = {}
+    cases: dict[str, Case] = {"A": pair.a, "B": with_contents_of_a(pair)}
+    sides: dict[str, Side] = {}
     for arm, case in cases.items():
         observed = _observe(workers[arm], case, folder / arm)
         if observed.refusal:
@@ -98,14 +97,14 @@ def _without_gradients(side: Side) -> Side:
 
 def _random_places(
     places: Collection[str],
-    sides: Mapping[Arm, Side],
-    workers: Mapping[Arm, Worker],
+    sides: Mapping[str, Side],
+    workers: Mapping[str, Worker],
     tolerance: Tolerance,
     folder: Path,
-) -> dict[str, Arm]:
+) -> dict[str, str]:
     """Returns those of the places whose results differ with other random numbers, each with the
     arm."""
-    found: dict[str, Arm] = {}
+    found: dict[str, str] = {}
     for arm, side in sides.items():
         again = folder / f"{arm}-again"
         observed = _observe(workers[arm], side.case, again, draw=1)
@@ -118,7 +117,7 @@ def _random_places(
     return found
 
 
-def _why_no_gradients(pair: Pair, sides: Mapping[Arm, Side]) -> list[str]:
+def _why_no_gradients(pair: Pair, sides: Mapping[str, Side]) -> list[str]:
     """Returns why gradients that were measured are not compared."""
     if "backward" not in pair.a.passes:
         return []

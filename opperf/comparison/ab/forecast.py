@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from decimal import ROUND_DOWN, Context
 
 import msgspec
 
-from opperf.comparison.ab.measure import WARMUP_FACTOR
 from opperf.comparison.ab.procedure import UNDECIDED, Stage, coarse_stage, fixed_stages
-from opperf.comparison.ab.session import ReplicateLine, SessionHeader, pair_of
+from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
+from opperf.comparison.ab.session import Session, pair_of
 from opperf.comparison.ab.threads import coarse_time_s
 from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Arm, Phase, Thresholds
+from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.design import FEWEST_BLOCKS
 from opperf.errors import UsageError
 from opperf.model import Struct
@@ -20,11 +20,11 @@ from opperf.plurals import pluralize
 from opperf.results.text import duration
 
 ARMS = 2
-"""Labels of a block, each of which has a first process."""
+"""Arms of a block, each of which has a first process."""
 
 
 class Forecast(Struct, frozen=True):
-    """How long the processes of a session take."""
+    """How long the processes of a session of two arms take."""
 
     visit_s: dict[str, float]
     """Seconds that a process takes for a pair, by pair."""
@@ -48,7 +48,7 @@ class Forecast(Struct, frozen=True):
         visits_s = BLOCK * self.visits_s(stage.phase, named)
         return self.factor * stage.n_blocks * (self.starts_s + visits_s)
 
-    def visits_s(self, phase: Phase, pairs: Collection[str]) -> float:
+    def visits_s(self, phase: str, pairs: Collection[str]) -> float:
         """Expected seconds that a process takes for these pairs."""
         saving_s = self.coarse_saving_s if phase == "coarse" else 0.0
         return sum(self.visit_s[name] - saving_s for name in pairs)
@@ -87,25 +87,27 @@ TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 """A time that is rounded up would not fit into the budget."""
 
 
-def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
-    """The forecast of a session, scaled to the time that its processes have taken so far."""
-    case_time_s = header.selection.settings.max_time_s or 0.0
+def forecast_of(session: Session) -> Forecast:
+    """Returns the forecast of a session, scaled to the time that its processes have taken so
+    far."""
+    plan = session.plan
+    case_time_s = session.selection.settings.max_time_s or 0.0
     found = Forecast(
-        header.visit_s,
-        header.start_s,
-        header.later_start_s,
+        plan.visit_s,
+        plan.start_s,
+        plan.later_start_s,
         coarse_saving_s=coarse_saving_s(case_time_s),
     )
     expected = taken = 0.0
-    started: set[tuple[Phase, int, Arm]] = set()
-    for line in lines:
-        one = line.replicate
-        worker = one.phase, one.block, one.arm
-        start_s = header.later_start_s if worker in started else header.start_s
+    started: set[tuple[str, int, str]] = set()
+    for process in session.processes:
+        place = process.line.place
+        worker = place.phase, place.block, place.role
+        start_s = plan.later_start_s if worker in started else plan.start_s
         started.add(worker)
-        visited = {pair_of(name) for name in one.values}
-        expected += start_s + found.visits_s(one.phase, visited)
-        taken += line.wall_s
+        visited = {pair_of(name) for name in process.values}
+        expected += start_s + found.visits_s(place.phase, visited)
+        taken += process.line.wall_s
     return msgspec.structs.replace(found, factor=taken / expected) if expected else found
 
 

@@ -46,11 +46,15 @@ class Pair(Struct, frozen=True):
     b: Case
     names: dict[str, str] = {}
     """Arguments of B's case that have another name in A's, each with that."""
+    group: str = ""
+    """Id in a session's file, whose cases have ids of their own; empty before it is begun."""
 
     @property
     def id(self) -> str:
         """The ids of both cases, as one of A's may be in several pairs; that of A's case alone
         where both have one target, as the arms' settings then decide B's case."""
+        if self.group:
+            return self.group
         return self.a.id if self.a.target == self.b.target else f"{self.a.id}-{self.b.id}"
 
     @property

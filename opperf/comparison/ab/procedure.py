@@ -1,4 +1,4 @@
-"""The stages of a session: the control, the blocks of A and B from one look to the next, and the
+"""The stages of a session: the control, the blocks of the arms from one look to the next, and the
 coarse look with all threads.
 
 The coarse look comes after the first look at the verdicts: a session that is invalid there wastes
@@ -10,29 +10,20 @@ an uninterrupted one. It depends only on blocks that were complete before it beg
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from opperf.comparison.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
+from opperf.comparison.statistics.blocks import BLOCK
+from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.design import block_order
 from opperf.comparison.statistics.verdicts import analyse, undecided
+from opperf.model import Place
 
 UNDECIDED = 0.5
 """Share of the figures that a forecast counts as undecided after the first look, on average over
 the blocks that follow: some half of those that scatter by 4 %, fewer of quieter ones."""
-
-
-class Place(NamedTuple):
-    """The place of a process in a session."""
-
-    phase: Phase
-    block: int
-    position: int
-    label: Arm
-    """The arm in the analysis."""
-    arm: Arm
-    """The arm that is measured: A throughout the control."""
 
 
 class Stage(NamedTuple):
@@ -44,18 +35,20 @@ class Stage(NamedTuple):
     figures: tuple[str, ...]
     """Those that are measured; empty for all."""
 
-    def places(self, seed: int, done: Iterable[Replicate] = ()) -> Iterator[Place]:
-        """Its processes in their order, without those that are done."""
+    def places(self, seed: int, arms: Sequence[str], done: Iterable[Place] = ()) -> Iterator[Place]:
+        """Yields its processes in their order, without those that are done."""
         have = {(one.phase, one.block, one.position) for one in done}
+        control = self.phase == "control"
+        roles = arms[:2] if control else arms
         for block in range(self.first_block, self.first_block + self.n_blocks):
-            for position, label in enumerate(block_order(seed, self.phase, block)):
+            for position, role in enumerate(block_order(seed, self.phase, block, roles)):
                 if (self.phase, block, position) not in have:
-                    arm: Arm = "A" if label == "A" or self.phase == "control" else "B"
-                    yield Place(self.phase, block, position, "A" if label == "A" else "B", arm)
+                    arm = arms[0] if control else role
+                    yield Place(self.phase, block, position, arm, role)
 
 
 def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
-    """The stages that every session has."""
+    """Returns the stages that every session has."""
     return (
         Stage("control", 0, thresholds.control_blocks, ()),
         Stage("comparison", 0, thresholds.looks[0], ()),
@@ -63,40 +56,53 @@ def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
 
 
 def coarse_stage(thresholds: Thresholds) -> Stage:
-    """The stage of the coarse look, which has no blocks in a session without one."""
+    """Returns the stage of the coarse look, which has no blocks in a session without one."""
     return Stage("coarse", 0, thresholds.coarse_blocks, ())
 
 
 def next_stage(
-    replicates: Sequence[Replicate], thresholds: Thresholds, lost: Collection[str] = ()
+    comparisons: Sequence[Sequence[Replicate]], thresholds: Thresholds, lost: Collection[str] = ()
 ) -> Stage | None:
-    """The first stage that is not complete; None where the session is complete or invalid. `lost`
-    are figures that can be measured no more."""
+    """Returns the first stage that is not complete; None where the session is complete or invalid.
+    `comparisons` have the replicates of each comparison of two arms, those of the control in all;
+    `lost` are figures that can be measured no more."""
     for stage in fixed_stages(thresholds):
-        if not _is_complete(replicates, stage):
+        if not _is_complete(comparisons, stage):
             return stage
     stage = coarse_stage(thresholds)
-    if not _is_complete(replicates, stage):
-        return stage if _analyse_early(replicates, thresholds, thresholds.looks[0]).valid else None
+    if not _is_complete(comparisons, stage):
+        early = _analyse_early(comparisons, thresholds, thresholds.looks[0])
+        return stage if all(analysis.valid for analysis in early) else None
     for taken, following in pairwise(thresholds.looks):
-        analysis = _analyse_early(replicates, thresholds, taken)
-        figures = tuple(figure for figure in undecided(analysis) if figure not in lost)
-        if not analysis.valid or not figures:
+        early = _analyse_early(comparisons, thresholds, taken)
+        left = dict.fromkeys(figure for analysis in early for figure in undecided(analysis))
+        figures = tuple(figure for figure in left if figure not in lost)
+        if not all(analysis.valid for analysis in early) or not figures:
             return None
         stage = Stage("comparison", taken, following - taken, figures)
-        if not _is_complete(replicates, stage):
+        if not _is_complete(comparisons, stage):
             return stage
     return None
 
 
 def _analyse_early(
-    replicates: Sequence[Replicate], thresholds: Thresholds, n_blocks: int
-) -> Analysis:
-    """The analysis after `n_blocks` of A and B."""
-    early = [one for one in replicates if one.phase != "comparison" or one.block < n_blocks]
-    return analyse(early, thresholds)
+    comparisons: Iterable[Iterable[Replicate]], thresholds: Thresholds, n_blocks: int
+) -> list[Analysis]:
+    """Returns the analyses after `n_blocks` of the arms."""
+    return [
+        analyse(
+            [one for one in replicates if one.phase != "comparison" or one.block < n_blocks],
+            thresholds,
+        )
+        for replicates in comparisons
+    ]
 
 
-def _is_complete(replicates: Sequence[Replicate], stage: Stage) -> bool:
-    # Any seed will do: only the places count, and not their order.
-    return next(stage.places(0, replicates), None) is None
+def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bool:
+    blocks = range(stage.first_block, stage.first_block + stage.n_blocks)
+    return all(
+        counted[block] == BLOCK
+        for replicates in comparisons
+        for counted in [Counter(one.block for one in replicates if one.phase == stage.phase)]
+        for block in blocks
+    )

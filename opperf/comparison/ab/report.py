@@ -149,8 +149,9 @@ def report_of(
 ) -> Report:
     """The report of a session and its analysis. `fail_on` are findings; `weight` asks for
     totals."""
-    header = session.header
-    pairs = {pair.id: pair for pair in header.pairs}
+    plan = session.plan
+    a, b = session.arms[:2]
+    pairs = {pair.id: pair for pair in session.pairs}
 
     def row(one: CaseVerdict) -> Row:
         return Row(
@@ -159,30 +160,29 @@ def report_of(
             detectable=_change(one.detectable),
             note=one.note,
             settings=pairs[pair_of(one.case)].settings,
-            **row_fields(header.checks.get(pair_of(one.case))),
+            **row_fields(plan.checks.get(pair_of(one.case))),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
-    environments = header.environments
-    looks = header.thresholds.looks
+    looks = plan.thresholds.looks
     detectable = _median(one.detectable for one in analysis.verdicts)
     return Report(
-        framework=" ".join([header.framework, *_versions(session)]),
-        a=str(header.a),
-        b=str(header.b),
-        started=header.started,
+        framework=" ".join([plan.framework, *_versions(session)]),
+        a=str(plan.arms[a]),
+        b=str(plan.arms[b]),
+        started=session.header.started,
         complete=session.closing is not None,
         valid=analysis.valid,
         reason=analysis.reason,
         cases=len(pairs),
-        processes=len(session.lines),
+        processes=len(session.processes),
         blocks=looks[analysis.looks - 1] if analysis.looks else 0,
         block_cap=looks[-1],
         first_look=looks[0],
-        threshold=header.thresholds.threshold,
-        same_within=header.thresholds.same_within,
+        threshold=plan.thresholds.threshold,
+        same_within=plan.thresholds.same_within,
         detectable=_change(detectable),
-        detectable_with_four_times=_change(_halve_beyond(header.thresholds.margin, detectable)),
+        detectable_with_four_times=_change(_halve_beyond(plan.thresholds.margin, detectable)),
         explained=analysis.explained,
         note=analysis.note,
         counts=dict(Counter(one.verdict.value for one in rows)),
@@ -190,18 +190,20 @@ def report_of(
         rows=tuple(rows),
         differences=tuple(
             EnvironmentDifference(name, str(before), str(after))
-            for name, before, after in lasting_differences(environments["A"], environments["B"])
+            for name, before, after in lasting_differences(
+                session.environments[a], session.environments[b]
+            )
         ),
-        alone=header.alone,
-        excluded=header.excluded,
+        alone=plan.alone,
+        excluded=session.header.excluded,
         lost=_lost(session, pairs),
         fail_on=fail_on,
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
-        coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
+        coarse=_coarse(analysis.coarse, plan.thresholds.coarse_threshold, pairs),
         results=tuple(
             ResultsRow.of(pair.id, pair.label, pair.inputs, check)
-            for pair in header.pairs
-            if (check := header.checks.get(pair.id)) is not None
+            for pair in session.pairs
+            if (check := plan.checks.get(pair.id)) is not None
         ),
     )
 
@@ -249,8 +251,8 @@ def _coarse(
 
 def _versions(session: Session) -> list[str]:
     """The framework's version, if it is the same in both arms."""
-    header = session.header
-    found = {one.versions.get(header.framework, "") for one in header.environments.values()}
+    framework = session.plan.framework
+    found = {one.versions.get(framework, "") for one in session.environments.values()}
     return [version for version in found if version] if len(found) == 1 else []
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from opperf.comparison.ab.session import ReplicateLine
+from opperf.comparison.ab.session import Process
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Record
 from opperf.results.text import duration
@@ -36,16 +35,10 @@ def parts_of(records: Iterable[Record]) -> dict[str, float]:
     return {part: seconds for part, seconds in found.items() if seconds}
 
 
-def spent(lines: Iterable[ReplicateLine]) -> str:
-    """Returns what the time of all processes went to, in a sentence, the largest part first; empty
-    for a session of an earlier version, which does not say."""
-    total_s, found = 0.0, dict[str, Any]()
-    for line in lines:
-        if not line.spent:
-            return ""
-        total_s += line.wall_s
-        for part, seconds in line.spent.items():
-            found[part] = found.get(part, 0.0) + seconds
+def spent(processes: Sequence[Process]) -> str:
+    """Returns what the time of all processes went to, in a sentence, the largest part first."""
+    total_s = sum(process.line.wall_s for process in processes)
+    found = parts_of(record for process in processes for record in process.records)
     found[STARTS] = max(0.0, total_s - sum(found.values()))
     parts = sorted(found.items(), key=lambda part: -part[1])
     shares = ", ".join(f"{part} {seconds / total_s:.0%}" for part, seconds in parts if total_s)

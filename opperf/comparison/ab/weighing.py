@@ -24,7 +24,7 @@ def weigh_session(session: Session, analysis: Analysis) -> Weighted:
                 if math.isfinite(value):
                     logs.setdefault(name, []).append(value)
     times = {name: math.exp(math.fsum(found) / len(found)) for name, found in logs.items()}
-    pairs = session.header.pairs
+    pairs = session.pairs
     weighed = [one for pair in pairs for one in _weighed(pair, times, ratios)]
     measured = {metric for pair in pairs for metric in PASSES if key(pair.id, metric) in ratios}
     return weigh(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,16 +52,28 @@ def choose(base: Path, new: Path, wanted: str | None, measured_pass: str) -> Cho
     if wanted is None:
         raise UsageError(
             f"name a case, by id or operator: opperf explain {base} {new} ID; the files have "
-            f"{_listed(_cases(runs[1]))}"
+            f"{listed(_cases(runs[1]))}"
         )
     pair = _pair(runs, (base, new), wanted)
-    paths = [
+    return choose_dumps((base, new), runs, pair, measured_pass, warnings)
+
+
+def choose_dumps(
+    paths: Sequence[Path],
+    runs: Sequence[Run],
+    cases: Sequence[Case],
+    measured_pass: str,
+    warnings: Iterable[str],
+) -> Chosen:
+    """Returns the dumps of two cases, each of the run in a file. Raises `CallgrindError` where one
+    was not kept."""
+    base, new = (
         _dump_of(path, run, case, measured_pass)
-        for path, run, case in zip((base, new), runs, pair, strict=True)
-    ]
-    case = pair[1]
-    title = f"{case.label} ({inputs_text(case)}), {measured_pass}"
-    return Chosen(paths[0], paths[1], title, tuple(warnings))
+        for path, run, case in zip(paths, runs, cases, strict=True)
+    )
+    names = " | ".join(dict.fromkeys(case.label for case in cases))
+    title = f"{names} ({inputs_text(cases[1])}), {measured_pass}"
+    return Chosen(base, new, title, tuple(warnings))
 
 
 def _read(*paths: Path) -> tuple[list[Run], list[str]]:
@@ -82,12 +94,12 @@ def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case
     """Returns the wanted case in both runs. Where only one has it under this id, for example with
     another interpreter, the other's is the one with the same target and arguments."""
     everything = [_cases(run) for run in runs]
-    found = [_matching(cases, wanted) for cases in everything]
+    found = [find_cases(cases, wanted) for cases in everything]
     where = " and ".join(map(str, paths))
     if not any(found):
         names = [name for cases in everything for case in cases for name in (case.label, case.id)]
         known = [case for cases in everything for case in cases]
-        near = suggest(wanted, names) or f"; there are {_listed(known)}"
+        near = suggest(wanted, names) or f"; there are {listed(known)}"
         raise UsageError(f"{wanted}: no case of {where} has this id or operator{near}")
     for place, path in enumerate(paths):
         if not found[place]:
@@ -100,7 +112,7 @@ def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case
         if len(found[place]) > 1:
             raise UsageError(
                 f"{wanted} is of {len(found[place])} cases of {path}; name one by its id: "
-                f"{_listed(found[place])}"
+                f"{listed(found[place])}"
             )
     (base,), (new,) = found
     if not _is_same_call(base, new):
@@ -111,7 +123,7 @@ def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case
     return base, new
 
 
-def _matching(cases: Sequence[Case], wanted: str) -> list[Case]:
+def find_cases(cases: Sequence[Case], wanted: str) -> list[Case]:
     """Returns the cases that a word means: those with this id, in opperf or in their source, else
     those whose ids begin so, else those of an operator."""
     found = (list(filter(is_meant(wanted), cases)) for is_meant in MEANINGS)
@@ -130,7 +142,8 @@ def _is_same_call(one: Case, other: Case) -> bool:
     return one.target == other.target and one.arguments == other.arguments
 
 
-def _listed(cases: Sequence[Case]) -> str:
+def listed(cases: Sequence[Case]) -> str:
+    """Returns the first few cases, by id, operator and inputs."""
     distinct = list({case.id: case for case in cases}.values())
     more = f" and {len(distinct) - SHOWN} more" if len(distinct) > SHOWN else ""
     return ", ".join(map(_text, distinct[:SHOWN])) + more

@@ -26,10 +26,12 @@ def explaining_command(found: Comparison) -> str:
             profile_folder(path_of(side.path)) / f"{id}.{passed}.callgrind"
             for side, id in ((found.base, row.id), (found.new, row.other_id))
         ]
-        if row.other_id and all(dump.is_file() for dump in dumps):
+        if row.other_id and not found.base.arm and all(dump.is_file() for dump in dumps):
             # No id names both.
             return shlex.join(["opperf", "explain", *map(str, dumps)])
-        if not row.other_id and dumps[0].is_file() and dumps[1].parent.is_dir():
-            words = ["opperf", "explain", found.base.path, found.new.path, row.id]
+        if (found.base.arm or not row.other_id) and dumps[0].is_file() and dumps[1].parent.is_dir():
+            # A session has both sides.
+            paths = dict.fromkeys((found.base.path, found.new.path))
+            words = ["opperf", "explain", *paths, row.id]
             return shlex.join([*words, *(("--pass", passed) if passed != "forward" else ())])
     return ""

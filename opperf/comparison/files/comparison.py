@@ -28,6 +28,13 @@ class Side(Struct, frozen=True):
     comparability: str = ""
     """Key of its environment: times of two files with the same one may be joined. Empty where the
     file has no environment."""
+    arm: str = ""
+    """Arm of a session, whose file has both sides; empty for a run."""
+
+    @property
+    def name(self) -> str:
+        """The path, and the arm if there is one."""
+        return f"{self.path} ({self.arm})" if self.arm else self.path
 
 
 class Row(Struct, frozen=True):

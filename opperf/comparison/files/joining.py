@@ -105,14 +105,14 @@ def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
     case."""
     if any(pair.base and pair.new for pair in pairs):
         return
-    one, other = base.side.path, new.side.path
+    one, other = base.side.name, new.side.name
     raise RunFileError(f"{one} and {other} have no case in common: {_why_disjoint(base, new)}")
 
 
 def _why_disjoint(base: Measured, new: Measured) -> str:
     if not base.entries or not new.entries:
         empty = base if not base.entries else new
-        return f"{empty.side.path} has no case that --filter matches"
+        return f"{empty.side.name} has no case that --filter matches"
     differing = [
         f"{name} {_list_text(before)} against {_list_text(after)}"
         for name, before, after in _disjoint_values(base, new)

@@ -134,15 +134,14 @@ def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
 
 
 def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:
-    """Returns how the results of cases compare, by place, where the new run compared them with the
-    base's. Raises `UsageError` if results that are different should fail and were not compared."""
-    checked = new.checked if question.in_order else None
-    if checked is not None and checked.base == base.run_id:
-        return dict(enumerate(checked.checks))
+    """Returns how the results of cases compare, by place, where they were compared. Raises
+    `UsageError` if results that are different should fail and were not compared."""
+    if new.checks is not None:
+        return new.checks
     if DIFFERENT in question.fail_on:
         raise UsageError(
-            f"--fail-on {DIFFERENT}: {new.side.path} does not compare its results with those of "
-            f"{base.side.path}; opperf ab makes one, which --in-order reads"
+            f"--fail-on {DIFFERENT}: {new.side.name} does not compare its results with those of "
+            f"{base.side.name}; a session of opperf ab does, unless it was made with --no-check"
         )
     return {}
 

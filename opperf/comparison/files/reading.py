@@ -23,7 +23,7 @@ from opperf.model import (
     UNRELIABLE,
     WITHOUT_FIGURE,
     Case,
-    Checked,
+    Check,
     Environment,
     MetricKind,
     NoteCode,
@@ -57,10 +57,8 @@ class Measured(NamedTuple):
     """The run's selection, without defaults; empty where the file has none."""
     labels: dict[str, str] = {}
     """The run's labels."""
-    run_id: str = ""
-    """Identity of the run; empty where the file has none."""
-    checked: Checked | None = None
-    """How its results compare with those of another run."""
+    checks: dict[int | None, Check] | None = None
+    """How the results of a session's cases compare, by place; None where they were not compared."""
     file: Path | None = None
     """The file that it was read from."""
 
@@ -87,9 +85,9 @@ def read(path: Path) -> Measured:
     return _from_results(path, data)._replace(file=path)
 
 
-def read_records(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
-    """Returns the content of a run file that is read already. Raises `RunFileError` if it has no
-    record."""
+def read_records(path: Path, run: Run, warnings: Iterable[str], arm: str = "") -> Measured:
+    """Returns the content of a run file that is read already, or of an arm in it. Raises
+    `RunFileError` if it has no record."""
     found = list(warnings)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
@@ -107,14 +105,12 @@ def read_records(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     )
     found += _odd_figures(path, entries)
     return Measured(
-        Side(display(path), run.header.started, len(entries)),
+        Side(display(path), run.header.started, len(entries), arm=arm),
         run.environment,
         entries,
         tuple(found),
         run.header.options.get(SELECTION) or {},
         run.header.labels,
-        run.header.id,
-        run.header.checked,
     )
 
 

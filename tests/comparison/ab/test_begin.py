@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.commands.ab.begin import core_count, say_cores, starter
+from opperf.commands.ab.begin import _core_count, say_cores, starter
 from opperf.commands.ab.running import _resume_hint
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.threads import Threads
@@ -23,9 +23,15 @@ def pinning(monkeypatch):
     return made
 
 
-def options_with(pinning, **environment):
+def options_with(pinning, said=(), **environment):
     report = Path("s.jsonl")
-    return SimpleNamespace(pinning=pinning, environment=environment, report=report, arguments=())
+    return SimpleNamespace(
+        pinning=pinning,
+        environment=environment,
+        report=report,
+        arguments=(),
+        say=getattr(said, "append", None),
+    )
 
 
 ONE = ArmSpec(settings={"threads": 1})
@@ -51,7 +57,7 @@ def test_both_arms_have_the_cores_of_the_one_with_more_threads(
 ):
     options = options_with(pinning, **environment)
     arms = {"A": a, "B": b}
-    assert core_count(arms, options, threads) == count
+    assert _core_count(arms, options, threads) == count
     start = starter(arms, "fake", options, threads)
     listed = ",".join(map(str, range(count)))
     for name in arms:
@@ -63,19 +69,19 @@ def test_both_arms_have_the_cores_of_the_one_with_more_threads(
 
 def test_the_cores_are_said_once_and_nothing_without_pinning(pinning):
     said = []
-    say_cores({"A": ONE, "B": THREE}, options_with(pinning), Threads(1), said.append)
+    say_cores({"A": ONE, "B": THREE}, options_with(pinning, said), Threads(1))
     assert said == ["workers on 3"]
-    say_cores({"A": ONE, "B": THREE}, options_with(Pinning("none")), Threads(1), said.append)
+    say_cores({"A": ONE, "B": THREE}, options_with(Pinning("none"), said), Threads(1))
     assert said == ["workers on 3"]
 
 
 def test_the_cores_of_the_coarse_look_are_said_too(pinning, monkeypatch):
     said = []
-    say_cores({"A": REST, "B": REST}, options_with(pinning), Threads(1, coarse=True), said.append)
+    say_cores({"A": REST, "B": REST}, options_with(pinning, said), Threads(1, coarse=True))
     assert said == ["workers on 1; in the coarse look workers on 8"]
     # Workers are not pinned, for one reason.
     monkeypatch.setattr(pinning, "describe", lambda counts: "not pinned")
-    say_cores({"A": REST, "B": REST}, options_with(pinning), Threads(1, coarse=True), said.append)
+    say_cores({"A": REST, "B": REST}, options_with(pinning, said), Threads(1, coarse=True))
     assert said[1:] == ["not pinned"]
 
 

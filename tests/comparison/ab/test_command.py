@@ -1,6 +1,8 @@
 """A session from the command line to its verdicts, with the fake framework in real processes."""
 
+import dataclasses
 import json
+import math
 import os
 import re
 import shlex
@@ -14,7 +16,8 @@ import pytest
 from moments import signal_at_record
 
 from opperf.commands.ab.running import from_ab
-from opperf.comparison.ab.session import SessionWriter, key, read_session
+from opperf.comparison.ab.session import key
+from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
 from opperf.instruments.profilers.reference_work import WORKS
@@ -27,6 +30,8 @@ TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
 FEW = ("--control-blocks", "2", "--blocks", "4")
 QUICK = ("--framework", "fake", "--case-time", "0.001", "--threads", "1", *FEW)
+
+PROCESS = b'"line":"process"'
 
 NOISE = "0.001"
 """What processes scatter by: far below the threshold, so that the first look decides."""
@@ -88,23 +93,24 @@ def session(start, command, tmp_path_factory):
         *("-f", "text", "--fail-on", "regressed"),
     )
     moment = folder / "moment"
-    _, err = command(folder, *begin, code=130, **signal_at_record(moment, signal.SIGINT, 3))
-    assert "measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
+    # In the third process, as each has six cases.
+    _, err = command(folder, *begin, code=130, **signal_at_record(moment, signal.SIGINT, 2 * 6 + 3))
+    assert "2 processes measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
     again = shlex.split(err.partition("Resume with: opperf ")[2])
     options = ["-f", "text", "--fail-on", "regressed"]
     assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl", *options]
     before = path.read_bytes()
-    assert before.count(b"\n") == 1 + 2
+    assert before.count(PROCESS) == 2
 
     # In the next process of A, an operator ends it.
     mood.touch()
-    killed = signal_at_record(moment, signal.SIGKILL, 3)
+    killed = signal_at_record(moment, signal.SIGKILL, 2 * 6 + 3)
     command(folder, *again, code=-signal.SIGKILL, **killed)
     assert path.read_bytes().startswith(before)
-    assert path.read_bytes().count(b"\n") == 1 + 2 + 2
+    assert 2 < path.read_bytes().count(PROCESS) <= 4
     assert not mood.exists()
     with path.open("ab") as file:
-        file.write(b'{"line":"replicate","replicate":{"pha')
+        file.write(b'{"line":"process","place":{"pha')
     out, err = command(folder, *again, code=1)
     assert "warning: opperf_ab.jsonl: the last line was cut short" in err
     return folder, out
@@ -151,9 +157,13 @@ def test_a_session_is_listed_read_and_resumed_by_its_name(session, here):
         out, err = here(folder, *arguments, code=1)
         assert out == printed, arguments
     assert f"all measurements are in {name}\n" in err
-    for arguments in (("report", name), ("export", name, "--to", "md"), ("compare", name, name)):
-        _, err = here(folder, *arguments, code=2)
-        assert f"{name} is a session of `opperf ab`, " in err and err.count("\n") == 1
+    for arguments in (
+        ("report", name),
+        ("export", name, "--to", "md"),
+    ):
+        assert "relu" in here(folder, *arguments)[0]
+    _, err = here(folder, "run", "--resume", name, code=2)
+    assert f"{name} is a session of `opperf ab`; resume it with opperf ab --resume {name}" in err
 
 
 def test_every_place_has_one_process_and_every_process_its_cases(session):
@@ -162,31 +172,54 @@ def test_every_place_has_one_process_and_every_process_its_cases(session):
     assert warnings == [] and read.closing is not None
     places = [(one.phase, one.block, one.position) for one in read.replicates]
     assert len(set(places)) == len(places) == 4 * (2 + 4)
-    kept = {pair.id for pair in read.header.pairs if pair.label != "flaky"}
+    kept = {pair.id for pair in read.pairs if pair.label != "flaky"}
     whole = {f"{name} {metric}" for name in kept for metric in ("forward", "backward")}
     assert all(whole <= one.values.keys() for one in read.replicates)
 
 
 def copy_session(source, target, change, **thresholds):
-    """Copies a session, without its closing line, as another one. `change` returns a line's values;
-    `thresholds` are those of the copy that differ."""
+    """Copies a session, without its closing line, as another one. `change` returns the values of a
+    replicate; `thresholds` are those of the copy that differ."""
     read, _ = read_session(source)
     replace = msgspec.structs.replace
-    changed = replace(read.header.thresholds, **thresholds)
+    plan = replace(read.plan, thresholds=replace(read.plan.thresholds, **thresholds))
     # Under its own name, or it would be kept in place of the other one.
-    header = replace(read.header, thresholds=changed, id=new_id())
-    with SessionWriter.create(target, header, overwrite=False) as writer:
-        for line in read.lines:
-            one = replace(line.replicate, values=change(line.replicate), reference={})
-            writer.add(replace(line, replicate=one, lost={}))
-    return read.header.pairs
+    header = replace(read.header, session=msgspec.to_builtins(plan), id=new_id())
+    copy = dataclasses.replace(read, header=header, plan=plan, processes=[], closing=None)
+    with SessionWriter.create(target, copy, overwrite=False) as writer:
+        for process, one in zip(read.processes, read.replicates, strict=True):
+            values, records = change(one), []
+            for record in process.records:
+                group = read.group_of[record.id]
+                summaries = {
+                    metric: replace(summary, median=math.exp(values[key(group, metric)]))
+                    for metric, summary in record.summaries.items()
+                    if key(group, metric) in values
+                }
+                if summaries:
+                    records.append(replace(record, summaries=summaries, reference={}))
+                    writer.store.record(records[-1])
+            writer.add(process.line, records)
+
+
+def drop_last(path, number):
+    """Cuts off the closing line, and the last processes."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    if b'"line":"closing"' in lines[-1]:
+        del lines[-1]
+    ends = [place for place, line in enumerate(lines) if PROCESS in line]
+    path.write_bytes(b"".join(lines[: ends[-1 - number] + 1]))
+
+
+def count_processes(path):
+    return path.read_bytes().count(PROCESS)
 
 
 def test_undecided_figures_are_measured_further_and_no_others(session, here, tmp_path, capsys):
     folder, _ = session
     path = tmp_path / "opperf_ab.jsonl"
     read, _ = read_session(folder / "opperf_ab.jsonl")
-    (pair,) = (pair.id for pair in read.header.pairs if pair.label == "add")
+    (pair,) = (pair.id for pair in read.pairs if pair.label == "add")
     figure = key(pair, "backward")
 
     def change(one):
@@ -194,15 +227,14 @@ def test_undecided_figures_are_measured_further_and_no_others(session, here, tmp
         return {name: value + swing * (name == figure) for name, value in one.values.items()}
 
     copy_session(folder / "opperf_ab.jsonl", path, change, block_cap=6)
-    with path.open("rb") as file:
-        before = sum(1 for _ in file)
+    before = count_processes(path)
     _, err = here(tmp_path, "ab", "--resume", code=1)
     assert "A against B, blocks 5 to 6 of at most 6: 8 processes, 1 case each" in err
     after, _ = read_session(path)
-    assert [(one.block, one.position) for one in after.replicates[before - 1 :]] == [
+    assert [(one.block, one.position) for one in after.replicates[before:]] == [
         (block, position) for block in (4, 5) for position in range(4)
     ]
-    assert all(one.values.keys() == {figure} for one in after.replicates[before - 1 :])
+    assert all(one.values.keys() == {figure} for one in after.replicates[before:])
     report = json.loads(again(tmp_path, "json", capsys)[0])
     blocks = {(row["operator"], row["metric"]): row["blocks"] for row in report["rows"]}
     assert blocks["add", "backward"] == report["blocks"] == 6
@@ -214,21 +246,20 @@ def test_the_coarse_look_finds_what_takes_longer_with_all_threads(session, here,
     path = tmp_path / "opperf_ab.jsonl"
     # The copy has the look whatever the cores of this machine.
     copy_session(folder / "opperf_ab.jsonl", path, lambda one: one.values, coarse_blocks=2)
-    before = path.read_bytes().count(b"\n")
+    before = count_processes(path)
     verdicts = json.loads(again(tmp_path, "json", capsys)[0])["rows"]
     out, err = here(tmp_path, "ab", "--resume", code=1, **dict.fromkeys(THREAD_VARIABLES, ""))
     assert "A against B with all threads: 8 processes, 6 cases each" in err
     after, _ = read_session(path)
-    added = after.lines[before - 1 :]
-    assert {one.replicate.phase for one in added} == {"coarse"} and len(added) == 8
-    assert not any(one.replicate.reference for one in added)
+    added = after.processes[before:]
+    assert {one.line.place.phase for one in added} == {"coarse"} and len(added) == 8
+    assert not any(one.reference for one in added)
     report = json.loads(again(tmp_path, "json", capsys)[0])
     found = {(row["operator"], row["changed"]) for row in report["coarse"]["rows"]}
     assert {one for one in found if one[1]} == {("add", "slower")}
     assert "With all threads (2 blocks of 4): 2 figures changed by more than 20%" in out
     assert report["rows"] == verdicts
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-3]))
+    drop_last(path, 2)
     unfinished = json.loads(again(tmp_path, "json", capsys)[0])
     assert unfinished["coarse"] is None and unfinished["rows"] == report["rows"]
 
@@ -236,12 +267,12 @@ def test_the_coarse_look_finds_what_takes_longer_with_all_threads(session, here,
 def test_an_unfinished_session_has_the_verdicts_of_its_latest_look(session, capsys, tmp_path):
     folder, out = session
     path = tmp_path / "opperf_ab.jsonl"
-    lines = (folder / "opperf_ab.jsonl").read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]))
+    path.write_bytes((folder / "opperf_ab.jsonl").read_bytes())
+    drop_last(path, 0)
     found, code = again(tmp_path, "text", capsys)
     unfinished = "Unfinished: verdicts after 4 of at most 4 blocks; --resume continues.\n"
     assert code == 1 and unfinished in found and found.replace(unfinished, "") == out
-    path.write_bytes(b"".join(lines[:-2]))
+    drop_last(path, 1)
     found, code = again(tmp_path, "text", capsys)
     assert "Unfinished: no verdicts before 4 blocks; --resume continues." in found
     assert code == 3 and "Regressed" not in found
@@ -250,7 +281,7 @@ def test_an_unfinished_session_has_the_verdicts_of_its_latest_look(session, caps
 def test_fixed_work_is_timed_beside_every_figure(session):
     folder, _ = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
-    assert read.header.reference_work
+    assert read.plan.reference_work
     for one in read.replicates:
         assert one.reference.keys() == one.values.keys()
         assert all(works.keys() == {OWN, *WORKS} for works in one.reference.values())
@@ -389,7 +420,7 @@ def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
     assert "about" in err and "A against A: 8 processes, 3 cases each" in err
     assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]
     read, _ = read_session(tmp_path / "like.jsonl")
-    assert not read.header.reference_work and not any(one.reference for one in read.replicates)
+    assert not read.plan.reference_work and not any(one.reference for one in read.replicates)
     out, err = here(tmp_path, "ab", *some, "--resume")
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 

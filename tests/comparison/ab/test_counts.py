@@ -4,14 +4,15 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
-from opperf.commands.ab.counting import OF_TIMES, _cases, run_files
+from opperf.commands.ab.counting import OF_TIMES
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.plan import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
+RELU = Case(OperatorTarget("fake", "relu"), {})
 
 
 @pytest.fixture
@@ -65,12 +66,7 @@ def test_without_valgrind_nothing_begins(refused, monkeypatch, tmp_path_factory)
 def test_there_is_something_to_resume(refused, monkeypatch):
     monkeypatch.setattr("opperf.commands.ab.counting.installed", lambda: None)
     why = refused("--profiler", "instructions", "--resume", error=RunFileError)
-    assert why.endswith("s.A.jsonl: there are no counts to resume; run without --resume")
-
-
-def test_each_arm_has_a_run_file(tmp_path):
-    both = (tmp_path / "s.A.jsonl", tmp_path / "s.B.jsonl")
-    assert run_files(tmp_path / "s.jsonl") == run_files(tmp_path / "s") == both
+    assert why.endswith("s.jsonl: there is no session to resume; run without --resume")
 
 
 def test_a_case_of_two_pairs_is_counted_for_each(tmp_path):
@@ -80,8 +76,13 @@ def test_a_case_of_two_pairs_is_counted_for_each(tmp_path):
     done = CliRunner().invoke(ab, [*words, "--dry-run"])
     assert "2 cases, 1 case given twice and compared once, counted once in each arm" in done.output
     sin, cos, tan = (Case(OperatorTarget("numpy", name), {}) for name in ("sin", "cos", "tan"))
-    pairs = [Pair(sin, cos), Pair(sin, tan)]
-    ids = {name: [case.id for case in _cases(pairs, name, ArmSpec())] for name in ("A", "B")}
-    assert ids["B"] == [cos.id, tan.id]
+    groups = [{"A": sin, "B": cos}, {"A": sin, "B": tan}]
+    first, second = group_cases(groups, {"A": ArmSpec(), "B": ArmSpec()})
+    assert [case.id for _, case in (first, second)] == [cos.id, tan.id]
     # A run file has one record of a case.
-    assert ids["A"][0] == sin.id and len(set(ids["A"])) == 2
+    assert first[0].id == sin.id != second[0].id
+
+
+def test_a_case_of_an_arms_own_interpreter_names_it():
+    ((a, b),) = group_cases([{"A": RELU, "B": RELU}], {"A": ArmSpec(), "B": ArmSpec(python="/p")})
+    assert (a.settings.python, b.settings.python) == ("", "B") and a.id == RELU.id != b.id

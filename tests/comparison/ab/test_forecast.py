@@ -1,7 +1,5 @@
 """How long a session takes, and what fits into a budget."""
 
-from types import SimpleNamespace
-
 import msgspec
 import pytest
 
@@ -12,14 +10,14 @@ from opperf.comparison.ab.forecast import (
     forecast_of,
     forecast_text,
 )
-from opperf.comparison.ab.measure import WARMUP_FACTOR
 from opperf.comparison.ab.procedure import Stage
-from opperf.comparison.ab.session import ReplicateLine
+from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.ab.threads import COARSE_TIME_S
-from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
-from opperf.model import Settings
+from opperf.model import Place, ProcessLine, Settings
 from opperf.sources.selecting import Selection
+from tests.comparison.ab.sessions import case, ok, session_of
 
 SHORT = Thresholds(control_blocks=2, block_cap=6)
 TEN = Forecast({f"case{number}": 1.2 for number in range(10)}, start_s=2.5, later_start_s=1.5)
@@ -33,21 +31,24 @@ def test_a_stage_takes_its_processes_and_their_visits():
 
 
 def test_the_first_process_of_an_arm_in_a_block_takes_longer_to_start():
-    selection = Selection(settings=Settings(max_time_s=1.0))
-    header = SimpleNamespace(
-        visit_s=TEN.visit_s, start_s=2.5, later_start_s=1.5, selection=selection
+    cases = [case(f"case{number}", ("forward",)) for number in range(10)]
+    session = session_of(
+        *cases,
+        selection=Selection(settings=Settings(max_time_s=1.0)),
+        visit_s=dict.fromkeys((one.id for one in cases), 1.2),
+        start_s=2.5,
+        later_start_s=1.5,
     )
-
-    def line(block, position, arm, wall_s):
-        replicate = Replicate(
-            "comparison", block, position, arm, dict.fromkeys(header.visit_s, 1.0)
-        )
-        return ReplicateLine(replicate, "", wall_s)
-
     assert TEN.starts_s == pytest.approx(2 * 2.5 + 2 * 1.5)
-    expected = [(0, 0, "A", 2.5), (0, 1, "B", 2.5), (0, 2, "B", 1.5), (1, 0, "B", 2.5)]
-    lines = [line(*place, 2 * (start_s + 12)) for *place, start_s in expected]
-    assert forecast_of(header, lines).factor == pytest.approx(2.0)
+    for block, position, arm, start_s in (
+        (0, 0, "A", 2.5),
+        (0, 1, "B", 2.5),
+        (0, 2, "B", 1.5),
+        (1, 0, "B", 2.5),
+    ):
+        line = ProcessLine(Place("comparison", block, position, arm, arm), "", 2 * (start_s + 12))
+        session.add(line, map(ok, session.cases_of(arm).values()))
+    assert forecast_of(session).factor == pytest.approx(2.0)
 
 
 COARSE = Thresholds(control_blocks=2, block_cap=6, coarse_blocks=3)

@@ -1,6 +1,7 @@
 """Sessions are kept and called by name; those under the default name make room for the next one."""
 
 import fcntl
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +9,12 @@ from opperf.commands.ab.keeping import can_make_room, locate_report, make_room
 from opperf.errors import UsageError
 from opperf.results.kept import keep, kept_runs
 from opperf.results.kept_facts import read_facts
-from opperf.results.run_files import locate_run
+from opperf.results.run_files import check_is_run, locate
 
-SESSION = '{"line":"ab","schema":3,"id":"aa11","command":"opperf ab relu"}\n'
+SESSION = (
+    '{"line":"header","schema":2,"started":"","id":"aa11","options":{"command":"opperf ab relu"},'
+    '"session":{"groups":[]}}\n'
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +35,8 @@ def session(data):
 def test_a_session_is_kept_with_its_profiles_and_makes_room(data, session):
     (data / "s.callgrind").mkdir()
     (data / "s.callgrind" / "one").write_text("profile")
-    (line,) = make_room([session, data / "missing.jsonl"])
+    assert list(make_room(data / "missing.jsonl")) == []
+    (line,) = make_room(session)
     assert not session.exists() and not (data / "s.callgrind").exists()
     (kept,) = kept_runs()
     assert kept.path.read_text() == SESSION and line.endswith("is kept as @aa11")
@@ -44,12 +49,12 @@ def test_a_session_that_is_kept_already_stays_in_its_place(data, session):
     other = data / "other.jsonl"
     other.write_text(SESSION.replace("aa11", "bb22"))
     keep(other)
-    list(make_room([session]))
+    list(make_room(session))
     assert not session.exists() and [run.id for run in kept_runs()] == ["aa11", "bb22"]
     assert kept_runs()[0] == first
     # A later state of it is kept in place of the earlier one.
-    session.write_text(SESSION + '{"line":"closing","finished":"","counts":{}}\n')
-    list(make_room([session]))
+    session.write_text(SESSION + '{"line":"closing","finished":"","elapsed_s":1,"counts":{}}\n')
+    list(make_room(session))
     assert [run.id for run in kept_runs()] == ["bb22", "aa11"]
     assert read_facts(kept_runs()[1].path).is_finished
 
@@ -97,19 +102,20 @@ def test_a_name_that_cannot_be_meant_is_refused(session, given, changed, words):
 
 
 @pytest.mark.parametrize("name", ["@aa11", "@last", "s.jsonl"])
-def test_what_takes_runs_names_the_command_for_a_session(session, name):
-    keep(session)
+def test_a_session_is_read_as_a_run_and_is_not_resumed_as_one(session, name):
+    kept = keep(session)
+    path = locate(name)
+    assert path == (Path("s.jsonl") if name == "s.jsonl" else kept.path)
     shown = "s.jsonl" if name == "s.jsonl" else "@aa11"
-    with pytest.raises(
-        UsageError, match=f"{shown} is a session .*opperf compare --from-ab {shown}"
-    ):
-        locate_run(name)
+    with pytest.raises(UsageError, match=f"{shown} is a session .*opperf ab --resume {shown}"):
+        check_is_run(path)
 
 
-def test_what_takes_sessions_names_the_command_for_counts(data):
-    header = '{"line":"header","schema":2,"started":"","id":"dd44","options":{"arm_name":"A"}}'
-    (data / "counts.jsonl").write_text(f"{header}\n")
-    keep(data / "counts.jsonl")
-    assert read_facts(kept_runs()[0].path).kind == "ab A"
-    with pytest.raises(UsageError, match="counts of one arm, which `opperf run --resume @dd44`"):
+def test_a_run_is_no_session(data):
+    header = '{"line":"header","schema":2,"started":"","id":"dd44","options":{}}'
+    (data / "run.jsonl").write_text(f"{header}\n")
+    keep(data / "run.jsonl")
+    assert read_facts(kept_runs()[0].path).kind == "run"
+    check_is_run(data / "run.jsonl")
+    with pytest.raises(UsageError, match="@dd44 is a run, and no session; `opperf runs --kind ab`"):
         locate_report({"resume": "@dd44", "report": "s.jsonl"}, {})

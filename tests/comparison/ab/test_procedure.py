@@ -19,18 +19,16 @@ def go_on():
 
     def gone(effect, thresholds=THRESHOLDS, names=("x", "y", "z"), stop=None):
         done, stages = [], []
-        while (stage := next_stage(done, thresholds)) is not None:
+        while (stage := next_stage([done], thresholds)) is not None:
             if not stages or stages[-1] != stage:
                 stages.append(stage)
-            for place in stage.places(SEED, done):
+            for place in stage.places(SEED, "AB", done):
                 values = {
                     name: effect(name, place)
                     for name in names
                     if not stage.figures or name in stage.figures
                 }
-                done.append(
-                    Replicate(place.phase, place.block, place.position, place.label, values)
-                )
+                done.append(Replicate(place.phase, place.block, place.position, place.role, values))
                 if len(done) == stop:
                     return stages, done
         return stages, done
@@ -40,7 +38,7 @@ def go_on():
 
 def jitter(name, place):
     """A small deviation of B in each block, which is nearly nothing on average."""
-    return 0.001 * (place.block % 3 - 1) if place.label == "B" else 0.0
+    return 0.001 * (place.block % 3 - 1) if place.role == "B" else 0.0
 
 
 def wavering(name, place):
@@ -64,7 +62,7 @@ def test_the_control_measures_a_twice(go_on):
     arms = {"control": set(), "comparison": set()}
 
     def effect(name, place):
-        arms[place.phase].add((place.label, place.arm))
+        arms[place.phase].add((place.role, place.arm))
         return jitter(name, place)
 
     go_on(effect)
@@ -74,7 +72,7 @@ def test_the_control_measures_a_twice(go_on):
 
 def test_an_invalid_session_ends_at_its_first_look(go_on):
     def effect(name, place):
-        return wavering(name, place) + (0.5 if place.label == "B" else 0.0)
+        return wavering(name, place) + (0.5 if place.role == "B" else 0.0)
 
     assert go_on(effect)[0] == FIXED
 
@@ -107,7 +105,7 @@ def test_the_coarse_look_measures_both_arms(go_on):
     seen = set()
 
     def effect(name, place):
-        seen.add((place.phase, place.label, place.arm))
+        seen.add((place.phase, place.role, place.arm))
         return jitter(name, place)
 
     go_on(effect, COARSE)
@@ -116,7 +114,7 @@ def test_the_coarse_look_measures_both_arms(go_on):
 
 def test_an_invalid_session_has_no_coarse_look(go_on):
     def effect(name, place):
-        return jitter(name, place) + (0.5 if place.label == "B" else 0.0)
+        return jitter(name, place) + (0.5 if place.role == "B" else 0.0)
 
     assert go_on(effect, COARSE)[0] == FIXED
 
@@ -124,29 +122,56 @@ def test_an_invalid_session_has_no_coarse_look(go_on):
 def test_an_interrupted_coarse_look_goes_on(go_on):
     _, whole = go_on(jitter, COARSE)
     _, half = go_on(jitter, COARSE, stop=24 + 5)
-    stage = next_stage(half, COARSE)
+    stage = next_stage([half], COARSE)
     assert stage == COARSE_STAGE
-    assert [place[:3] for place in stage.places(SEED, half)] == [
-        (one.phase, one.block, one.position) for one in whole[29:]
-    ]
+    assert [
+        (place.phase, place.block, place.position) for place in stage.places(SEED, "AB", half)
+    ] == [(one.phase, one.block, one.position) for one in whole[29:]]
 
 
 def test_figures_that_cannot_be_measured_end_a_session(go_on):
     _, done = go_on(wavering, stop=24)
     stage = Stage("comparison", 4, 2, ("y",))
-    assert next_stage(done, THRESHOLDS) == next_stage(done, THRESHOLDS, {"x"}) == stage
-    assert next_stage(done, THRESHOLDS, {"y"}) is None
+    assert next_stage([done], THRESHOLDS) == next_stage([done], THRESHOLDS, {"x"}) == stage
+    assert next_stage([done], THRESHOLDS, {"y"}) is None
 
 
 def test_an_interrupted_session_goes_on_as_it_would_have(go_on):
     _, whole = go_on(wavering)
     for stop in range(1, len(whole), 3):
         _, half = go_on(wavering, stop=stop)
-        stage = next_stage(half, THRESHOLDS)
-        rest = list(stage.places(SEED, half))
+        stage = next_stage([half], THRESHOLDS)
+        rest = list(stage.places(SEED, "AB", half))
         after = whole[stop]
         assert (rest[0].phase, rest[0].block, rest[0].position) == (
             after.phase,
             after.block,
             after.position,
         )
+
+
+def test_blocks_of_three_arms_are_measured_until_both_comparisons_are_complete():
+    stage = Stage("comparison", 0, 2, ())
+    places = list(stage.places(SEED, ("a", "b", "c")))
+    assert len(places) == 12
+    orders = ["".join(one.arm for one in places[start : start + 6]) for start in (0, 6)]
+    assert all(order == order[::-1] and sorted(order) == list("aabbcc") for order in orders)
+    assert orders[0][:3] == orders[1][:3][::-1]
+    control = list(Stage("control", 0, 1, ()).places(SEED, ("a", "b", "c")))
+    assert {(one.arm, one.role) for one in control} == {("a", "a"), ("a", "b")}
+
+    def measured(roles, places):
+        return [
+            Replicate(one.phase, one.block, one.position, roles[one.role], {"x": jitter("x", one)})
+            for one in places
+            if one.role in roles
+        ]
+
+    thresholds = Thresholds(control_blocks=1, block_cap=4)
+    blocks = list(Stage("comparison", 0, 4, ()).places(SEED, ("a", "b", "c")))
+    for done, expected in ((23, Stage("comparison", 0, 4, ())), (24, None)):
+        comparisons = [
+            [*measured({"a": "A", "b": "B"}, control), *measured(roles, blocks[:done])]
+            for roles in ({"a": "A", "b": "B"}, {"a": "A", "c": "B"})
+        ]
+        assert next_stage(comparisons, thresholds) == expected

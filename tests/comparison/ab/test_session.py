@@ -1,198 +1,187 @@
 """The file of a session: what is in it, and what it is repaired to."""
 
+import math
+
 import msgspec
 import pytest
 
-from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.session import (
-    SCHEMA,
-    Lost,
-    ReplicateLine,
-    Session,
-    SessionClosing,
-    SessionHeader,
-    SessionWriter,
-    read_session,
-)
-from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.comparison.ab.session import Lost
+from opperf.comparison.ab.session_file import SessionWriter, read_session
+from opperf.comparison.ab.threads import with_all_threads
+from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import OutputError, RunFileError
-from opperf.model import Case, Environment, Fill, OperatorTarget, Settings, TensorSpec
+from opperf.model import Closing, Place, ProcessLine, Settings, Status
+from opperf.results.runfile import read_run, read_visits
 from opperf.sources.selecting import Selection
+from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
 
-
-def case(name):
-    tensor = TensorSpec((2, 3), fill=Fill("uniform", 0.5, 2.0))
-    return Case(OperatorTarget("fake", name), {"data": tensor}, Settings(threads=2))
+RELU = case("relu", threads=2)
+CLOSING = Closing("then", 1.0, {"same": 1})
 
 
 @pytest.fixture
-def header():
-    environment = Environment(
-        opperf="0",
-        framework="fake",
-        versions={"fake": "1"},
-        features={},
-        python="3",
-        platform="here",
-        hostname="it",
-        cpu="some",
-        cores=2,
-        threads={},
-        memory_bytes=1,
-        load_1min=0.5,
-        governor="unknown",
-        devices=("cpu(0)",),
-    )
-    pair = Pair(case("relu"), case("relu"))
-    return SessionHeader(
-        schema=SCHEMA,
-        started="2026-01-01T00:00:00+00:00",
-        command="opperf ab relu",
-        framework="fake",
-        a=ArmSpec(),
-        b=ArmSpec(variables={"X": "1"}, settings={"threads": 2}),
-        environments={"A": environment, "B": environment},
+def session():
+    return session_of(
+        RELU,
         thresholds=Thresholds(threshold=0.05),
         seed=3,
         selection=Selection(patterns=("relu",)),
-        pairs=(pair,),
         alone={"dot in A": "B has none"},
-        excluded={},
-        visit_s={pair.id: 0.25},
-        start_s=0.5,
-        later_start_s=0.1,
+        visit_s={RELU.id: 0.25},
     )
 
 
-def line(position, **lost):
-    values = {"x forward": -0.123456789012345678 * (position + 1)}
-    replicate = Replicate("comparison", 0, position, "AB"[position % 2], values)
-    return ReplicateLine(replicate, "", 1, lost)
+def place(position, phase="comparison"):
+    arm = "AB"[position % 2]
+    return Place(phase, 0, position, arm, arm)
+
+
+def add(writer, position):
+    """Writes a process as it is measured: its record, and that it has ended."""
+    here = place(position)
+    (planned,) = writer.session.cases_of(here.arm).values()
+    record = at(ok(planned, 10.0 * (position + 1)), here)
+    writer.store.record(record)
+    writer.add(ProcessLine(here, "", 1.0), [record])
 
 
 @pytest.fixture
-def written(header, tmp_path):
+def written(session, tmp_path):
     path = tmp_path / "ab.jsonl"
-    with SessionWriter.create(path, header, overwrite=False) as writer:
+    with SessionWriter.create(path, session, overwrite=False) as writer:
         for position in range(3):
-            writer.add(line(position))
-        writer.close_session(SessionClosing("then", {"same": 1}))
+            add(writer, position)
+        writer.close_session(CLOSING)
     return path
 
 
-def test_round_trip(header, written):
-    session, warnings = read_session(written)
+def test_round_trip(session, written):
+    found, warnings = read_session(written)
     assert warnings == []
-    lines = tuple(line(position) for position in range(3))
-    assert session == Session(header, lines, SessionClosing("then", {"same": 1}))
-    assert session.replicates == tuple(one.replicate for one in lines)
+    assert found == session and len(found.processes) == 3 and found.closing == CLOSING
+    assert [one.values[f"{RELU.id} forward"] for one in found.replicates] == [
+        math.log(10.0 * n) for n in (1, 2, 3)
+    ]
+    assert [(one.arm, one.position) for one in found.replicates] == [("A", 0), ("B", 1), ("A", 2)]
 
 
-def test_going_on_cuts_off_the_closing_line(header, written):
+def test_it_is_a_run_file_with_a_record_of_each_case(session, written):
+    run, _ = read_run(written)
+    a, b = run.records
+    assert (a.samples["forward"], b.samples["forward"]) == ([10.0, 30.0], [20.0])
+    assert (a.summaries["forward"].median, a.place, a.case.settings.env) == (20.0, None, {})
+    assert b.case.settings.env == {"X": "B"}
+    assert [record.place for record in read_visits(written)[0].records] == [
+        place(position) for position in range(3)
+    ]
+
+
+def test_going_on_cuts_off_the_closing_line(written):
     with SessionWriter.resume(written) as writer:
-        assert writer.session.closing is None and len(writer.session.lines) == 3
-        writer.add(line(3))
-        assert len(writer.session.lines) == 4
-    assert len(read_session(written)[0].lines) == 4
+        assert writer.session.closing is None and len(writer.session.processes) == 3
+        add(writer, 3)
+        assert len(writer.session.processes) == 4
+    assert len(read_session(written)[0].processes) == 4
 
 
-def test_cut_at_every_byte_of_the_last_process(header, tmp_path):
+def test_cut_at_every_byte_of_the_last_process(session, tmp_path):
     path = tmp_path / "ab.jsonl"
-    with SessionWriter.create(path, header, overwrite=False) as writer:
-        writer.add(line(0))
+    with SessionWriter.create(path, session, overwrite=False) as writer:
+        add(writer, 0)
         before = path.stat().st_size
-        writer.add(line(1))
+        add(writer, 1)
     whole = path.read_bytes()
     for size in range(before, len(whole)):
         path.write_bytes(whole[:size])
-        session, warnings = read_session(path)
-        assert len(session.lines) == 1 and len(warnings) == (size > before)
+        found, warnings = read_session(path)
+        is_torn = whole[size - 1 : size] != b"\n"
+        assert len(found.processes) == 1 and len(warnings) == is_torn
         with SessionWriter.resume(path) as writer:
-            assert path.read_bytes() == whole[:before]
-            writer.add(line(1))
-        assert path.read_bytes() == whole
+            # The record of a process that was cut short is measured again, and counts once.
+            add(writer, 1)
+        assert len(read_session(path)[0].processes) == 2
+        assert len(read_visits(path)[0].records) == 2
 
 
-def test_it_is_replaced_only_when_told(header, written):
+def test_it_is_replaced_only_when_told(session, written):
     before = written.read_bytes()
     with pytest.raises(OutputError, match="--overwrite to replace it, or --resume"):
-        SessionWriter.create(written, header, overwrite=False)
+        SessionWriter.create(written, session, overwrite=False)
     assert written.read_bytes() == before
-    with SessionWriter.create(written, header, overwrite=True):
-        assert read_session(written)[0] == Session(header)
+    with SessionWriter.create(written, session, overwrite=True):
+        assert read_session(written)[0].processes == []
 
 
-def test_a_second_writer_is_refused(header, written):
+def test_a_second_writer_is_refused(session, written):
     with SessionWriter.resume(written):
         with pytest.raises(RunFileError, match="being written by another opperf"):
             SessionWriter.resume(written)
         with pytest.raises(RunFileError, match="being written by another opperf"):
-            SessionWriter.create(written, header, overwrite=True)
-    assert len(read_session(written)[0].lines) == 3
+            SessionWriter.create(written, session, overwrite=True)
+    assert len(read_session(written)[0].processes) == 3
 
 
-@pytest.mark.parametrize(
-    "content, words",
-    [
-        (b"", ":1: not a session: the file is empty"),
-        (b"hello\n", ":1: not an opperf session; write one with opperf ab"),
-        (b'{"line":"ab","schema":3}\n', ":1: the header is damaged"),
-        (
-            b'{"line":"header","schema":1}\n',
-            "which `opperf ab` writes: its first line is of the kind",
-        ),
-        (b'{"line":"ab","schema":1}\n', ":1: written in version 1 of the session"),
-        (b'{"line":"ab","schema":99}\n', ":1: written in version 99 of the session"),
-    ],
-)
-def test_what_is_no_session_is_refused(tmp_path, content, words):
-    path = tmp_path / "ab.jsonl"
-    path.write_bytes(content)
-    for attempt in (read_session, SessionWriter.resume):
-        with pytest.raises(RunFileError) as caught:
-            attempt(path)
-        assert words in str(caught.value) and "\n" not in str(caught.value)
-    assert path.read_bytes() == content
+def test_a_run_is_refused(written):
+    header, *lines = written.read_bytes().splitlines(keepends=True)
+    run = {**msgspec.json.decode(header), "session": {}}
+    for bad, words in (
+        (run, "it is a run, and no session of `opperf ab`"),
+        ({**run, "session": {"kind": "times"}}, "its plan is not valid: "),
+    ):
+        written.write_bytes(b"".join([msgspec.json.encode(bad) + b"\n", *lines[:-1]]))
+        before = written.read_bytes()
+        for attempt in (read_session, SessionWriter.resume):
+            with pytest.raises(RunFileError) as caught:
+                attempt(written)
+            assert f"{written}: {words}" in str(caught.value)
+        assert written.read_bytes() == before
 
 
-def test_a_bad_line_is_an_error_with_its_place(written):
-    lines = written.read_bytes().splitlines(keepends=True)
-    for bad in (b"{\n", b'{"line":"record"}\n', lines[0], lines[-1]):
-        written.write_bytes(b"".join([*lines[:2], bad, *lines[2:]]))
-        with pytest.raises(RunFileError, match=r"ab\.jsonl:[34]: "):
-            read_session(written)
+def with_lost(session, *processes, phase="comparison"):
+    """Adds processes with these records."""
+    for position, records in enumerate(processes):
+        session.add(ProcessLine(place(position, phase), "", 1.0), records)
+    return session
 
 
-def test_what_ended_a_process_is_remembered(header):
-    lines = (
-        line(0, x=Lost("failed"), y=Lost("crashed", ended=True)),
-        line(1, x=Lost("failed again"), y=Lost("failed")),
-    )
-    session = msgspec.structs.replace(Session(header), lines=lines)
-    assert session.lost == {"x": Lost("failed again"), "y": Lost("crashed", ended=True)}
+def test_what_ended_a_process_is_remembered():
+    x, y = case("x"), case("y")
+    session = session_of(x, y)
+    of_a, of_b = (session.cases_of(arm) for arm in "AB")
+    failed = msgspec.structs.replace(ok(of_a[x.id]), status=Status.FAILED, reason="once")
+    again = ok(of_b[x.id], 0.0)
+    with_lost(session, [failed, crashed(of_a[y.id])], [again, ok(of_b[y.id])])
+    assert session.lost == {
+        x.id: Lost("B: forward: its median is zero; backward: its median is zero"),
+        y.id: Lost("A: crashed: SIGSEGV", ended=True),
+    }
+    assert session.ended == {f"{y.id} {metric}" for metric in y.passes}
 
 
-def test_a_case_that_ends_its_process_with_all_threads_costs_no_verdict(header):
-    pair = header.pairs[0]
-    crash = line(0, **{pair.id: Lost("crashed", ended=True)})
-    replicate = msgspec.structs.replace(crash.replicate, phase="coarse")
-    lines = (line(1), msgspec.structs.replace(crash, replicate=replicate))
-    session = msgspec.structs.replace(Session(header), lines=lines)
+def test_a_case_that_ends_its_process_with_all_threads_costs_no_verdict(session):
+    coarse = {arm: with_all_threads(session.cases_of(arm)[RELU.id]) for arm in "AB"}
+    with_lost(session, [crashed(coarse["A"])], [ok(coarse["B"])], phase="coarse")
     assert session.lost == {} and session.ended == frozenset()
-    assert session.coarse_lost == {pair.id: Lost("crashed", ended=True)}
+    assert session.coarse_lost == {RELU.id: Lost("A: crashed: SIGSEGV", ended=True)}
 
 
-def test_threads_of_the_header(header):
-    replace = msgspec.structs.replace
-    selection = replace(header.selection, settings=Settings(threads=1))
-    thresholds = Thresholds(coarse_blocks=2)
-    assert str(header.threads) == "all"
-    assert str(replace(header, selection=selection, thresholds=thresholds).threads) == "1,all"
+def test_threads_of_the_plan():
+    assert str(session_of(RELU).threads) == "all"
+    one = Selection(settings=Settings(threads=1))
+    coarse = session_of(RELU, selection=one, thresholds=Thresholds(coarse_blocks=2))
+    assert str(coarse.threads) == "1,all"
 
 
-def test_figures_of_a_pair_that_ended_its_process(header):
-    pair = header.pairs[0]
-    lines = (line(0, **{pair.id: Lost("crashed", ended=True)}), line(1, x=Lost("failed")))
-    session = msgspec.structs.replace(Session(header), lines=lines)
-    assert session.ended == {f"{pair.id} {metric}" for metric in pair.a.passes}
+def test_arms_are_compared_with_the_first():
+    session = session_of(RELU, arms=("base", "new", "other"))
+    for position, arm in enumerate(("base", "new", "other", "other", "new", "base")):
+        here = Place("comparison", 0, position, arm, arm)
+        record = ok(session.cases_of(arm)[RELU.id], 100.0 + position)
+        session.add(ProcessLine(here, "", 1.0), [record])
+    control = Place("control", 0, 0, "base", "new")
+    session.add(ProcessLine(control, "", 1.0), [ok(session.cases_of("base")[RELU.id])])
+    for own, places in zip(session.comparisons, ("A0 B1 B4 A5", "A0 B2 B3 A5"), strict=True):
+        *compared, of_control = own
+        assert " ".join(f"{one.arm}{one.position}" for one in compared) == places
+        assert (of_control.phase, of_control.arm) == ("control", "B")
+    assert session.pairs_of("new", "other")[0].b == session.cases_of("other")[RELU.id]

@@ -3,12 +3,11 @@
 import msgspec
 import pytest
 
-from opperf.comparison.ab.session import ReplicateLine
+from opperf.comparison.ab.session import Process
 from opperf.comparison.ab.spending import parts_of, spent
-from opperf.comparison.statistics.data import Replicate
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import Waits
+from opperf.model import Place, ProcessLine, Waits
 from opperf.worker.measure import measure
 
 
@@ -24,8 +23,9 @@ def record(fake, make_case):
     )
 
 
-def line(spent_s, wall_s):
-    return ReplicateLine(Replicate("comparison", 0, 0, "A", {}), "", wall_s, spent=spent_s)
+def process(records, wall_s):
+    place = Place("comparison", 0, 0, "A", "A")
+    return Process(ProcessLine(place, "", wall_s), tuple(records), {}, {}, {})
 
 
 def test_the_time_of_cases_by_part(record):
@@ -39,12 +39,11 @@ def test_the_time_of_cases_by_part(record):
 
 
 def test_the_sentence_has_the_largest_part_first(record):
-    lines = [line(parts_of([record]), 40.0), line(parts_of([record]), 60.0)]
-    assert spent(lines) == (
+    assert spent([process([record], 40.0), process([record], 60.0)]) == (
         "the processes took 1 min 40 s: starting processes and importing 80%, samples 8%, "
         "compilation 6%, inputs, first use and the rest 4%, warmup 2%"
     )
 
 
-def test_a_session_that_does_not_say_has_no_sentence(record):
-    assert spent([]) == "" and spent([line({}, 3.0), line(parts_of([record]), 60.0)]) == ""
+def test_a_session_without_a_process_has_no_sentence():
+    assert spent([]) == ""

@@ -299,4 +299,4 @@ def test_two_files_or_a_session(files, outcome, given):
 
 def test_a_run_file_is_no_session(files, outcome):
     found, _, told = outcome("--from-ab", files[0])
-    assert found == 2 and f"{files[0]}:1: " in told
+    assert found == 2 and f"{files[0]}: it is a run, and no session of `opperf ab`" in told

@@ -8,7 +8,7 @@ import pytest
 
 from opperf import frameworks
 from opperf.commands.ab import ab
-from opperf.commands.ab.request import arms_from, selection_from
+from opperf.commands.ab.request import read_request
 from opperf.comparison.ab.arms import selection_of
 from opperf.comparison.files.comparison import Comparison, Row, Side
 from opperf.comparison.files.confirming import PLACEHOLDERS, confirming_command
@@ -265,9 +265,9 @@ def test_the_command_line_reads_the_command(
         python.symlink_to(sys.executable)
         printed = printed.replace(place, f"python:{python}")
     given = ab.make_context("ab", shlex.split(printed)[2:]).params
-    arms = arms_from(given)
-    for arm, is_new in zip(arms, (False, True), strict=True):
-        selection = selection_of(arm, selection_from(given))
+    request = read_request(given, {})
+    for arm, is_new in zip(request.arms.values(), (False, True), strict=True):
+        selection = selection_of(arm, request.selection)
         for name, value in {**settings, **effort}.items():
             expected = DEFAULTS[name] if name in differing and not is_new else value
             found = selection.phase if name == "phase" else getattr(selection.settings, name)

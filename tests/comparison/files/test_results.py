@@ -3,14 +3,13 @@
 import json
 import xml.etree.ElementTree as ET
 
-import msgspec
 import pytest
 
 from opperf.comparison.files import judging
 from opperf.comparison.files.outcome import outcome
 from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
-from opperf.model import Check, Checked, Difference, Tolerance
+from opperf.model import Check, Difference
 from opperf.reports.formats import formats_of
 from tests.writing import compared as written
 
@@ -19,20 +18,14 @@ WRONG = Difference("output", "largest error 0.5: 1 in A and 1.5 in B at [3]", (3
 
 @pytest.fixture
 def compared(run, record, saved):
-    """Compares two runs, of which the new one compared its results with those of some run."""
+    """Compares two runs, whose results were compared unless `checked` is false."""
     base, new = (run(record("relu"), record("sum", factor=one)) for one in (1.0, 1.5))
-    checks = (Check("different", "", (WRONG,), 2), Check("not compared", "A: no luck"))
+    checks = {0: Check("different", "", (WRONG,), 2), 1: Check("not compared", "A: no luck")}
 
-    def compare(of="first", **question):
-        headers = (
-            msgspec.structs.replace(base.header, id="first"),
-            msgspec.structs.replace(new.header, checked=Checked(of, Tolerance(), checks)),
-        )
-        files = [
-            read(saved(msgspec.structs.replace(one, header=header), name))
-            for one, header, name in zip((base, new), headers, ("a.jsonl", "b.jsonl"), strict=True)
-        ]
-        return judging.compare(*files, judging.Question(**question))
+    def compare(checked=True, **question):
+        first, second = read(saved(base, "a.jsonl")), read(saved(new, "b.jsonl"))
+        second = second._replace(checks=checks if checked else None)
+        return judging.compare(first, second, judging.Question(**question))
 
     return compare
 
@@ -45,11 +38,10 @@ def test_different_results_are_a_finding(compared):
     assert rows["sum"] == ("not compared", "A: no luck")
 
 
-@pytest.mark.parametrize("question", [{"of": "another run", "in_order": True}, {}])
-def test_results_of_other_runs_are_not_taken(compared, question):
-    assert compared(**question).results == ()
+def test_results_that_were_not_compared_cannot_differ(compared):
+    assert compared(checked=False).results == ()
     with pytest.raises(UsageError, match="does not compare its results with those of"):
-        compared(**question, fail_on=("different",))
+        compared(checked=False, fail_on=("different",))
 
 
 @pytest.mark.parametrize("name", formats_of("compare"))

@@ -27,10 +27,9 @@ def role():
 
 RECORDS = {
     "keep": "/execution/execute.py",
-    "add": "/comparison/ab/session.py",
     "measure": "/worker/measure.py",
 }
-"""Functions in which a manager, one of two builds, and a worker begin a record, and their files."""
+"""Functions in which a manager and a worker begin a record, and their files."""
 
 
 def watch(path, number, unit, moment):

@@ -19,6 +19,6 @@ def report_of(comparison: Comparison) -> Report:
         header=[name for name, _ in COLUMNS],
         rows=rows(comparison),
         tests=tests(comparison),
-        headline=f"Operators: {code(comparison.new.path)} against {code(comparison.base.path)}",
+        headline=f"Operators: {code(comparison.new.name)} against {code(comparison.base.name)}",
         answer=(answer(comparison),),
     )

@@ -69,7 +69,7 @@ def sections(comparison: Comparison) -> tuple[Section, ...]:
     """Returns the sections, without those that have nothing."""
     sides = (("base", comparison.base), ("new", comparison.new))
     found = (
-        Section(facts=[Fact(name, side.path, _of_side(side)) for name, side in sides]),
+        Section(facts=[Fact(name, side.name, _of_side(side)) for name, side in sides]),
         _comparability(comparison),
         _differences(comparison),
         differing(comparison.results),

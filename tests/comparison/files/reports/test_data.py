@@ -55,6 +55,7 @@ def test_json_tells_both_sides_whole(everything):
         "cases": 4,
         "averages": False,
         "comparability": "",
+        "arm": "",
     }
     assert (content["threshold"], content["unmeasured"]) == (0.02, 2)
     assert content["metrics"] == ["forward", "memory"]

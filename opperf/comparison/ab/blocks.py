@@ -1,0 +1,211 @@
+"""Measures a stage of a session: a schedule of its processes, and their executor.
+
+A replicate is one process, because a case's time depends on the memory layout and other accidents
+of its process. So where a case ends its process, the replicate starts again without that case,
+which is then excluded from the session; where a process ends by itself, it starts again as it was.
+
+A fork takes some ten milliseconds, and an import of a framework more than a second. But forks share
+their parent's memory layout, which moves an operator's time. So only the processes of one arm in
+one block are forks of one process: each block has new ones, so that blocks are independent and
+differ by whatever fresh processes differ by. In the control the first arm stands for the second
+too, with a worker for each role, so that it differs from itself as it would from another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+
+import msgspec
+
+from opperf.comparison.ab.procedure import Stage
+from opperf.comparison.ab.session import FATAL, Lost, Session, key
+from opperf.comparison.ab.session_file import SessionWriter
+from opperf.comparison.ab.threads import with_all_threads
+from opperf.comparison.statistics.design import visiting_order
+from opperf.errors import WorkerError
+from opperf.execution.run_header import utc_now
+from opperf.model import PASSES, Case, Environment, Place, ProcessLine, Record
+from opperf.worker.client import Worker
+
+ATTEMPTS = 5
+"""Most processes for one replicate. Each case that ends its process is excluded from then on, so
+that more than a few mean a machine or a build that cannot be measured."""
+
+Start = Callable[[str], Worker]
+"""Makes a worker of an arm."""
+
+
+class ArmProcesses(AbstractContextManager["ArmProcesses"]):
+    """Executor of the processes of arms, one at a time; `start` makes the workers of a block, one
+    for each role, when they are needed."""
+
+    lanes = 1
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._block = ("", -1)
+        self._stack = ExitStack()
+        self._workers: dict[str, Worker] = {}
+        self._worker: Worker | None = None
+        self._launches = 0
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+        self._workers.clear()
+
+    def begin(self, place: Place, cases: Iterable[Case]) -> None:
+        """Begins a fresh process for the cases of a place."""
+        if (place.phase, place.block) != self._block:
+            self.__exit__()
+            self._block = place.phase, place.block
+        if place.role not in self._workers:
+            self._workers[place.role] = self._stack.enter_context(self._start(place.arm))
+        self._worker = self._workers[place.role]
+        self._worker.begin_process({case.settings.device for case in cases})
+        self._launches = self._worker.launches
+
+    @property
+    def was_replaced(self) -> bool:
+        """Whether another process has replaced the one that was begun."""
+        return self._current.launches != self._launches
+
+    def measure(self, case: Case) -> Record:
+        """Returns the record of a case."""
+        return self._current.measure(case)
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of the process."""
+        return self._current.environment()
+
+    def kill(self) -> None:
+        """Ends the process, from any thread."""
+        self._current.kill()
+
+    @property
+    def _current(self) -> Worker:
+        if self._worker is None:
+            raise WorkerError("no process of an arm has begun")
+        return self._worker
+
+
+class Blocks:
+    """Schedule of a stage: the cases of each process in random order, whose records are kept with
+    the process's place."""
+
+    def __init__(self, writer: SessionWriter, stage: Stage, processes: ArmProcesses) -> None:
+        self._writer, self._stage, self._processes = writer, stage, processes
+        self._kept: Record | None = None
+        session = writer.session
+        done = (process.line.place for process in session.processes)
+        self.places = tuple(stage.places(session.plan.seed, session.arms, done))
+        """Places of the processes that remain."""
+        self._place = self.places[0]
+        self._planned: Mapping[str, Case] = {}
+
+        self.n_cases = len(cases_at(stage, session, session.arms[0]))
+        """Number of cases that each process visits."""
+
+    def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
+        """Yields the cases of each process. Raises `WorkerError` if none completes a replicate."""
+        session = self._writer.session
+        for place in self.places:
+            started, begun = utc_now(), time.monotonic()
+            cases = cases_at(self._stage, session, place.arm)
+            self._place, self._planned = place, _planned(self._stage, session, place.arm)
+            self._writer.plan(self._planned[name] for name in cases)
+            records: dict[str, Record] = {}
+            yield from self._replicate(cases, records, extend)
+            line = ProcessLine(place, started, time.monotonic() - begun)
+            self._writer.add(line, records.values())
+
+    def _replicate(
+        self, cases: Mapping[str, Case], records: dict[str, Record], extend: Callable[[int], None]
+    ) -> Iterator[Case]:
+        """Yields the cases of the current place, again for each process that it takes; `records`
+        are those of the last process, and of the cases that ended the others."""
+        place, session = self._place, self._writer.session
+        order = visiting_order(
+            cases, session.plan.seed, place.phase, place.block, place.position, len(session.arms)
+        )
+        for _ in range(ATTEMPTS):
+            left = [name for name in order if name not in records]
+            if left:
+                self._processes.begin(place, cases.values())
+            for visited, name in enumerate(left):
+                yield cases[name]
+                assert self._kept is not None
+                records[name] = self._kept
+                is_fatal = self._kept.status in FATAL
+                if is_fatal or self._processes.was_replaced:
+                    extend(visited if is_fatal else visited + 1)
+                    break
+            else:
+                return
+            for name in [name for name, one in records.items() if one.status not in FATAL]:
+                del records[name]
+        why = "".join(f"; {one.case.label}: {_reason(one)}" for one in records.values())
+        raise WorkerError(
+            f"no worker completed the replicate: {ATTEMPTS} processes of arm {place.arm} ended "
+            f"early{why}"
+        )
+
+    def has_record(self, case: Case) -> bool:
+        """Returns False: the environment is that of the arm."""
+        return False
+
+    def keep(self, record: Record) -> list[Record]:
+        """Returns the record of the planned case, with its place and environment."""
+        session = self._writer.session
+        # The visited case may have fewer passes, and none of the plan's names.
+        planned = self._planned[session.group_of[record.id]]
+        # What runs on the way to a pass that is measured is no figure of the process.
+        unasked = set(PASSES) - set(record.case.passes)
+        self._kept = msgspec.structs.replace(
+            record,
+            case=msgspec.structs.replace(planned, passes=record.case.passes),
+            summaries={name: one for name, one in record.summaries.items() if name not in unasked},
+            samples={name: one for name, one in record.samples.items() if name not in unasked},
+            place=self._place,
+            environment=session.plan.environments.get(self._place.arm, ""),
+        )
+        return [self._kept]
+
+
+def _reason(record: Record) -> str:
+    return f"{record.status.value}: {record.reason}"
+
+
+def _planned(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
+    """Returns the cases that the file has for a stage, by group."""
+    cases = session.cases_of(arm)
+    if stage.phase != "coarse":
+        return cases
+    return {name: with_all_threads(case) for name, case in cases.items()}
+
+
+def select_cases(
+    cases: Mapping[str, Case], figures: Sequence[str], lost: Mapping[str, Lost]
+) -> dict[str, Case]:
+    """Returns the cases that a process measures, by group, each with the passes among `figures`, or
+    all if there are none; without the groups that have ended a process."""
+    wanted = frozenset(figures)
+    found: dict[str, Case] = {}
+    for name, case in cases.items():
+        if name in lost and lost[name].ended:
+            continue
+        passes = tuple(one for one in case.passes if not wanted or key(name, one) in wanted)
+        if passes:
+            found[name] = msgspec.structs.replace(case, passes=passes)
+    return found
+
+
+def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
+    """Returns the cases that a process of an arm measures in a stage, by group. The coarse look
+    omits what has ended a process before, but costs the verdicts no case."""
+    cases, lost = session.cases_of(arm), session.lost
+    if stage.phase == "coarse":
+        cases = _planned(stage, session, arm)
+        lost = {**session.coarse_lost, **{name: one for name, one in lost.items() if one.ended}}
+    return select_cases(cases, stage.figures, lost)
