@@ -1,25 +1,21 @@
 """The code in CONTRIBUTING.md is complete: each block is imported, and its rules are called."""
 
 import re
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from opperf.instruments.instrument import Instrument
-from opperf.model import Case, OperatorTarget
-from opperf.reports.formats import RUN, Format
 from opperf.rules.registering import Families
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import FAMILIES as TORCH
 
-PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "CONTRIBUTING.md"
+TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = [
-    (PAGE.read_text(encoding="utf-8")[: match.start()].count("\n") + 1, textwrap.dedent(match[1]))
-    for match in re.finditer(
-        r"^ *```python\n(.*?)^ *```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    (TEXT[: match.start()].count("\n") + 1, textwrap.dedent(match[1]))
+    for match in re.finditer(r"^ *```python\n(.*?)^ *```", TEXT, re.MULTILINE | re.DOTALL)
 ]
 
 
@@ -59,26 +55,22 @@ def test_a_block_is_complete(line, block, run_block):
                 assert all(isinstance(one, dict) for one in family(None, size))
 
 
-def test_the_source_makes_cases(tmp_path, run_block):
-    (block,) = [block for _, block in BLOCKS if "ShapeFiles" in block]
-    source = run_block(block)["source"]()
-    path = tmp_path / "shapes.txt"
-    path.write_text("operator shapes\nexp 4 5\n")
-    assert source.recognizes(path)
-    (case,) = source.open(path).cases()
-    assert isinstance(case, Case) and case.target == OperatorTarget("numpy", "exp")
-    assert case.arguments["x"].shape == (4, 5) and case.origin == f"{path}:2"
-    assert not source.recognizes(Path(__file__))
+TOP = "opperf|tests|benchmarks|tools|docs"
 
 
-def test_the_instrument_is_one(run_block):
-    (block,) = [block for _, block in BLOCKS if "BANDWIDTH = " in block]
-    instrument = run_block(block)["BANDWIDTH"]
-    assert isinstance(instrument, Instrument) and instrument.metrics[0].name == "bandwidth"
-    assert "contributed" not in sys.modules
+def test_each_path_exists():
+    named = set(re.findall(rf"`((?:{TOP})/[^`\s<]*)", TEXT))
+    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
+    assert len(named) > 50 and len(rows) > 10
+    for path in named | {name for row in rows for name in re.findall(r"`(.*?)`", row)}:
+        assert list(ROOT.glob(path)) or (ROOT / "opperf" / path).exists(), path
 
 
-def test_the_format_is_one(run_block):
-    (block,) = [block for _, block in BLOCKS if "TSV = " in block]
-    format = run_block(block)["TSV"]
-    assert isinstance(format, Format) and format.writes(RUN) and format.writes("compare")
+def test_folders_are_in_the_order_of_imports():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (layers,) = re.findall(r'containers = \["opperf"\]\nlayers = \[\n(.*?)\n\]', project, re.DOTALL)
+    lines = [re.findall(r"\w+", line) for line in reversed(layers.splitlines())]
+    place = {name: number for number, line in enumerate(lines) for name in line}
+    listed = re.findall(r"^\| `opperf/(\w+)", TEXT, re.MULTILINE)
+    assert len(listed) > 15
+    assert [place[name] for name in listed] == sorted(place[name] for name in listed)

@@ -20,11 +20,6 @@ ROWS = ("simplex", "positive_definite", "invertible", "lower_triangular", "upper
 """Fills of whole rows or matrices, which only contiguous tensors have."""
 
 
-def unchanged(operator: Operator, arguments: Arguments) -> Arguments:
-    """Returns the arguments as they are: normal numbers in every tensor without a fill."""
-    return arguments
-
-
 def as_by_rule(framework: Framework, operator: Operator, arguments: Arguments) -> Arguments:
     """Returns an operator's arguments with the contents of the operator's own rule in each tensor
     without a fill: indices in range of what they index, numbers in the domain."""

@@ -1,13 +1,4 @@
-"""Inputs of an operator: by a hand-written family, else a table of argument names, else a search.
-
-A framework's rules module has `FAMILIES` (a `Families`), `OPERATIONS` (the canonical operation of
-each operator, and the names of its arguments), `GRADIENTS` (whether the framework computes any),
-`TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors that may be omitted),
-`TRAIN_PHASE` (operators that run in the training phase), `NEEDS_OUTPUT` (operators that require an
-output array), `NOT_BENCHMARKED` (operators that cannot be called on their own, each with the
-reason), `NOT_FINITE` (operators whose results may have NaN or infinity) and `CONTENTS` (suits the
-arguments of a call that was seen elsewhere to this framework).
-"""
+"""Inputs of an operator: by a hand-written family, a table of argument names, or else a search."""
 
 from __future__ import annotations
 
@@ -76,20 +67,28 @@ class Inputs:
 
 
 class RulesModule(Protocol):
-    """A framework's rules module."""
+    """A framework's rules module. All but the families has a default, in `OPTIONAL`."""
 
     FAMILIES: Families
     OPERATIONS: Mapping[str, Use | Choice]
+    """The canonical operation of each operator, and the names of its arguments."""
     GRADIENTS: bool
+    """Whether the framework computes any."""
     TABLE: Mapping[tuple[str, Kind], Alternatives]
+    """Values by argument name."""
     OPTIONAL_TENSORS: frozenset[str]
+    """Names of tensors that may be omitted."""
     TRAIN_PHASE: frozenset[str]
+    """Operators that run in the training phase."""
     NEEDS_OUTPUT: frozenset[str]
+    """Operators that require an output array from the caller."""
     NOT_BENCHMARKED: Mapping[str, str]
+    """Operators that cannot be called on their own, each with the reason."""
     NOT_FINITE: Mapping[str, NotFinite]
+    """Operators whose results may have NaN or infinity, each with the reason."""
     CONTENTS: Callable[[Operator, Arguments], Arguments]
     """Returns the arguments of an operator's call of which only shapes and dtypes are known, with
-    contents that suit the operator."""
+    contents that suit the operator; by default normal numbers in every tensor without a fill."""
     FUNCTIONS: Mapping[str, Family | str]
     """By the framework's place of a function: the family of one that no operator's inputs suit, or
     why it has none."""
@@ -97,9 +96,21 @@ class RulesModule(Protocol):
     """Beginning of the places of functions that compute as NumPy's; empty if there are none."""
 
 
+OPTIONAL: Mapping[str, object] = {
+    **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
+    **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
+    "GRADIENTS": False,
+    "CONTENTS": lambda operator, arguments: arguments,
+    "NUMPY_INTERFACE": "",
+}
+"""What a rules module need not have, with its default."""
+
+
 def rules_module(path: str) -> RulesModule:
     """The rules module of that dotted path."""
     module: RulesModule = importlib.import_module(path)
+    for name in OPTIONAL.keys() - vars(module).keys():
+        setattr(module, name, OPTIONAL[name])
     _register_declared(path)
     return module
 

@@ -23,17 +23,12 @@ def geared(operator, preset):
     return [{"data": tensor(preset.extent(64), 4)}, {"data": tensor(4), "gear": "middle"}]
 
 
-OPERATIONS = {}
 GRADIENTS = True
 TABLE = {
     ("lhs", Kind.TENSOR): lambda operator, preset: [tensor(preset.extent(64))],
     ("rhs", Kind.TENSOR): lambda operator, preset: [tensor(preset.extent(64))],
     ("data", Kind.TENSOR): lambda operator, preset: [tensor(4)],
 }
-OPTIONAL_TENSORS = frozenset()
 TRAIN_PHASE = frozenset({"dropout"})
-FUNCTIONS = {}
-NUMPY_INTERFACE = ""
 NEEDS_OUTPUT = frozenset({"copyto"})
 NOT_BENCHMARKED = {"placeholder": "it does nothing on its own"}
-NOT_FINITE = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from opperf.model import Kind
 from opperf.operations.uses import merge
 from opperf.rules import families as shared
-from opperf.rules.contents import unchanged
 from opperf.rules.engine import Alternatives
 from opperf.rules.jax import (
     as_numpy,
@@ -77,6 +76,5 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Functions that cannot be called on their own, each with the reason."""
 
-CONTENTS = unchanged
 NOT_FINITE: dict[str, NotFinite] = {}
 """Functions whose results may have NaN or infinity, each with the reason."""

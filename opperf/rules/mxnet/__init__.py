@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opperf.rules import families as shared
-from opperf.rules.contents import unchanged
 from opperf.rules.mxnet import (
     attention,
     control_flow,
@@ -112,7 +111,6 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Operators that cannot be called on their own, each with the reason."""
 
-CONTENTS = unchanged
 NOT_FINITE: dict[str, NotFinite] = {
     "LeakyReLU": NotFinite(
         "only training writes the second output, the slopes that it draws", {"act_type": "rrelu"}

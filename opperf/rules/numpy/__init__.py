@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from opperf.frameworks.numpy import excluded
 from opperf.rules import families as shared
-from opperf.rules.contents import unchanged
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.numpy import (
     elementwise,
@@ -52,6 +51,5 @@ NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
 )
 """Functions that cannot be called with arrays and plain values, each with the reason."""
 
-CONTENTS = unchanged
 NOT_FINITE: dict[str, NotFinite] = dict.fromkeys(("empty", "empty_like"), UNWRITTEN)
 """Functions whose results may have NaN or infinity, each with the reason."""

@@ -28,7 +28,7 @@ def holds(value, depth=1):
     if type(value).__name__ in HOLDERS:
         return True
     if depth and isinstance(value, (tuple, list)):
-        return any(holds(one, depth - 1) for one in value[:2])
+        return any(holds(element, depth - 1) for element in value[:2])
     return False
 
 
