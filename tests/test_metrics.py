@@ -42,11 +42,11 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.formats import formats_of
+from opperf.reports.run_tables import run_text
 from opperf.reports.runs import write
 from opperf.results.csv_file import csv_text
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
-from opperf.results.table import render_table
 from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
@@ -175,7 +175,7 @@ def test_a_metric_of_another_package_is_found(toy):
 
 
 def test_it_has_a_column_in_the_table(toy):
-    titles, _, line = render_table([record()]).splitlines()
+    titles, _, line = run_text([record()]).splitlines()
     assert titles.split()[2:] == ["Forward", "ms", "Bandwidth", "GB/s"]
     assert "8.08 ±0.4 %" in line
 

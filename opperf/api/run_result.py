@@ -16,12 +16,11 @@ from opperf.plurals import pluralize
 from opperf.reports.formats import RUN, format_named, format_of_extension, formats_of
 from opperf.reports.html import write_html
 from opperf.reports.run_page import report_of
+from opperf.reports.run_tables import legend, run_text, wrap_all
 from opperf.reports.runs import write
 from opperf.reports.summary import summarise
 from opperf.results.columns import select_columns
 from opperf.results.output import check_output
-from opperf.results.sweep_table import render_by_size
-from opperf.results.table import legend, wrap_all
 from opperf.results.text import inputs_text, terminal_width
 
 DataFrame = Any
@@ -104,7 +103,7 @@ class RunResult:
         explained = wrap_all(legend(self.records, select_columns(self.records, ())), width)
         closing = self.run.closing
         summary = summarise(self.run, closing.elapsed_s if closing else 0.0, width)
-        table = render_by_size(self.records, width) if self.records else ""
+        table = run_text(self.records, width) if self.records else ""
         return "\n\n".join(filter(None, (table, explained, summary)))
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ class Cell(NamedTuple):
     unit."""
 
     value: str | Figure | None
-    """None where there is no figure."""
+    """None where there is no figure; a text in a column of figures says why."""
     tone: Tone = ""
     note: str = ""
     """A remark, for where there is room beside the table."""
@@ -44,6 +44,8 @@ class Column(NamedTuple):
     first."""
     is_whole: bool = False
     """Whether a text is neither cut nor wrapped while other columns can be."""
+    is_key: bool = False
+    """Whether its numbers, as texts do, say what a row is of."""
     cases: tuple[Sequence[Shown], Sequence[Shown]] | None = None
     """Of a column of inputs: the cases of its rows, and all from which a shorter text must tell
     them."""
@@ -52,7 +54,7 @@ class Column(NamedTuple):
 
     def heading(self) -> str:
         """Returns the title with the unit."""
-        return " ".join([self.title, *self.unit_words()])
+        return " ".join([self.title, *self.unit_words()]).replace("\n ", "\n")
 
     def unit_words(self) -> tuple[str, ...]:
         """Returns the name of the unit, if the title does not say it."""
@@ -65,8 +67,12 @@ class Column(NamedTuple):
     def figure_texts(self) -> list[FigureText]:
         """Returns the figures in the unit."""
         unit = self.unit or Unit("", 1.0)
-        values = (None if isinstance(cell.value, str) else cell.value for cell in self.cells)
-        return [format_figure(value, unit) for value in values]
+        return [
+            FigureText(cell.value)
+            if isinstance(cell.value, str)
+            else format_figure(cell.value, unit)
+            for cell in self.cells
+        ]
 
     def _words(self) -> list[str]:
         return [" ".join(str(cell.value or "").split()) for cell in self.cells]
@@ -95,13 +101,14 @@ def numbers(title: str, cells: Iterable[str], extra: int = 0, page: str = "") ->
 
 def figures(
     title: str,
-    found: Sequence[Figure | None],
+    found: Sequence[Figure | str | None],
     unit: Unit | str,
     extra: int = 0,
 ) -> Column:
     """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
-    shown = choose_unit(unit, found) if isinstance(unit, str) else unit
-    return Column(title, [Cell(figure) for figure in found], shown, is_number=True, extra=extra)
+    if isinstance(unit, str):
+        unit = choose_unit(unit, (figure for figure in found if isinstance(figure, Figure)))
+    return Column(title, [Cell(figure) for figure in found], unit, is_number=True, extra=extra)
 
 
 def inputs(cases: Iterable[Shown], run: Iterable[Shown], title: str = "Inputs") -> Column:
@@ -126,6 +133,9 @@ class Table(NamedTuple):
     is_ranked: bool = False
     """Whether its columns stand by importance: they are not reordered, and a line names those that
     had no room."""
+    is_split: bool = False
+    """Whether figures that have no room are in further tables beside the same texts; the columns
+    are not reordered either."""
 
     def limited(self) -> Table:
         """Returns the table of the rows for readers who have not room for all."""

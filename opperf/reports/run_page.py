@@ -9,19 +9,26 @@ from opperf.machine.environment import environment_texts
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
 from opperf.reports.markdown import write_markdown
 from opperf.reports.model import (
-    Column,
     Report,
     Section,
     Table,
-    figures,
     numbers,
     texts,
     words,
 )
-from opperf.results.axis_table import AxisTable, axis_tables, text_columns
+from opperf.reports.run_tables import (
+    LEGEND,
+    axis_tables,
+    case_columns,
+    is_swept,
+    legend,
+    results_table,
+    sweep_tables,
+)
 from opperf.results.columns import PERCENTILES, select_columns
 from opperf.results.figures import sort_by_operator
 from opperf.results.outliers import (
+    AGAIN,
     COLUMNS,
     EXPLANATION,
     SHOWN_OUTLIERS,
@@ -32,18 +39,13 @@ from opperf.results.outliers import (
 )
 from opperf.results.ranking import explain_unranked
 from opperf.results.result_keys import OWN_TITLES, has_own_keys
-from opperf.results.settings import differing_settings, settings_text
-from opperf.results.sweep_table import is_swept, sweep_tables
-from opperf.results.table import LEGEND, legend
-from opperf.results.text import duration, inputs_text
+from opperf.results.settings import differing_settings
+from opperf.results.text import duration
 
 FEATURES = "Runtime Features"
 """Title of the build features, as MXNet's utility has it."""
 
 GIB = 2**30
-
-AGAIN = {"run": "Measure the first again", "show": "Its script"}
-"""Labels of the commands for the first outlier."""
 
 
 def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
@@ -66,23 +68,20 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     yield _results(measured, settings, names)
     if is_swept(records):
         yield Section("By size", prose=[LEGEND])
-        for table in sweep_tables(records):
-            sizes = tuple(
-                numbers(column.title, column.cells) for column in (*table.sizes, *table.columns)
-            )
-            yield Section(prose=[f"{table.title}:"], table=Table(sizes))
-    yield from map(
-        _axis, axis_tables([record for record in records if not record.case.point], names)
-    )
+        for title, table in sweep_tables(records):
+            yield Section(prose=[f"{title}:"], table=table)
+    single = [record for record in records if not record.case.point]
+    for title, table in axis_tables(single, names):
+        yield Section(title, table=_whole(table))
     if is_fuzzed(run):
         yield _outliers(run)
     if others:
         columns = (
-            *_case_columns(others, settings),
+            *case_columns(others, others, settings),
             words("Status", [record.status.value for record in others]),
             texts("Reason", [record.reason for record in others]),
         )
-        yield Section("Not measured", table=Table(columns))
+        yield Section("Not measured", table=_whole(Table(columns)))
     if run.header.excluded:
         operators, reasons = zip(*sorted(run.header.excluded.items()), strict=True)
         yield Section(
@@ -93,12 +92,9 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     yield features_section(run.environment.features)
 
 
-def _case_columns(records: Sequence[Record], settings: Sequence[str]) -> Iterator[Column]:
-    """Yields the operators, the inputs, and the settings in which the run's records differ."""
-    yield words("Operator", [record.case.label for record in records])
-    yield texts("Inputs", [inputs_text(record.case) for record in records])
-    if settings:
-        yield texts("Settings", [settings_text(record.case, settings) for record in records])
+def _whole(table: Table) -> Table:
+    """Returns a table with inputs that are not shortened."""
+    return table._replace(columns=tuple(column._replace(cases=None) for column in table.columns))
 
 
 def _results(records: Sequence[Record], settings: Sequence[str], names: Sequence[str]) -> Section:
@@ -108,25 +104,8 @@ def _results(records: Sequence[Record], settings: Sequence[str], names: Sequence
     columns = select_columns(records, names)
     if not names and any(record.time_kind is MetricKind.WALL for record in records):
         columns += PERCENTILES
-    shown = (
-        figures(column.metric.title, list(map(column.read, records)), column.metric.unit)
-        for column in columns
-    )
-    table = Table((*_case_columns(records, settings), *shown))
+    table = _whole(results_table(records, columns, settings))
     return Section("Results", table=table, below=[" ".join(legend(records, columns))])
-
-
-def _axis(table: AxisTable) -> Section:
-    """Returns the table of one figure by the values of a setting."""
-    operator, *settings = text_columns(table)
-    inputs = [inputs_text(row.first.case) for row in table.rows]
-    columns = (
-        words(operator.title, operator.cells),
-        texts("Inputs", inputs),
-        *(texts(column.title, column.cells) for column in settings),
-        *(numbers(column.title, column.cells) for column in table.columns),
-    )
-    return Section(table.title, table=Table(columns))
 
 
 def _outliers(run: Run) -> Section:

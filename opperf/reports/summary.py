@@ -12,9 +12,13 @@ from opperf.instruments.times import FORWARD
 from opperf.model import Note, NoteCode, Record, Run, Status, Waits
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
+from opperf.reports.model import Table, figures, numbers, words
+from opperf.reports.run_tables import case_columns, metric_column, wrap_all
+from opperf.reports.text import render
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.outliers import (
+    AGAIN,
     EXPLANATION,
     SHOWN_OUTLIERS,
     commands_for,
@@ -22,17 +26,10 @@ from opperf.results.outliers import (
     outliers,
 )
 from opperf.results.ranking import explain_unranked, is_ranked
+from opperf.results.settings import differing_settings
 from opperf.results.sweeps import swept_labels
-from opperf.results.table import (
-    inputs_column,
-    mark_legend,
-    metric_column,
-    settings_columns,
-    wrap_all,
-)
-from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import duration
-from opperf.results.units import Figure, choose_unit, figure_of, format_figure
+from opperf.results.units import Figure, choose_unit, figure_of, format_figure, mark_legend
 
 SLOWEST = 10
 
@@ -198,10 +195,9 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
     forward = column_of(FORWARD)
     slowest = _in_shown_order(ranked[:SLOWEST], forward)
-    names = Column("Slowest", [record.case.label for record in slowest])
-    others = [*settings_columns(slowest), metric_column(forward, slowest)]
-    inputs = inputs_column(slowest, timed, [names, *others], width)
-    table = table_text([names, inputs, *others], width)
+    settings = differing_settings(record.case for record in slowest)
+    columns = case_columns(slowest, timed, settings, "Slowest")
+    table = render(Table((*columns, metric_column(forward, slowest)), is_split=True), width)
     legend = mark_legend(map(forward.read, slowest))
     explained = wrap_all([*legend, *filter(None, [unranked])], width)
     return f"{table}\n\n{explained}" if explained else table
@@ -228,27 +224,25 @@ def _outlier_table(run: Run, width: int | None) -> str:
         return wrap_all(unranked, width)
     records = [outlier.record for outlier in found]
     medians = [figure_of(entry.record, entry.metric) for entry in found]
-    names = (
-        Column("Outlier", [record.case.label for record in records]),
-        Column("Pass", [outlier.metric for outlier in found]),
+    outlier, shown, *_ = case_columns(records, run.records, (), "Outlier")
+    table = Table(
+        (
+            outlier,
+            words("Pass", [outlier.metric for outlier in found]),
+            shown,
+            words("Id", [record.id for record in records]),
+            figures(MOVED.title, [Figure(record.moved_bytes) for record in records], MOVED.unit),
+            figures("Median", medians, FORWARD.unit),
+            figures("Line", [Figure(entry.expected_ns) for entry in found], FORWARD.unit),
+            numbers("Ratio", [f"{entry.ratio:.2f}" for entry in found]),
+        ),
+        is_split=True,
     )
-    others = (
-        Column("Id", [record.id for record in records]),
-        figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
-        figure_column(FORWARD, medians, "Median"),
-        figure_column(FORWARD, [Figure(entry.expected_ns) for entry in found], "Line"),
-        Column("Ratio", [f"{entry.ratio:.2f}" for entry in found], is_text=False),
-    )
-    inputs = inputs_column(records, run.records, (*names, *others), width)
-    table = table_text((*names, inputs, *others), width)
-    lines = [table, "", wrap_all([EXPLANATION, *mark_legend(medians), *unranked], width)]
+    explained = wrap_all([EXPLANATION, *mark_legend(medians), *unranked], width)
+    lines = [render(table, width), "", explained]
     commands = commands_for(run, found[0].record)
-    lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
+    lines += [f"{f'{AGAIN[name]}:':<24} {command}" for name, command in commands.items()]
     return "\n".join(lines)
-
-
-AGAIN = {"run": "Measure the first again:", "show": "Its script:"}
-"""Labels of the commands for the first outlier."""
 
 
 def _excluded(reasons: dict[str, str], width: int) -> str:

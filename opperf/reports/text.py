@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from opperf.reports.model import Column, Fact, Report, Section, Table
 from opperf.results import terminal
 from opperf.results.messages import wrap_message
-from opperf.results.table import inputs_texts
-from opperf.results.terminal import GAP, fitting_columns, table_text
-from opperf.results.text import fit_paths, wrap
+from opperf.results.terminal import (
+    GAP,
+    LEAST_TEXT,
+    fitting_columns,
+    least_width,
+    table_text,
+    widths_of,
+)
+from opperf.results.text import fit_paths, short_inputs, wrap
 from opperf.results.units import align
 
 WIDTH = 100
 """Width of sentences without a terminal; tables are then not limited."""
+
+INPUTS_WIDTH = 100
+"""Characters of inputs that a table shows in any case, on several lines if it is narrow: those of
+most cases. Without a terminal also the most, so that figures are near their operators."""
 
 
 def write_text(report: Report, width: int | None = None) -> str:
@@ -73,7 +84,11 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
 
 
 def render(table: Table, width: int | None = None) -> str:
-    """Returns a table. Columns that wrap are last, so that figures stand near names."""
+    """Returns a table, or the parts of one that is split. Columns that wrap are last, so that
+    figures stand near names."""
+    if table.is_split:
+        parts = _parts(table.columns, width)
+        return "\n\n".join(table_text(terminal_columns(part, width), width) for part in parts)
     ordered = sorted(
         table.columns,
         key=lambda column: column.wraps and not column.is_name and not table.is_ranked,
@@ -86,6 +101,20 @@ def render(table: Table, width: int | None = None) -> str:
         return text
     said = f"No room for {', '.join(dropped)}; --format json has all."
     return f"{text}\n\n{wrap(said, width or WIDTH)}"
+
+
+def _parts(columns: Sequence[Column], width: int | None) -> Iterator[list[Column]]:
+    """Yields the columns with as many of the figures as fit in the width."""
+    plain = [_plain(column) for column in columns]
+    others = [i for i, column in enumerate(columns) if column.is_key or not column.is_number]
+    part: list[int] = []
+    for i in sorted(set(range(len(columns))) - set(others)):
+        needed = least_width([plain[j] for j in (*others, *part, i)])
+        if part and width is not None and needed > width:
+            yield [columns[j] for j in sorted((*others, *part))]
+            part = []
+        part.append(i)
+    yield [columns[j] for j in sorted((*others, *part))]
 
 
 def terminal_columns(columns: Iterable[Column], width: int | None) -> list[terminal.Column]:
@@ -102,8 +131,17 @@ def terminal_columns(columns: Iterable[Column], width: int | None) -> list[termi
 def _inputs(
     column: Column, others: Sequence[terminal.Column], width: int | None
 ) -> terminal.Column:
+    """Returns the inputs of cases, which use what the other columns leave of the width. They
+    distinguish the run's cases at any width: texts are shortened first, and then wrapped."""
     cases, run = column.cases or ((), ())
-    return inputs_texts(cases, run, others, width)._replace(title=column.title)
+    whole = _plain(column)
+    line = INPUTS_WIDTH
+    if width is not None:
+        left = width - sum(other.width + GAP for other in others)
+        # Texts beside them that wrap leave more.
+        line = max(LEAST_TEXT, left, widths_of([whole, *others], width)[0])
+    short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
+    return whole._replace(cells=[short[case] for case in cases])
 
 
 def _plain(column: Column) -> terminal.Column:

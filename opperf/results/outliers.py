@@ -144,6 +144,10 @@ EXPLANATION = (
 )
 
 
+AGAIN = {"run": "Measure the first again", "show": "Its script"}
+"""Labels of the commands for the first outlier."""
+
+
 def commands_for(run: Run, record: Record) -> dict[str, str]:
     """The commands for one case of a run of random shapes: `run` measures it again, and `show`,
     which has no options for some settings and is then missing, prints its script."""

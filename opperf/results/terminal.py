@@ -6,9 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opperf.model import Metric
 from opperf.results.text import cut_distinct, split_words
-from opperf.results.units import Figure, align, choose_unit, format_figure, unit_words
 
 BLANK = "    \n"
 """An empty line of a `rich` box: a table has no lines except the one below its titles."""
@@ -49,18 +47,6 @@ class Column(NamedTuple):
     def width(self) -> int:
         """Characters of its longest cell, or line of its title."""
         return max(map(len, (*self.title.split("\n"), *self.cells)))
-
-
-def figure_column(
-    metric: Metric, figures: Sequence[Figure | None], title: str = "", extra: int = 0
-) -> Column:
-    """Returns a metric's column, in the unit that suits its figures."""
-    unit = choose_unit(metric.unit, figures)
-    cells = align([format_figure(figure, unit) for figure in figures])
-    heading = title or metric.title
-    return Column(
-        " ".join([heading, *unit_words(heading, unit)]), cells, is_text=False, extra=extra
-    )
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:

@@ -102,7 +102,14 @@ def figure_of(record: Record, metric: str) -> Figure | None:
 def unit_words(title: str, unit: Unit) -> tuple[str, ...]:
     """Returns the name of a unit that follows a title, if it has one that the title does not
     say."""
-    return (unit.name,) if unit.name and unit.name not in title.lower() else ()
+    is_said = f" {unit.name} " in f" {' '.join(title.lower().split())} "
+    return (unit.name,) if unit.name and not is_said else ()
+
+
+def mark_legend(figures: Iterable[Figure | None]) -> list[str]:
+    """Returns the sentence that explains the mark, if one of the figures has it."""
+    is_marked = any(figure is not None and figure.is_uncertain for figure in figures)
+    return [MARK_LEGEND] if is_marked else []
 
 
 def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:

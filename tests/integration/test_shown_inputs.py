@@ -9,8 +9,8 @@ import pytest
 from opperf.frameworks import load
 from opperf.instruments.profilers import find_profilers
 from opperf.model import Case, Settings, display_arguments
+from opperf.reports.text import INPUTS_WIDTH
 from opperf.results.details import display_details
-from opperf.results.table import INPUTS_WIDTH
 from opperf.results.text import inputs_text, short_inputs
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

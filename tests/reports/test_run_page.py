@@ -12,8 +12,8 @@ from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
 from opperf.reports.markdown import grid
 from opperf.reports.model import texts
 from opperf.reports.run_page import flatten, markdown_text
+from opperf.reports.run_tables import LEGEND
 from opperf.reports.runs import write
-from opperf.results.table import LEGEND
 from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]
@@ -244,7 +244,7 @@ def test_a_sweep_has_tables_by_size(run: Run, make_point: MakeRecord) -> None:
     legend, title, table = section.split("\n\n")
     assert legend.startswith("Medians") and title == "Forward by n:"
     titles, line, *rows = [row.strip("|").split("|") for row in table.splitlines()]
-    assert [one.strip() for one in titles] == ["n", "exp us", "relu us"]
+    assert [one.strip() for one in titles] == ["n", "exp (us)", "relu (us)"]
     assert all(one.endswith(":") for one in line)
     assert [row[0].strip() for row in rows] == ["64", "128", "256"]
     assert [cell.strip() for cell in rows[2][1:]] == ["---", "failed"]

@@ -10,7 +10,7 @@ import pytest
 from opperf.instruments.profilers.summary import summarise as summary_of
 from opperf.model import Note, NoteCode, Record, Run, Status
 from opperf.reports.summary import REASONS, SLOWEST, WIDTH, summarise
-from opperf.results.table import INPUTS_WIDTH
+from opperf.reports.text import INPUTS_WIDTH
 from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]

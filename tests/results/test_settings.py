@@ -4,6 +4,7 @@ import msgspec
 
 from opperf.model import Settings
 from opperf.reports.run_page import markdown_text
+from opperf.reports.run_tables import run_text
 from opperf.results.csv_file import csv_text
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.settings import (
@@ -13,7 +14,6 @@ from opperf.results.settings import (
     option_words,
     settings_text,
 )
-from opperf.results.table import render_table
 
 
 def with_settings(record, **settings):
@@ -50,8 +50,8 @@ def test_a_command_names_the_settings_that_it_would_not_have_anyway():
 def test_rows_that_would_look_alike_have_them_in_every_output(run, make_record):
     records = tuple(with_settings(make_record(), dtype=d) for d in ("float16", "float32"))
     both = msgspec.structs.replace(run, records=records)
-    assert "Settings" in render_table(records) and "float16" in render_table(records)
-    assert "Settings" not in render_table(records[:1])
+    assert "float16" in run_text(records)
+    assert "float16" not in run_text(records[:1])
     assert "| float16" in markdown_text(both)
     assert [one["settings"] for one in results_by_operator(records)["relu"]] == [
         {"dtype": "float16"},

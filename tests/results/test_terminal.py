@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from opperf.instruments.times import FORWARD
-from opperf.results.terminal import LEAST_TEXT, Column, figure_column, table_text
+from opperf.reports.model import figures as figures_column
+from opperf.reports.text import terminal_columns
+from opperf.results.terminal import LEAST_TEXT, Column, table_text
 from opperf.results.units import Figure
 
 NAMES = ["relu", "broadcast_add"]
 INPUTS = ["data: (1024, 1024)", "lhs: (10000, 1), rhs: (10000, 100), and " + "more " * 20]
+
+
+def figure_column(figures: list[Figure | None], title: str = "Forward", extra: int = 0) -> Column:
+    (column,) = terminal_columns([figures_column(title, figures, "ns", extra)], None)
+    return column
 
 
 def columns(extra: int = 0) -> list[Column]:
@@ -17,8 +23,8 @@ def columns(extra: int = 0) -> list[Column]:
     return [
         Column("Operator", NAMES),
         Column("Inputs", INPUTS),
-        figure_column(FORWARD, figures, extra=extra),
-        figure_column(FORWARD, figures, "Backward"),
+        figure_column(figures, extra=extra),
+        figure_column(figures, "Backward"),
     ]
 
 
@@ -32,7 +38,7 @@ def test_a_table_in_a_file_is_plain_and_whole() -> None:
 
 def test_figures_with_a_mark_and_without_are_aligned() -> None:
     figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e5), Figure(2e3, 1.0), None]
-    column = figure_column(FORWARD, figures, "A title that is wider than the figures of its column")
+    column = figure_column(figures, "A title that is wider than the figures of its column")
     _, dashes, *lines = table_text([Column("A", list("abcd")), column]).splitlines()
     assert [line.index(".") for line in lines[:1] + lines[2:3]] == [lines[0].index(".")] * 2
     assert [line.index("%") for line in lines[:3]] == [len(dashes) - 3] * 3
@@ -93,7 +99,7 @@ def test_lines_end_between_words_and_names_are_whole_where_other_texts_can_wrap(
 def test_words_longer_than_a_line_are_split_at_separators() -> None:
     settings = ["options torch.set_flush_denormal=true", "mode eager"]
     made = [
-        figure_column(FORWARD, [Figure(1e3, 1.0)] * 2),
+        figure_column([Figure(1e3, 1.0)] * 2),
         Column("Slowest cases", ["gelu", "relu"]),
         Column("Settings", settings, wraps=True),
     ]
@@ -120,6 +126,4 @@ def test_what_looks_like_markup_or_a_number_stays_as_it_is() -> None:
 
 
 def test_a_table_of_nothing_has_its_titles() -> None:
-    assert table_text([Column("A", []), figure_column(FORWARD, [])]).split()[:3] == [
-        *("A", "Forward", "ns")
-    ]
+    assert table_text([Column("A", []), figure_column([])]).split()[:3] == [*("A", "Forward", "ns")]

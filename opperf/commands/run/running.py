@@ -39,6 +39,7 @@ from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import check_instruments, metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
 from opperf.reports import runs
+from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.results import output
 from opperf.results.columns import select_columns
@@ -46,8 +47,6 @@ from opperf.results.kept import display, profile_folder
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
-from opperf.results.sweep_table import is_swept, render_by_size, row_count
-from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.sources.registry import Plan
 
@@ -314,7 +313,7 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     kept, problem = keep_finished(run_file, request)
     records, width = result.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
-        table = render_by_size(records, width, request.columns)
+        table = run_text(records, width, request.columns)
         explained = legend(records, select_columns(records, request.columns))
         _print(request, f"\n{table}\n\n{wrap_all(explained, width)}")
     _print(request, "\n" + summarise(result, elapsed_s, width))

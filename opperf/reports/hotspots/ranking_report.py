@@ -29,9 +29,8 @@ from opperf.reports.model import (
 from opperf.reports.text import write_text
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
-from opperf.results.table import mark_legend
 from opperf.results.text import Shown, count_text, inputs_text
-from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.results.units import Figure, choose_unit, format_figure, mark_legend
 
 SHOWN = 20
 """Most operators in a report for people, unless it is asked for more: a screen. They have most of

@@ -21,8 +21,7 @@ from opperf.comparison.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.plurals import pluralize
 from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.table import mark_legend
-from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.results.units import Figure, choose_unit, format_figure, mark_legend
 from opperf.shares import share_text
 
 SHOWN_ROWS = 40
