@@ -20,8 +20,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.busy_ranking import busy_processes
-from opperf.execution.forecast import total_s
-from opperf.execution.recorded_pace import load_paces
+from opperf.execution.forecast import load_paces, total_s
 from opperf.machine.core_use import read_gauge
 from opperf.results.runfile import read_run
 from opperf.results.text import duration

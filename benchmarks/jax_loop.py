@@ -23,7 +23,7 @@ import jax
 from tabulate import tabulate
 
 from opperf.frameworks import Framework, load
-from opperf.frameworks.jax import recompiling
+from opperf.frameworks.jax import programs
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
 from opperf.instruments.profilers.summary import median_interval
@@ -96,10 +96,10 @@ def measure(case: Case, framework: Framework) -> Medians:
     call: Any = PreparedCase(case, framework).call
     call()
     arrays = call.arrays
-    before = recompiling.count()
+    before = programs.count()
     compiled = jax.jit(call.flat)
     compiled(*arrays).block_until_ready()
-    if recompiling.count() != before:
+    if programs.count() != before:
         sys.exit(f"{case.label}: JAX compiled a second program for the loop by hand")
     own, repeated = profiler("python", framework, DEVICE), framework.repeated(call)
     count = max(LEAST_CALLS, len(by_hand(compiled, arrays)))

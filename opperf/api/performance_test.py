@@ -21,7 +21,7 @@ from opperf.api.selections import load_for_measuring, measure_in_workers
 from opperf.defaults import RUNS, WARMUP
 from opperf.execution.executor import InProcess
 from opperf.frameworks import PREFERENCE, Framework
-from opperf.instruments.bound import Bound
+from opperf.instruments.prepared import Bound
 from opperf.model import Case, Record
 from opperf.worker.pristine import is_self_contained
 

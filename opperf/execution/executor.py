@@ -18,8 +18,8 @@ from opperf.errors import UsageError, unknown
 from opperf.execution.lanes import lane_count, side_by_side
 from opperf.execution.workers import Workers
 from opperf.frameworks import Framework
-from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.instruments.instrument import Conditions
+from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.machine.environment import environment
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Environment, Interpreter, Record, Status

@@ -11,8 +11,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
 from opperf.frameworks.base import ReservedMemory
 from opperf.frameworks.user_inputs import load_inputs
-from opperf.instruments.bound import NOTHING_BOUND
-from opperf.instruments.prepared import PreparedCase, compiles
+from opperf.instruments.prepared import NOTHING_BOUND, PreparedCase, compiles
 from opperf.model import Case, Note, Struct
 
 SETTLE_S = 0.003

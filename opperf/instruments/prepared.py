@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from opperf.errors import UnsupportedError, UsageError
@@ -14,7 +15,6 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import Extent, Gradient
 from opperf.frameworks.fill import USERS, seed_at, storage_spec
 from opperf.frameworks.user_inputs import FUNCTION, array_of, load_inputs
-from opperf.instruments.bound import NOTHING_BOUND, Bound, key_of
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.restoring import FreshInputs
@@ -43,6 +43,31 @@ from opperf.model import (
 from opperf.model import Mapping as MappingValue
 from opperf.rules.engine import OUTPUT, rules_module
 from opperf.rules.not_finite import may_lack_numbers
+
+Key = tuple[str, tuple[int, ...], str]
+"""Key by which the contents of a user's arrays differ."""
+
+
+def key_of(spec: TensorSpec) -> Key:
+    """Returns the key of the array that a tensor has its contents of: its digest, which frameworks
+    may take of the elements alone, its shape and its own dtype."""
+    return spec.fill.digest, spec.shape, spec.fill.dtype or spec.dtype
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A user's objects that cannot be made from the case alone.
+
+    `arrays` are by the key of the tensor with the fill `given`; `function` is the callable, if
+    the target's path may not lead to it (a lambda, a local function).
+    """
+
+    arrays: Mapping[Key, Any] = field(default_factory=dict)
+    function: Callable[..., Any] | None = None
+
+
+NOTHING_BOUND = Bound()
+
 
 NS_PER_S = 1e9
 

@@ -11,12 +11,11 @@ from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
 from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
 from opperf.reports.text import WIDTH, render
-from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.columns import FigureColumn, bandwidth_figure, column_of, select_columns
 from opperf.results.figures import Unit
 from opperf.results.projection import Observation, describe, group, number_alike
-from opperf.results.settings import differing_settings, settings_text
+from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
 from opperf.results.sweeps import point_text, swept_inputs, variables_of
 from opperf.results.text import Shown, inputs_text, wrap
 from opperf.results.units import Figure, choose_unit, mark_legend

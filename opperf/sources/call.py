@@ -16,7 +16,7 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
-from opperf.instruments.bound import Bound, Key
+from opperf.instruments.prepared import Bound, Key
 from opperf.model import (
     Argument,
     Case,

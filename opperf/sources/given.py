@@ -12,7 +12,7 @@ import numpy as np
 from opperf.dtypes import DTYPES, kind_of
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
-from opperf.instruments.bound import key_of
+from opperf.instruments.prepared import key_of
 from opperf.model import Argument, Fill, Settings, TensorSpec, iter_tensors
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.varying import in_dtype

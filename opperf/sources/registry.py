@@ -27,12 +27,6 @@ from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
-from opperf.sources.differentiating import (
-    OPTION,
-    check_gradients,
-    differentiable,
-    with_gradients,
-)
 from opperf.sources.layers import (
     LAYER,
     Layer,
@@ -65,10 +59,14 @@ from opperf.sources.selecting import (
 from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
+    OPTION,
     Axes,
+    check_gradients,
     deduplicate,
+    differentiable,
     with_array_type,
     with_dtype_options,
+    with_gradients,
     with_memory_format,
 )
 

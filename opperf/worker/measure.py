@@ -9,11 +9,10 @@ import msgspec
 
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.instruments.bound import NOTHING_BOUND, Bound
 from opperf.instruments.guard import guard
 from opperf.instruments.instrument import Conditions, Instrument
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
 from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (

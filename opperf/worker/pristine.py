@@ -34,10 +34,9 @@ from typing import BinaryIO
 import msgspec
 
 from opperf.frameworks import Framework, load
-from opperf.instruments.bound import Bound
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import Peaks, measure_case_peaks, peaks
-from opperf.instruments.prepared import PreparedCase, compiles
+from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec
 from opperf.worker.allocator import configure_heap
 from opperf.worker.process import begin_child, child_variables, fork, module_command

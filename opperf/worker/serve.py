@@ -26,19 +26,21 @@ import msgspec
 import numpy as np
 
 from opperf import errors
+from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
 from opperf.frameworks.user_code import import_module
-from opperf.instruments.bound import NOTHING_BOUND
 from opperf.instruments.instrument import Conditions
+from opperf.instruments.prepared import NOTHING_BOUND, PreparedCase, case_scope
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.times import BACKWARD
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import Record, Settings, Status
+from opperf.model import Case, Record, Settings, Status
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -68,8 +70,41 @@ from opperf.worker.protocol import (
     TryRequest,
     encode_answer,
 )
-from opperf.worker.tracing import trace
 from opperf.worker.trial import try_call
+
+
+def trace(
+    framework: Framework, cases: Iterable[Case], chrome: Path | None, execution: Path | None
+) -> dict[str, str]:
+    """Writes the framework's traces of the cases to these files, and returns those that could not
+    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`.
+
+    Raises `UnsupportedError` if the framework writes none.
+    """
+    failed: dict[str, str] = {}
+    with framework.tracing(chrome, execution) as label:
+        for case in cases:
+            name = f"[param|{case.source_id or case.id}]"
+            try:
+                with case_scope(case, framework), label(name):
+                    _call(framework, case)
+            except Exception as error:
+                failed[case.id] = one_line(f"{type(error).__name__}: {error}")
+    return failed
+
+
+def _call(framework: Framework, case: Case) -> None:
+    prepared = PreparedCase(case, framework)
+    prepared.call()
+    if BACKWARD.name in case.passes:
+        try:
+            gradient = framework.gradient(case, prepared.call, prepared.differentiated)
+        except NoGradientError:
+            return
+        gradient.record()
+        gradient.backward()
+    framework.synchronize(case.settings.device)
+
 
 PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""

@@ -8,17 +8,18 @@ from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.forecast import (
     CALL_S,
     CASE_S,
+    FEWEST_RECORDS,
     FIRST_CALLS,
     FORWARD_SHARE,
     WORTH_SAYING_S,
     Forecast,
+    Paces,
     case_s,
     forecast,
     quick_cases,
     rough_duration,
     total_s,
 )
-from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces
 from opperf.model import Record, Status
 
 BOTH = ("forward", "backward")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from opperf.execution import recorded_pace as paces
-from opperf.execution.recorded_pace import (
+from opperf.execution import forecast
+from opperf.execution.forecast import (
     FEWEST_RECORDS,
     MOST_SLOWED,
     Paces,
@@ -50,8 +50,10 @@ def test_what_a_busy_machine_took_is_less_on_a_quiet_one(records):
 
 
 def test_the_cache_has_the_latest_paces(records, tmp_path, monkeypatch):
-    monkeypatch.setattr(paces, "cache_file", lambda kind, framework: tmp_path / f"{framework}.json")
-    monkeypatch.setattr(paces, "MOST_CASES", 30)
+    monkeypatch.setattr(
+        forecast, "cache_file", lambda kind, framework: tmp_path / f"{framework}.json"
+    )
+    monkeypatch.setattr(forecast, "MOST_CASES", 30)
     own = records(40)
     framework = own[0].case.target.framework
     assert load_paces(framework) == Paces()

@@ -12,8 +12,7 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import compiling, programs  # noqa: E402
-from opperf.instruments.bound import Bound  # noqa: E402
-from opperf.instruments.prepared import PreparedCase  # noqa: E402
+from opperf.instruments.prepared import Bound, PreparedCase  # noqa: E402
 from opperf.model import CallableTarget, Case, Fill, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.listing import script  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402

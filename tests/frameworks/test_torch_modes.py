@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.torch import compiler, modes  # noqa: E402
+from opperf.frameworks.torch import modes  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402
@@ -149,8 +149,8 @@ def branches(x):
 @pytest.mark.sweep
 def test_compiled_calls(record, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
-    if compiler._start():
-        pytest.skip(compiler._start())
+    if modes._start():
+        pytest.skip(modes._start())
     both = {"self": SQUARE, "other": SQUARE}
     for name, arguments in (("relu", {"self": SQUARE}), ("add", both)):
         eager, found = (record(name, arguments=arguments, mode=mode) for mode in TWO)
@@ -173,23 +173,23 @@ def test_compiled_calls(record, tmp_path, monkeypatch):
         "torch.compile: Unsupported: Operator `aten.equal.default` has a non-Tensor output whose "
         "value is dependent on the data of Tensor inputs."
     )
-    with compiler.scope(is_cold=True):
+    with modes.compile_scope(is_cold=True):
         assert os.environ["TORCHINDUCTOR_CACHE_DIR"] != str(tmp_path / "cache")
-        call = compiler.compiled(partial(branches, torch.ones(3)), whole=False)
+        call = modes.compiled(partial(branches, torch.ones(3)), whole=False)
         assert call().tolist() == [4.0] * 3
         # The graph before the break and that after it.
         counts = {"graph_breaks": 1, "recompilations": 0, "compile_cache_misses": 2}
-        assert compiler.count() == counts
+        assert modes.count() == counts
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "cache")
-    with compiler.scope(is_cold=False):
-        compiled = compiler.compiled(partial(torch.relu, torch.ones(3)), whole=True)
+    with modes.compile_scope(is_cold=False):
+        compiled = modes.compiled(partial(torch.relu, torch.ones(3)), whole=True)
         for size in (3, 4):
             compiled.func(torch.ones(size))
         counts = {"graph_breaks": 0, "recompilations": 1, "compile_cache_misses": 2}
-        assert compiler.count() == counts
-    with compiler.scope(is_cold=False):
-        compiler.compiled(partial(torch.relu, torch.ones(3)), whole=True)()
-        assert compiler.count()["compile_cache_misses"] == 0
+        assert modes.count() == counts
+    with modes.compile_scope(is_cold=False):
+        modes.compiled(partial(torch.relu, torch.ones(3)), whole=True)()
+        assert modes.count()["compile_cache_misses"] == 0
 
 
 def test_a_missing_compiler_is_one_line(monkeypatch):
@@ -199,18 +199,18 @@ def test_a_missing_compiler_is_one_line(monkeypatch):
         raise InductorError(InvalidCxxCompiler(), None)
 
     monkeypatch.setattr(torch, "compile", refuse)
-    monkeypatch.setattr(compiler, "_start", compiler._start.__wrapped__)
+    monkeypatch.setattr(modes, "_start", modes._start.__wrapped__)
     words = "^torch.compile needs a C\\+\\+ compiler, and finds none; install g\\+\\+, or set the "
-    with pytest.raises(UnsupportedError, match=words), compiler.scope(is_cold=False):
+    with pytest.raises(UnsupportedError, match=words), modes.compile_scope(is_cold=False):
         pytest.fail("nothing can be compiled")
 
 
 def test_errors_of_the_compiler_are_reasons_and_others_pass(monkeypatch):
     from torch._dynamo.exc import Unsupported
 
-    monkeypatch.setattr(compiler, "_start", lambda: "")
+    monkeypatch.setattr(modes, "_start", lambda: "")
     words = "^torch.compile: Unsupported: no loops$"
-    with pytest.raises(UnsupportedError, match=words), compiler.scope(is_cold=False):
+    with pytest.raises(UnsupportedError, match=words), modes.compile_scope(is_cold=False):
         raise Unsupported("no loops\n  Hint: write none", "")
-    with pytest.raises(ZeroDivisionError), compiler.scope(is_cold=False):
+    with pytest.raises(ZeroDivisionError), modes.compile_scope(is_cold=False):
         raise ZeroDivisionError

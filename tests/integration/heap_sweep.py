@@ -20,7 +20,7 @@ import msgspec
 
 from opperf.frameworks import Framework
 from opperf.frameworks.mxnet.functions import ROOTS
-from opperf.instruments.bound import NOTHING_BOUND, Bound
+from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.mxnet_api import benchmarks
 from opperf.mxnet_api.namespaces import inputs_of_size

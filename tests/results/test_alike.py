@@ -3,8 +3,7 @@
 import msgspec
 
 from opperf.model import DType, Fill, TensorSpec
-from opperf.results.alike import alike_text, dtypes_of
-from opperf.results.settings import differing_settings
+from opperf.results.settings import alike_text, differing_settings, dtypes_of
 
 
 def test_a_case_in_two_dtypes_has_one_text(make_case):

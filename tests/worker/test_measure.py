@@ -11,11 +11,10 @@ from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
 from opperf.instruments import prepared as prepared_cases
 from opperf.instruments import sampled_passes
-from opperf.instruments.bound import NOTHING_BOUND, Bound, key_of
 from opperf.instruments.guard import estimated_bytes, guard
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER, Peaks
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
 from opperf.model import (
     OWN,

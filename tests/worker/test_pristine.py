@@ -8,8 +8,8 @@ import msgspec
 import psutil
 import pytest
 
-from opperf.instruments.bound import Bound
 from opperf.instruments.peaks import Peaks
+from opperf.instruments.prepared import Bound
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.worker import pristine as module
 from opperf.worker.pristine import (

@@ -26,11 +26,18 @@ from opperf.commands.run.resuming import check_axes, check_same, check_selection
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file
 from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
-from opperf.execution.forecast import case_s, forecast, pace_of
+from opperf.execution.forecast import (
+    FEWEST_RECORDS,
+    Paces,
+    case_s,
+    forecast,
+    keep_paces,
+    load_paces,
+    pace_of,
+)
 from opperf.execution.lanes import lane_count
 from opperf.execution.planning import check_names, plan_run
 from opperf.execution.progress import make_progress
-from opperf.execution.recorded_pace import FEWEST_RECORDS, Paces, keep_paces, load_paces
 from opperf.execution.rounds import plan_visits
 from opperf.execution.run_header import find_pending, make_header, read_selection
 from opperf.execution.workers import Workers, build

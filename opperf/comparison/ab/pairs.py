@@ -15,8 +15,7 @@ import msgspec
 
 from opperf.execution.planning import plan_cases
 from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
-from opperf.results.alike import dtypes_of, neutral
-from opperf.results.settings import changed_settings_text
+from opperf.results.settings import changed_settings_text, dtypes_of, neutral
 from opperf.results.text import add_distinct, inputs_text
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection

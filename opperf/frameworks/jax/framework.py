@@ -19,15 +19,12 @@ from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
     compiling,
-    constants,
     dtypes,
     functions,
-    inference,
     messages,
     primitives,
     private,
     programs,
-    recompiling,
     registry,
     source,
     steps,
@@ -122,15 +119,15 @@ class JAX(Framework):
         return functions.signature(target, function or self.function(target))
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        with recompiling.expected():
+        with programs.expected():
             return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
-        made = constants.constant(value, device)
+        made = functions.constant(value, device)
         return super().constant(value, device) if made is None else made
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        with recompiling.expected():
+        with programs.expected():
             return tensors.copy_to_device(value, spec, device)
 
     def bind(
@@ -153,7 +150,7 @@ class JAX(Framework):
         return programs.MODES[case.settings.mode](call, donated)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        return inference.output_shapes(self, case)
+        return functions.output_shapes(self, case)
 
     def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
         return call.repeated() if isinstance(call, programs.CompiledCall) else call
@@ -209,7 +206,7 @@ class JAX(Framework):
         return len(os.sched_getaffinity(0))
 
     def has_nan(self, outputs: Any) -> bool:
-        with recompiling.expected():
+        with programs.expected():
             return tensors.has_nan(outputs)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:

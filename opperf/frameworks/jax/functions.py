@@ -1,21 +1,118 @@
-"""JAX's callables by path or operator, and their calls."""
+"""JAX's callables by path or operator, its objects for plain values, and calls of both."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import binding, paths, user_code
-from opperf.frameworks.jax import constants, parameters, primitives, registry
-from opperf.frameworks.jax.constants import ROOTS
+from opperf.frameworks.base import Constant, Core
+from opperf.frameworks.jax import devices, dtypes, functions, parameters, primitives, registry
 from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
-from opperf.model import CallableTarget, Operator, OperatorTarget, Target
+from opperf.frameworks.jax.messages import refusal
+from opperf.frameworks.jax.programs import Flat
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Device,
+    DType,
+    Function,
+    Generator,
+    Number,
+    Operator,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
+from opperf.model import Mapping as Entries
 from opperf.model import split_positional as by_position
 from opperf.near_names import nearest
+
+ROOTS = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+"""Modules by the first word of a dotted path."""
+
+BODIES = "opperf.frameworks.jax.bodies"
+"""Module of opperf's own functions that cases pass to functions such as `lax.scan`."""
+
+STRUCTURES: Mapping[str, type] = {
+    function.__name__: function
+    for function in (
+        lax.GatherDimensionNumbers,
+        lax.ScatterDimensionNumbers,
+        lax.RaggedDotDimensionNumbers,
+    )
+}
+"""JAX's structures of plain values by the annotation of the parameters that take them: a case has a
+mapping of their fields."""
+
+BY_NAME: Mapping[str, Callable[[Any], Any]] = {"shardings": jax.sharding.SingleDeviceSharding}
+"""Functions that make a parameter's value of a case's, by the parameter's name."""
+
+
+def constant(value: Constant, device: str) -> Any:
+    """Returns JAX's object for a plain value; None if it has none. Raises `UnknownOperatorError`
+    for the path of a function that does not exist."""
+    if isinstance(value, DType):
+        return dtypes.dtype_of(value.name)
+    if isinstance(value, Device):
+        return devices.jax_device(value.name or device)
+    if isinstance(value, Generator):
+        return jax.random.key(value.seed)
+    if isinstance(value, Function):
+        return function_at(value.path)
+    return None
+
+
+def function_at(path: str) -> Callable[..., Any]:
+    """Returns one of JAX's functions, or one of opperf's bodies, by its dotted path. Raises
+    `UnknownOperatorError`."""
+    module, _, name = path.rpartition(".")
+    if module == BODIES:
+        return paths.find(f"bodies.{name}", "opperf", {"bodies": importlib.import_module(BODIES)})
+    return paths.find(path, "JAX", ROOTS)
+
+
+def structure(declared: parameters.Parameters, named: dict[str, Any]) -> None:
+    """Replaces, among arguments by name, those for which JAX has types of its own."""
+    for name, value in named.items():
+        if name not in declared:
+            continue
+        made = STRUCTURES.get(str(declared[name].annotation))
+        if made is not None and isinstance(value, dict):
+            named[name] = made(**value)
+        elif name in BY_NAME:
+            named[name] = BY_NAME[name](value)
+
+
+def bodies_in(values: Any) -> list[str]:
+    """Returns the source of opperf's functions among a call's arguments, each once."""
+    leaves: Iterable[Any] = jax.tree_util.tree_leaves(values)
+    found = [leaf for leaf in leaves if getattr(leaf, "__module__", None) == BODIES]
+    return [inspect.getsource(body) for body in dict.fromkeys(found)]
+
+
+def source_of(value: Any, path_of: Callable[[Any], str]) -> str | None:
+    """Returns the Python source of one of these objects; None for any other value. `path_of` has
+    the path of a function of JAX."""
+    if isinstance(value, tuple(STRUCTURES.values())):
+        return f"jax.lax.{value!r}"
+    if isinstance(value, jax.sharding.SingleDeviceSharding):
+        (device,) = value.device_set
+        return f"jax.sharding.SingleDeviceSharding({source_of(device, path_of)})"
+    if isinstance(value, jax.Device):
+        return f"jax.devices({value.platform!r})[{value.id}]"
+    if callable(value) and not isinstance(value, type):
+        own = getattr(value, "__module__", None) == BODIES
+        return str(value.__name__) if own else path_of(value)
+    return None
 
 
 def find(path: str) -> Callable[..., Any]:
@@ -124,4 +221,44 @@ def _complete(
         value = named.get(parameter.name)
         if parameter.choices and isinstance(value, str) and value in DTYPES:
             named[parameter.name] = dtype_of(value)
-    constants.structure(declared, named)
+    structure(declared, named)
+
+
+def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
+    """Returns the shapes of the case's outputs; None if only a call can show them."""
+    if not isinstance(case.target, OperatorTarget):
+        # A user's function may exist in the caller's process only.
+        return None
+    try:
+        device = case.settings.device
+        arguments = {name: abstract(value, device) for name, value in case.arguments.items()}
+        call = functions.bind(framework.function(case.target), arguments, case.settings.seed)
+        flat = Flat(call, (jax.Array, jax.ShapeDtypeStruct))
+        made = jax.eval_shape(flat, *flat.arrays)
+    except Exception as error:
+        if refusal(error) is None:
+            raise
+        # The call's own refusal is the better message.
+        return None
+    return [tuple(leaf.shape) for leaf in jax.tree_util.tree_leaves(made)]
+
+
+def _as_made(spec: TensorSpec, made: Any) -> Any:
+    return made
+
+
+def abstract(value: Any, device: str, array: Callable[[TensorSpec, Any], Any] = _as_made) -> Any:
+    """Returns an argument with shapes in place of arrays. `array` sees each spec with its shape,
+    and returns what takes the array's place."""
+    if isinstance(value, tuple):
+        made = [abstract(element, device, array) for element in value]
+        return made if any(isinstance(element, TensorSpec) for element in value) else tuple(made)
+    if isinstance(value, Entries):
+        return {name: abstract(one, device, array) for name, one in value.entries.items()}
+    if isinstance(value, TensorSpec):
+        return array(value, jax.ShapeDtypeStruct(value.shape, dtype_of(value.dtype)))
+    if isinstance(value, Number):
+        return value.value
+    if isinstance(value, Constant):
+        return functions.constant(value, device)
+    return value

@@ -8,14 +8,60 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import jax
+import jax.monitoring
 
-from opperf.frameworks.jax import memory, private, recompiling
+from opperf.frameworks.jax import memory, private
+
+
+class _Counter:
+    """Counts JAX's events: of programs outside `expected`, and of the cache."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        self.depth = 0
+        """Number of open contexts of `expected`."""
+        self.from_cache = 0
+
+    def listen(self, event: str, duration_secs: float, **_: Any) -> None:
+        if event == private.COMPILED and not self.depth:
+            self.found += 1
+
+    def listen_to_cache(self, event: str, **_: Any) -> None:
+        self.from_cache += event == private.FROM_CACHE
+
+
+_counter = _Counter()
+jax.monitoring.register_event_duration_secs_listener(_counter.listen)
+jax.monitoring.register_event_listener(_counter.listen_to_cache)
+
+
+def count() -> int:
+    """Returns how many programs were compiled in this process that nothing here expected."""
+    return _counter.found
+
+
+def from_cache() -> int:
+    """Returns how many programs were taken from JAX's cache in this process."""
+    return _counter.from_cache
+
+
+@contextmanager
+def expected() -> Iterator[None]:
+    """Returns a context in which what is compiled is no recompilation: a case's first calls, and
+    what opperf itself computes with JAX."""
+    _counter.depth += 1
+    try:
+        yield
+    finally:
+        _counter.depth -= 1
+
 
 NS_PER_S = 1e9
 
@@ -67,7 +113,7 @@ class Cost:
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
     cache_misses: int = 0
-    before: int = field(default_factory=recompiling.count)
+    before: int = field(default_factory=count)
     """Recompilations in this process before the case's."""
 
 
@@ -96,7 +142,7 @@ class Program:
 
     def _first(self, *arrays: Any) -> Any:
         """Compiles the function, and returns the results of the first call."""
-        with recompiling.expected():
+        with expected():
             self._compile(arrays)
             results = self._several(*arrays)
         self.call = private.call_of(self._compiled)
@@ -120,11 +166,11 @@ class Program:
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
         lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
-        lowered_at, hits = time.perf_counter(), recompiling.from_cache()
+        lowered_at, hits = time.perf_counter(), from_cache()
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
-        self.cost.cache_misses += recompiling.from_cache() == hits
+        self.cost.cache_misses += from_cache() == hits
 
     def is_constant(self) -> bool:
         """Whether XLA has computed the results: the program only copies them."""
@@ -218,7 +264,7 @@ class DonatingCall(CompiledCall):
 
     def renew(self) -> None:
         """Replaces the arrays that a call overwrites by fresh copies."""
-        with recompiling.expected():
+        with expected():
             for place, kept in self._kept.items():
                 if self.arrays[place].is_deleted():
                     # In the place of one that was there when the reading began.
@@ -272,7 +318,7 @@ class Donatable:
         return bool(self._array.is_deleted())
 
     def restore(self, contents: Any) -> None:
-        with recompiling.expected():
+        with expected():
             fresh = jax.block_until_ready(contents.copy())
         self._call.replace(self._array, fresh)
         self._array = fresh
@@ -302,7 +348,7 @@ def costs(call: Callable[[], Any]) -> dict[str, float]:
         "lowering": cost.lowering_ns,
         "compilation": cost.compile_ns,
         "compile_cache_misses": float(cost.cache_misses),
-        "recompilations": float(recompiling.count() - cost.before),
+        "recompilations": float(count() - cost.before),
     }
     names = {"flops": "flops", "bytes accessed": "bytes_accessed"}
     analysis = call.program.analysis()

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
-from opperf.frameworks.jax import WIDE, WIDE_OPTION, constants, functions, structures, tensors
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD, TURNED
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, render
@@ -46,7 +46,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     if case.settings.dtype in WIDE:
         lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
     lines += [*imported, *scripts.definitions(codes.values())]
-    bodies = constants.bodies_in((call.args, call.keywords))
+    bodies = functions.bodies_in((call.args, call.keywords))
     # Their annotations need it.
     lines += ["from typing import Any"] if bodies else []
     for body in bodies:
@@ -114,7 +114,7 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
 
 def _render_plain(value: Any) -> str:
     """Returns a plain value as text."""
-    own = constants.source_of(value, functions.path_of)
+    own = functions.source_of(value, functions.path_of)
     if own is not None:
         return own
     if isinstance(value, tuple) and any(callable(element) for element in value):

@@ -17,7 +17,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
 from opperf.frameworks.jax.dtypes import DTYPES, wide
-from opperf.frameworks.jax.inference import abstract
+from opperf.frameworks.jax.functions import abstract
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
 from opperf.frameworks.jax.structures import encode

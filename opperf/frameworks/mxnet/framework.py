@@ -26,7 +26,6 @@ from opperf.frameworks.mxnet import (
     messages,
     private,
     registry,
-    restoring,
     source,
     tensors,
     trace,
@@ -296,7 +295,7 @@ class MXNet(Framework):
         )
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        return None if self.is_own(target) else restoring.watch(value)
+        return None if self.is_own(target) else tensors.watch(value)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()

@@ -18,16 +18,15 @@ from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
     bodies,
-    compiler,
     cuda,
     dtypes,
     embedding_tables,
     functions,
     inference,
     messages,
+    modes,
     options,
     private,
-    public,
     registry,
     restoring,
     schemas,
@@ -154,7 +153,7 @@ class PyTorch(Framework):
         return None if found is None else found.operator
 
     def function_paths(self) -> tuple[str, ...]:
-        return paths.public_paths({place.path: place.module for place in public.PLACES})
+        return paths.public_paths({place.path: place.module for place in registry.PLACES})
 
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, torch.nn.Module)
@@ -256,7 +255,7 @@ class PyTorch(Framework):
         torch.add(*[torch.empty(1, device=tensors.META)] * 2)
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
-        return compiler.count()
+        return modes.count()
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:

@@ -12,7 +12,7 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.torch import bodies, devices, private, public, registry, schemas
+from opperf.frameworks.torch import bodies, devices, private, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.frameworks.torch.renamed import MERGED, REMOVED, SUCCESSORS
 from opperf.frameworks.torch.schemas import OUT
@@ -44,7 +44,7 @@ def find(path: str) -> Callable[..., Any]:
 
 def path_of(function: Callable[..., Any]) -> str:
     """Returns the dotted path of a callable, under which `find` has it if it is PyTorch's."""
-    known = public.path_of(function)
+    known = registry.path_of(function)
     if known:
         return known
     module = getattr(function, "__module__", None)

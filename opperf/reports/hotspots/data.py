@@ -26,7 +26,6 @@ from opperf.model import (
     Status,
 )
 from opperf.results import projection
-from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.projection import (
     CALLED,
     CASE,
@@ -43,7 +42,7 @@ from opperf.results.projection import (
     project,
 )
 from opperf.results.ranking import is_ranked
-from opperf.results.settings import differing_settings
+from opperf.results.settings import alike_text, differing_settings, dtypes_of
 from opperf.results.units import WIDE, Figure, figure_of
 
 UNFINISHED = "the run was not finished"

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
-from opperf.results.alike import alike_text, dtypes_of
 from opperf.results.bandwidth import BANDWIDTH
 from opperf.results.columns import bandwidth_figure
 from opperf.results.figures import Unit
@@ -32,6 +31,7 @@ from opperf.results.projection import (
     group,
     number_alike,
 )
+from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
 from opperf.results.units import Figure, choose_unit, figure_of

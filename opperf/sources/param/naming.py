@@ -1,16 +1,90 @@
-"""Targets of the operators of a configuration, by their names."""
+"""Targets of the operators of a configuration by their names, and FBGEMM's tables of embeddings."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
 
 from opperf.errors import UsageError, suggest
 from opperf.frameworks import available, objects_of
-from opperf.model import Argument, CallableTarget, ObjectTarget, OperatorTarget, Target
-from opperf.sources.param import embedding_tables
-from opperf.sources.param.registering import own_operators
+from opperf.model import (
+    Argument,
+    CallableTarget,
+    Fill,
+    ObjectTarget,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
+from opperf.plurals import pluralize
+from opperf.rules.values import below
+from opperf.sources.param.arguments import values_of
+from opperf.sources.param.macros import expand_spec
+from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, Arguments, own_operators
+from opperf.sources.param.schema import Raw, Spec, convert
+
+OPERATOR = "SplitTableBatchedEmbeddingBagsCodegen"
+
+OF_BUILD = (0, 1, 2, 4, 5)
+"""Positions of the build's arguments that inputs depend on: tables, rows, columns, whether samples
+have weights, precision."""
+
+GIVEN = 2
+"""Arguments of an input: the batch size, and the number of indices that are pooled."""
+
+
+def with_build(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable[tuple[str, Spec]]:
+    """Yields inputs with what they need of the build. Raises `UsageError`; one that is of a single
+    input is raised for it alone by `specs_of`."""
+    if build is None or len(build.args) <= OF_BUILD[-1]:
+        raise UsageError(f"{place}: the `build` has at least {OF_BUILD[-1] + 1} `args`")
+    tables, rows, columns, weighted, precision = (build.args[i] for i in OF_BUILD)
+    for i, raw in enumerate(specs):
+        here = f"{place}[{i}]"
+        for number, made in enumerate(expand_spec(convert(raw, Spec, here), here)):
+            if len(made.args) != GIVEN:
+                raise UsageError(f"{here}.args: expected the batch size and the pooling factor")
+            args = [tables, rows, columns, *made.args, weighted, precision]
+            yield f"{i}_{number}", Spec(args=args)
+
+
+def indices(spec: Spec, place: str) -> Arguments:
+    """Returns indices of all tables, the offsets of their bags, and weights of the indices or None.
+
+    All indices are rows of the smallest table, as they are of one tensor. Raises `UsageError`.
+    """
+    unnamed, _ = values_of(spec, place)
+    if len(unnamed) != len(OF_BUILD) + GIVEN:
+        raise UsageError(f"{place}: expected args that the iterator of {OPERATOR} makes")
+    tables, rows, _, batch, pooling, weighted, _ = unnamed
+    if not isinstance(tables, int) or not isinstance(batch, int):
+        raise UsageError(f"{place}: the numbers of tables and of samples are integers")
+    pooled = _each(pooling, tables, f"{place}: pooling factors")
+    lengths = [length for length in pooled for _ in range(batch)]
+    offsets = [0, *accumulate(lengths)]
+    count = offsets[-1]
+    return [
+        TensorSpec((count,), "int64", below(min(_each(rows, tables, f"{place}: rows")))),
+        TensorSpec((len(offsets),), "int64", Fill("literal", data=offsets)),
+        TensorSpec((count,)) if weighted else None,
+    ], {}
+
+
+def _each(value: Any, count: int, what: str) -> list[int]:
+    """Returns a number of each table. Raises `UsageError`."""
+    found = list(value) if isinstance(value, tuple) else [value] * count
+    if len(found) != count or not all(isinstance(number, int) and number > 0 for number in found):
+        tables = pluralize(count, "table")
+        raise UsageError(f"{what} are a positive integer, or one for each of {tables}")
+    return found
+
+
+ITERATORS.add(f"{OPERATOR}InputIterator", with_build)
+DATA_GENERATORS.add(f"{OPERATOR}InputDataGenerator", indices)
+
 
 TORCH = "torch"
 
@@ -29,7 +103,7 @@ MODEL = re.compile(r"pytorch(?:\.model\.|:)(?P<name>\w+)")
 MODELS = {"resnet": "resnet50", "alex_net": "alexnet"}
 """torchvision's names of PARAM's models, where they are others."""
 
-EMBEDDINGS = (embedding_tables.OPERATOR, f"{embedding_tables.OPERATOR}Op")
+EMBEDDINGS = (OPERATOR, f"{OPERATOR}Op")
 """PARAM's names of FBGEMM's tables of embeddings."""
 
 EXAMPLES = ("torch.add", "torch.nn.Linear", "aten::add", "pytorch.model.resnet")
@@ -47,7 +121,7 @@ def target_of(name: str, build: Build | None, place: str) -> Target:
         framework, path = own[name]
         return _built_or_called(framework, path, build)
     if name in EMBEDDINGS:
-        place_of_class = objects_of(TORCH)[embedding_tables.OPERATOR]
+        place_of_class = objects_of(TORCH)[OPERATOR]
         return ObjectTarget(TORCH, place_of_class, dict(build or {}))
     if DISPATCHED.fullmatch(name):
         return _dispatched(name, build, place)
