@@ -29,7 +29,7 @@ from opperf.comparison.statistics.design import block_order
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.order_statistics import compare_samples
 from opperf.comparison.statistics.paired_t import Estimate, estimate
-from opperf.comparison.statistics.verdicts import analyse, undecided
+from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
 from opperf.model import OWN
 
 ITERATIONS = 30
@@ -145,7 +145,7 @@ def look_by_look(machine: Machine) -> Flags:
         measured += machine.replicates("comparison", range(before, n_blocks), cases)
         before = n_blocks
         found = analyse(measured, thresholds)
-        cases = undecided(found)
+        cases = needing_more_blocks(found)
         if not (found.valid and cases):
             break
     visits = sum(len(one.values) for one in measured)

@@ -18,7 +18,7 @@ COVERED = ("opperf", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 UNCOVERED = (
     "opperf/commands/ab",
-    "opperf/comparison",
+    "opperf/comparison/ab",
     "opperf/frameworks",
     "opperf/rules",
 )

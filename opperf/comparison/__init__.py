@@ -1,1 +1,1 @@
-"""What changed: between two files of results, and between two arms measured in turns."""
+"""Changes: between two files of results, and between two arms measured in turns."""

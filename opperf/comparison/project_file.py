@@ -36,7 +36,8 @@ TABLE = ("tool", "opperf")
 """The table of `pyproject.toml`."""
 
 ROOT = ".git"
-"""What the last folder has that is searched: a file above the repository is another project's."""
+"""Name that only the last folder that is searched has: a file above the repository is another
+project's."""
 
 
 Value = TypeVar("Value")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.design import block_order
-from opperf.comparison.statistics.verdicts import analyse, undecided
+from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
 from opperf.model import Place
 
 UNDECIDED = 0.5
@@ -75,7 +75,9 @@ def next_stage(
         return stage if all(analysis.valid for analysis in early) else None
     for taken, following in pairwise(thresholds.looks):
         early = _analyse_early(comparisons, thresholds, taken)
-        left = dict.fromkeys(figure for analysis in early for figure in undecided(analysis))
+        left = dict.fromkeys(
+            figure for analysis in early for figure in needing_more_blocks(analysis)
+        )
         figures = tuple(figure for figure in left if figure not in lost)
         if not all(analysis.valid for analysis in early) or not figures:
             return None

@@ -37,7 +37,7 @@ def coarse_look(replicates: Sequence[Replicate], thresholds: Thresholds) -> Coar
 
     Raises what `blocks.effects` raises.
     """
-    measured = [one for one in replicates if one.phase == "coarse"]
+    measured = [replicate for replicate in replicates if replicate.phase == "coarse"]
     cases = cases_of(measured)
     found = effects(measured, "coarse", cases)
     n_blocks = found.values.shape[1]

@@ -2,8 +2,8 @@
 
 Assumption: fewer than half of the cases changed in one direction by themselves. The median over
 cases of a block's effects is then the effect of an unchanged case, the block's common disturbance
-included; the blocks are independent draws of a normal distribution, as in `paired_t`. A mean would
-count each case that did change as a part of the shift.
+included; the blocks are independent draws of a normal distribution, like those of `paired_t`. A
+mean would count each case that did change as a part of the shift.
 Source: P. J. Huber and E. M. Ronchetti, Robust Statistics (2nd ed., 2009), section 1.4, on the
 median under contamination.
 Breaks when most cases changed by themselves: the measurements cannot distinguish that from a shift,

@@ -79,7 +79,9 @@ class Adjustment(NamedTuple):
 def adjust(replicates: Sequence[Replicate], level: float) -> Adjustment:
     """Subtracts what reference work explains from the replicates; returns them unchanged where none
     was timed, or where it differs between the arms by a test at that level."""
-    names = {name for one in replicates for times in one.reference.values() for name in times}
+    names = {
+        name for replicate in replicates for times in replicate.reference.values() for name in times
+    }
     works = sorted(names - {OWN})
     if not works:
         return Adjustment(tuple(replicates), None)
@@ -98,7 +100,7 @@ def adjust(replicates: Sequence[Replicate], level: float) -> Adjustment:
     of_case = dict(zip(cases, slopes, strict=True))
     inflation = (freedom + len(works)) / np.maximum(freedom - len(works), 1.0)
     return Adjustment(
-        tuple(_subtract_work(one, works, of_case) for one in replicates),
+        tuple(_subtract_work(replicate, works, of_case) for replicate in replicates),
         float(np.nanmedian(explained)),
         inflation={
             case: float(factor)
@@ -113,10 +115,12 @@ def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) ->
     looks, which lack decided cases, over the cases that are in all blocks."""
     of_work = [
         msgspec.structs.replace(
-            one,
-            values={case: times[work] for case, times in one.reference.items() if work in times},
+            replicate,
+            values={
+                case: times[work] for case, times in replicate.reference.items() if work in times
+            },
         )
-        for one in replicates
+        for replicate in replicates
     ]
     (p,) = p_beyond(
         estimate(median_effects(effects(of_work, "comparison", cases_of(of_work)))), 0.0
@@ -146,11 +150,11 @@ def _center(
     ]
     names = (OWN, *works)
 
-    def logs_of(one: Replicate) -> list[list[float]]:
-        times = (one.reference.get(case, {}) for case in cases)
+    def logs_of(replicate: Replicate) -> list[list[float]]:
+        times = (replicate.reference.get(case, {}) for case in cases)
         return [[found.get(name, np.nan) for name in names] for found in times]
 
-    logs = np.array([[logs_of(one) for one in block] for block in blocks])
+    logs = np.array([[logs_of(replicate) for replicate in block] for block in blocks])
     logs = logs.reshape(len(blocks), BLOCK, len(cases), len(names))
     values, timed = logs[..., 0], logs[..., 1:]
     known = ~(np.isnan(values).any(axis=1) | np.isnan(timed).any(axis=(1, 3)))
@@ -160,7 +164,7 @@ def _center(
     freedom = (BLOCK - 1) * n
     if phase != "control":
         # In the control both arms are A, and there is no effect to remove.
-        signs = np.array([[SIGNS[one.arm] for one in block] for block in blocks])
+        signs = np.array([[SIGNS[replicate.arm] for replicate in block] for block in blocks])
         signs = signs.reshape(len(blocks), BLOCK)[:, :, None] * known[:, None]
         size = np.maximum(BLOCK * n, 1.0)
         values = values - signs * ((signs * values).sum(axis=(0, 1)) / size)
@@ -179,12 +183,12 @@ def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats, F
         for parts in zip(
             *(
                 (
-                    np.einsum("bpfk,bpfl->fkl", one.works, one.works),
-                    np.einsum("bpfk,bpf->fk", one.works, one.values),
-                    np.einsum("bpf,bpf->f", one.values, one.values),
-                    one.freedom,
+                    np.einsum("bpfk,bpfl->fkl", phase.works, phase.works),
+                    np.einsum("bpfk,bpf->fk", phase.works, phase.values),
+                    np.einsum("bpf,bpf->f", phase.values, phase.values),
+                    phase.freedom,
                 )
-                for one in phases
+                for phase in phases
             ),
             strict=True,
         )

@@ -158,7 +158,7 @@ class Shift(Struct, frozen=True):
     high: float
     """Its 95 % confidence interval."""
     p: float
-    """p-value of the hypothesis that there is no shift at all."""
+    """p-value of the hypothesis of a shift of zero."""
     n_blocks: int
     note: str = ""
 

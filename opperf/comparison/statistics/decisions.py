@@ -1,17 +1,17 @@
 """Decisions of cases, look by look: changed, same, or not yet decided.
 
 Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
-tested for every undecided case, with moderated variances: that its ratio is within the threshold
-(`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Of the first,
-the smallest of all sequential p-values (`spending`) counts; of the second, that of the look. A case
-has changed if Benjamini and Hochberg's
-correction over all cases rejects the first, at `changed_q`, and its latest estimate is still beyond
-the threshold, on the side on which its smallest p-value was found; it is the same if the second is
-rejected at `same_level` and it has not changed.
+tested for every case that needs more blocks, with moderated variances: that its ratio is within the
+threshold (`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Of
+the first, the smallest of all sequential p-values (`spending`) counts; of the second, that of the
+look. A case has changed if Benjamini and Hochberg's correction over all cases rejects the first, at
+`changed_q`, and its latest estimate is still beyond the threshold, on the side on which its
+smallest p-value was found; it is the same if the second is rejected at `same_level` and it has not
+changed.
 
 A case is decided once it has changed, or is the same and its estimate is within the threshold: one
-between the threshold and `same_within` is measured on, as it may have changed. A decided case keeps
-its estimate and its p-values, and is measured no more.
+between the threshold and `same_within` is still measured, as it may have changed. A decided case
+keeps its estimate and its p-values, and is measured no more.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Decisions:
         new = {
             "side": np.where(smaller, np.sign(judged.mean), self.side),
             "p_changed": np.fmin(self.p_changed, p_changed),
-            # Not the smallest: a case may be the same at one look and be measured on, and its
+            # Not the smallest: a case may be the same at one look and be measured further, and its
             # interval is that of the latest.
             "p_same": p_same,
             "mean": judged.mean,

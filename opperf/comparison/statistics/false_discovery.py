@@ -19,7 +19,7 @@ from opperf.comparison.statistics.blocks import Floats
 
 def reject(p: Floats, q: float) -> NDArray[np.bool_]:
     """Rejects null hypotheses at a false discovery rate of q: true for those that are rejected. A
-    NaN is no hypothesis."""
+    NaN is not counted as a hypothesis."""
     tested = ~np.isnan(p)
     found = np.zeros(p.shape, dtype=np.bool_)
     if tested.any():

@@ -48,7 +48,7 @@ BISECTIONS = 50
 
 
 def spent(alpha: float | Floats, fraction: float) -> Floats:
-    """What of a level is spent once that fraction of the blocks is there."""
+    """The part of a level that is spent once that fraction of the blocks is there."""
     return np.asarray(alpha * np.expm1(-GAMMA * fraction) / np.expm1(-GAMMA))
 
 

@@ -49,13 +49,17 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
     Raises what `blocks.effects` raises.
     """
     coarse = coarse_look(replicates, thresholds)
-    replicates = [one for one in replicates if one.phase in PHASES]
+    replicates = [replicate for replicate in replicates if replicate.phase in PHASES]
     cases = cases_of(replicates)
     decisions = Decisions.none(len(cases))
     adjustment = Adjustment(tuple(replicates), None)
     reason, shift = "", None
     for n_blocks in thresholds.looks[: looks_taken(replicates, thresholds)]:
-        seen = [one for one in replicates if one.phase == "control" or one.block < n_blocks]
+        seen = [
+            replicate
+            for replicate in replicates
+            if replicate.phase == "control" or replicate.block < n_blocks
+        ]
         # Found once, a difference of the work between the arms stays.
         if not adjustment.note:
             adjustment = adjust(seen, _level_of_work(decisions.looks, thresholds))
@@ -101,15 +105,19 @@ def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
     return sum(n_blocks <= complete for n_blocks in thresholds.looks)
 
 
-def undecided(analysis: Analysis) -> tuple[str, ...]:
-    """The cases that are measured on, sorted: those that further blocks may decide, and those that
-    are the same by an estimate beyond the threshold."""
+def needing_more_blocks(analysis: Analysis) -> tuple[str, ...]:
+    """The cases that are still measured, sorted: those that further blocks may decide, and those
+    that are the same by an estimate beyond the threshold."""
     margin = analysis.thresholds.margin
     return tuple(
-        one.case
-        for one in analysis.verdicts
-        if (one.verdict is Verdict.AMBIGUOUS and one.p is not None)
-        or (one.verdict is Verdict.SAME and one.effect is not None and abs(one.effect) > margin)
+        verdict.case
+        for verdict in analysis.verdicts
+        if (verdict.verdict is Verdict.AMBIGUOUS and verdict.p is not None)
+        or (
+            verdict.verdict is Verdict.SAME
+            and verdict.effect is not None
+            and abs(verdict.effect) > margin
+        )
     )
 
 

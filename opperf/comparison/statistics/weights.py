@@ -106,8 +106,8 @@ def weigh(
     found = list(cases)
     whole = _part("", found, None)
     by_operator: dict[str, list[Weighed]] = {}
-    for one in found:
-        by_operator.setdefault(one.operator, []).append(one)
+    for case in found:
+        by_operator.setdefault(case.operator, []).append(case)
     parts = [_part(name, members, whole) for name, members in by_operator.items()]
     return Weighted(
         metrics=tuple(metrics),
@@ -119,14 +119,14 @@ def weigh(
         half_width_ns=whole.half_width_ns,
         ratio=whole.ratio,
         geometric_mean=geometric_mean(
-            (one.new_ns / one.base_ns, one.base_calls)
-            for one in found
-            if one.base_ns > 0 and one.new_ns > 0
+            (case.new_ns / case.base_ns, case.base_calls)
+            for case in found
+            if case.base_ns > 0 and case.new_ns > 0
         ),
         unmeasured_calls=unmeasured_calls,
-        recounted=sum(one.base_calls != one.new_calls for one in found),
-        operators=tuple(sorted(parts, key=lambda one: (-abs(one.change_ns), one.operator))),
-        alone=tuple(sorted(alone, key=lambda one: (-one.time_ns, one.operator, one.inputs))),
+        recounted=sum(case.base_calls != case.new_calls for case in found),
+        operators=tuple(sorted(parts, key=lambda part: (-abs(part.change_ns), part.operator))),
+        alone=tuple(sorted(alone, key=lambda case: (-case.time_ns, case.operator, case.inputs))),
     )
 
 
@@ -141,14 +141,14 @@ def geometric_mean(weighted: Iterable[tuple[float, float]]) -> float | None:
 
 def _part(operator: str, cases: list[Weighed], whole: Part | None) -> Part:
     """Returns the totals of some cases, and their part in the whole change, or in their own."""
-    base_ns = math.fsum(one.base_calls * one.base_ns for one in cases)
-    new_ns = math.fsum(one.new_calls * one.new_ns for one in cases)
+    base_ns = math.fsum(case.base_calls * case.base_ns for case in cases)
+    new_ns = math.fsum(case.new_calls * case.new_ns for case in cases)
     change_ns = new_ns - base_ns
     return Part(
         operator=operator,
         cases=len(cases),
-        base_calls=sum(one.base_calls for one in cases),
-        new_calls=sum(one.new_calls for one in cases),
+        base_calls=sum(case.base_calls for case in cases),
+        new_calls=sum(case.new_calls for case in cases),
         base_ns=base_ns,
         new_ns=new_ns,
         change_ns=change_ns,
@@ -164,9 +164,9 @@ def _half_width(cases: list[Weighed]) -> float | None:
     them has no interval."""
     widths = [
         calls * width
-        for one in cases
-        if one.half_widths_ns is not None
-        for calls, width in zip((one.base_calls, one.new_calls), one.half_widths_ns, strict=True)
+        for case in cases
+        if case.half_widths_ns is not None
+        for calls, width in zip((case.base_calls, case.new_calls), case.half_widths_ns, strict=True)
     ]
     return math.hypot(*widths) if len(widths) == 2 * len(cases) else None
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opperf.comparison.statistics.data import Analysis, Replicate, Thresholds, Verdict
-from opperf.comparison.statistics.verdicts import analyse, looks_taken, undecided
+from opperf.comparison.statistics.verdicts import analyse, looks_taken, needing_more_blocks
 
 RULES = Thresholds()
 LOG = math.log1p
@@ -52,7 +52,7 @@ def stopped(replicates):
     kept = replicates
     for n_blocks in RULES.looks:
         early = [one for one in kept if one.phase == "control" or one.block < n_blocks]
-        still_open = set(undecided(analyse(early, RULES)))
+        still_open = set(needing_more_blocks(analyse(early, RULES)))
         kept = early + [
             msgspec.structs.replace(
                 one, values={case: v for case, v in one.values.items() if case in still_open}
@@ -124,15 +124,15 @@ def test_blocks_after_the_latest_look_have_no_part_yet(session):
     assert before.looks == 0 and before.shift is None
     assert {(one.verdict, one.p) for one in before.verdicts} == {(Verdict.AMBIGUOUS, None)}
     assert {one.note for one in before.verdicts} == {"fewer than 4 complete blocks"}
-    assert undecided(before) == ()
+    assert needing_more_blocks(before) == ()
 
 
 def test_undecided_cases_are_those_that_further_blocks_may_decide(session):
     analysis = analyse(session({"case000": 1.0}, sd=0.03, blocks=4), RULES)
     open_ = {one.case for one in analysis.verdicts if one.verdict == Verdict.AMBIGUOUS}
-    assert set(undecided(analysis)) == open_ and 0 < len(open_) < 60
+    assert set(needing_more_blocks(analysis)) == open_ and 0 < len(open_) < 60
     assert "case000" not in open_
-    assert list(undecided(analysis)) == sorted(open_)
+    assert list(needing_more_blocks(analysis)) == sorted(open_)
 
 
 def test_a_common_shift_is_reported_and_stays_in_the_effects(session, no_effect):
@@ -191,7 +191,7 @@ def test_a_case_that_never_worked_in_b_is_ambiguous_and_says_so(session, alone):
     assert analysis.valid
     assert (found.verdict, found.effect, found.n_blocks) == (Verdict.AMBIGUOUS, None, 0)
     assert found.note == "complete blocks: 0; too few for an estimate"
-    assert "gone" not in undecided(analysis)
+    assert "gone" not in needing_more_blocks(analysis)
 
 
 def test_a_session_is_invalid_when_a_differs_from_itself(noisy, no_effect):
@@ -202,7 +202,7 @@ def test_a_session_is_invalid_when_a_differs_from_itself(noisy, no_effect):
     assert set(verdicts(analysis).values()) == {Verdict.INVALID}
     assert " in the median case, in either direction: reduce" in analysis.reason
     assert all(one.effect is not None and not one.note for one in analysis.verdicts)
-    assert undecided(analysis) == ()
+    assert needing_more_blocks(analysis) == ()
 
 
 def test_a_session_without_a_control_is_invalid(session):
