@@ -15,11 +15,10 @@ import numpy as np
 
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
-from opperf.execution.execute import NoFile, execute, execute_to_file
+from opperf.execution.execute import NoFile, Rounds, execute, execute_to_file
 from opperf.execution.executor import Executor, InProcess
 from opperf.execution.progress import Progress, Quiet
 from opperf.execution.run_header import make_header
-from opperf.execution.schedule import Rounds
 from opperf.frameworks import Framework, available, is_available, package_of
 from opperf.instruments.profilers import find_profilers
 from opperf.model import DEFAULTS, Case, Record, Settings, Status

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.execution.rounds import without_memory
 from opperf.execution.stalls import with_times_of
 from opperf.instruments.profilers.waits import NOTABLE
 from opperf.model import PASSES, Case, Note, NoteCode, Pass, Record, Status, Waits
@@ -78,6 +77,12 @@ def _all_calls_ns(record: Record) -> float:
 def _with_one_thread(case: Case) -> Case:
     settings = msgspec.structs.replace(case.settings, threads=1)
     return without_memory(msgspec.structs.replace(case, settings=settings))
+
+
+def without_memory(case: Case) -> Case:
+    """Returns the case without a measurement of its memory, which is the same each time."""
+    settings = msgspec.structs.replace(case.settings, memory=False)
+    return msgspec.structs.replace(case, settings=settings)
 
 
 def settle_contended(first: Record, alone: Record) -> Record:

@@ -1,9 +1,13 @@
-"""Executes a schedule: measures every visit, and stores each record before the next one begins."""
+"""Executes a schedule: measures every visit, and stores each record before the next one begins.
+
+A schedule orders the visits of cases, and says what becomes of their records: `Rounds` is that of a
+run."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,19 +17,128 @@ from typing import Protocol
 import msgspec
 
 from opperf.errors import OutputError
+from opperf.execution.contended import find_contended, settle_contended, without_memory
 from opperf.execution.environments import Environments
 from opperf.execution.executor import Executor
 from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_folder, utc_now
-from opperf.execution.schedule import Rounds, Schedule
+from opperf.execution.stalls import find_suspects, settle
 from opperf.folders import FOLDER, cache_folder
-from opperf.model import Case, Closing, Environment, Header, Record, Run
+from opperf.model import Case, Closing, Environment, Header, Record, Run, Status
+from opperf.results.merging import merge
 from opperf.results.runfile import RunWriter
+from opperf.sources.varying import group_by_process
 
 
 class CutShortError(OutputError):
     """The run file could not be written to any more. Its lines are whole: the run can be
     resumed."""
+
+
+class Schedule(Protocol):
+    """Orders visits of cases, and makes the records that are kept of theirs."""
+
+    def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
+        """Yields the cases to measure. Says by `extend` when more follow than planned. What it
+        yields may depend on the records kept by then."""
+        ...
+
+    def has_record(self, case: Case) -> bool:
+        """Returns whether the record of a visited case is kept, and so its environment."""
+        ...
+
+    def keep(self, record: Record) -> list[Record]:
+        """Returns the records to write after a visit: new ones, and changed ones again."""
+        ...
+
+
+def plan_visits(
+    cases: Iterable[Case],
+    rounds: int,
+    seed: int,
+    earlier: Mapping[str, Record] | None = None,
+    retry: Container[Status] = (),
+) -> tuple[Case, ...]:
+    """Returns the cases in the order of their measurement, each once for every round that it still
+    needs. Cases of one process are together. Each of several rounds has a random order of its own,
+    by the seed.
+
+    A case that did not end ok is not measured again, unless its status is in `retry`.
+    """
+    listed = list(cases)
+    done = {case.id: _rounds_done((earlier or {}).get(case.id), rounds, retry) for case in listed}
+    found: list[Case] = []
+    for number in range(rounds):
+        order = list(listed)
+        if rounds > 1:
+            random.Random(f"{seed} {number}").shuffle(order)
+        remaining = (case for case in order if done[case.id] <= number)
+        # The first round alone measures memory, which is the same each time.
+        found += group_by_process(remaining if number == 0 else map(without_memory, remaining))
+    return tuple(found)
+
+
+def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -> int:
+    if record is None or record.status in retry:
+        return 0
+    return record.rounds if record.status is Status.OK else rounds
+
+
+def find_pending(
+    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
+) -> tuple[Case, ...]:
+    """Returns the cases that remain to be measured, in order: those without a record or with one of
+    a status to retry, and those with fewer rounds than `rounds`."""
+    earlier = {record.id: record for record in run.records}
+    return plan_visits(run.cases, rounds, seed, earlier, retry)
+
+
+class Rounds:
+    """Visits cases once, or once in each of several rounds. A case that occurs several times has
+    one record of all its rounds. One whose time is an outlier beside the others' is measured again
+    at the end, and one whose threads waited for cores with one thread. The record of a later round
+    replaces the earlier one in the run file, so that an interrupted run loses nothing."""
+
+    def __init__(self, remaining: Sequence[Case], earlier: Iterable[Record] = ()) -> None:
+        self._remaining = remaining
+        self.records = {record.id: record for record in earlier}
+        """Records so far, by the id of the case, those of an earlier run among them."""
+        self._suspects: dict[str, Record] = {}
+        self._contended: dict[str, list[str]] = {}
+        """Ids of records by those of the cases that measure them with one thread."""
+
+    def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
+        yield from self._remaining
+        # A run whose cases are all measured is only closed.
+        if not self._remaining:
+            return
+        found = find_suspects(self.records.values(), len(self.records))
+        self._suspects.update({record.id: record for record in found})
+        extend(len(found))
+        yield from (without_memory(record.case) for record in found)
+        unsettled = [id for id, first in self._suspects.items() if self.records[id] is first]
+        alone = find_contended(self.records.values(), unsettled)
+        self._contended.update({contended.case.id: contended.ids for contended in alone})
+        extend(len(alone))
+        yield from (contended.case for contended in alone)
+
+    def has_record(self, case: Case) -> bool:
+        # That of a case with one thread is part of another case's.
+        return case.id not in self._contended
+
+    def keep(self, record: Record) -> list[Record]:
+        if record.id in self._contended:
+            kept = [settle_contended(self.records[id], record) for id in self._contended[record.id]]
+        else:
+            first = self._suspects.get(record.id)
+            earlier = self.records.get(record.id)
+            kept = [
+                settle(first, record) if first else merge(earlier, [record]) if earlier else record
+            ]
+        # A second measurement may have changed nothing.
+        changed = [made for made in kept if made is not self.records.get(made.id)]
+        self.records.update({made.id: made for made in changed})
+        return changed
 
 
 class Store(Protocol):

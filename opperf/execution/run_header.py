@@ -1,9 +1,9 @@
-"""The header of a run file, where the file lies, and which of its cases remain to be measured."""
+"""The header of a run file, and where the file lies."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,12 @@ from typing import Any
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
-from opperf.execution.rounds import plan_visits
 from opperf.folders import FOLDER, unfinished_folder
 from opperf.model import (
     SCHEMA_VERSION,
-    Case,
     Header,
     Interpreter,
     Run,
-    Status,
 )
 from opperf.model.runs import AXES, SELECTION
 from opperf.results.kept import new_id
@@ -96,12 +93,3 @@ def make_folder(run_file: Path) -> None:
             f"{run_file.parent}, the folder of unfinished runs, cannot be created: "
             f"{reason(error)}; set {FOLDER} to another cache folder, or use -f jsonl"
         ) from error
-
-
-def find_pending(
-    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
-) -> tuple[Case, ...]:
-    """Returns the cases that remain to be measured, in order: those without a record or with one of
-    a status to retry, and those with fewer rounds than `rounds`."""
-    earlier = {record.id: record for record in run.records}
-    return plan_visits(run.cases, rounds, seed, earlier, retry)

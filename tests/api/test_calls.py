@@ -12,7 +12,7 @@ from opperf.api import calls
 from opperf.api.calls import framework_of_call
 from opperf.api.selections import Runners
 from opperf.errors import DeviceError, OutputError, UsageError
-from opperf.execution import schedule
+from opperf.execution import execute
 from opperf.execution.contended import Contended
 from opperf.frameworks.installed import Package
 from opperf.model import Status
@@ -41,7 +41,7 @@ def test_what_waited_for_a_core_is_not_measured_again_with_other_threads(tmp_pat
         case = msgspec.structs.replace(record.case, settings=settings)
         return [Contended(case, [record.id])]
 
-    monkeypatch.setattr(schedule, "find_contended", contended)
+    monkeypatch.setattr(execute, "find_contended", contended)
     path = tmp_path / "saved.jsonl"
     run_performance_test(np.exp, [{"x": (2, 2)}], framework="numpy", runs=2, save=path)
     (record,) = read_run(path)[0].records

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from opperf.errors import UsageError
-from opperf.execution.execute import NoFile, execute
+from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import InProcess, Task, check_executor, open_executor
 from opperf.execution.lanes import Lanes
 from opperf.execution.progress import Quiet
-from opperf.execution.schedule import Rounds
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Status

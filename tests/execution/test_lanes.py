@@ -10,10 +10,9 @@ import pytest
 from opperf.errors import OutputError
 from opperf.execution import execute as module
 from opperf.execution import lanes
-from opperf.execution.execute import NoFile, execute
+from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
 from opperf.execution.progress import Quiet
-from opperf.execution.schedule import Rounds
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Record, Settings, Status

@@ -5,7 +5,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.execution.rounds import plan_visits
+from opperf.execution.execute import plan_visits
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, Status
 from opperf.results import merging

@@ -6,16 +6,14 @@ import msgspec
 import pytest
 
 from opperf.errors import OutputError, RunFileError
-from opperf.execution.execute import NoFile, execute, execute_to_file
+from opperf.execution.execute import NoFile, Rounds, execute, execute_to_file, find_pending
 from opperf.execution.progress import Quiet
 from opperf.execution.run_header import (
-    find_pending,
     make_folder,
     make_header,
     read_selection,
     run_file_path,
 )
-from opperf.execution.schedule import Rounds
 from opperf.model import Environment, Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.sources.registry import plan

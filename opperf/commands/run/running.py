@@ -24,7 +24,7 @@ from opperf.commands.run.keeping import (
 from opperf.commands.run.request import Request, quick_settings
 from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.execution.execute import CutShortError, execute_to_file
+from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
 from opperf.execution.forecast import (
     FEWEST_RECORDS,
@@ -38,8 +38,7 @@ from opperf.execution.forecast import (
 from opperf.execution.lanes import lane_count
 from opperf.execution.planning import check_names, plan_run
 from opperf.execution.progress import make_progress
-from opperf.execution.rounds import plan_visits
-from opperf.execution.run_header import find_pending, make_header, read_selection
+from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
@@ -163,10 +162,8 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
     head = make_header(
         plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
     )
-    rounds, remaining = selection.rounds, plan.cases
-    if rounds > 1:
-        remaining = plan_visits(plan.cases, rounds, selection.settings.seed)
-    return Work(plan, remaining, rounds, head)
+    remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
+    return Work(plan, remaining, selection.rounds, head)
 
 
 def _check_plan(plan: Plan) -> None:
