@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "ab",
     "compare",
     "export",
     "read",
@@ -23,6 +24,7 @@ __all__ = [
 numpy_aliases.install()
 
 MODULES = {
+    "ab": "opperf.api.ab",
     "compare": "opperf.api.compare",
     "export": "opperf.reports.exporting",
     "read": "opperf.api.run",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
 
 import msgspec
 
-from opperf.model import Case, ListedOperator, display_arguments
+from opperf.model import Case, ListedOperator, Record, Run, Status, display_arguments
+from opperf.plurals import pluralize
 from opperf.reports.markdown import plain
 from opperf.reports.model import Fact, Report, Section, Table, texts, words
 from opperf.results.details import display_details
+from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text
+from opperf.results.units import choose_unit, figure_of, format_figure
 
 PARAMETER_TITLES = ("Parameter", "Kind", "", "Default", "Choices")
 
@@ -96,6 +99,75 @@ def _sections(
             prose=[*([case.why] if case.why else []), _facts_of_case(case)],
             code=rest.splitlines(),
         )
+
+
+def report_of_run(
+    name: str, run: Run, cases: Sequence[Case], scripts: Mapping[str, str], left: int
+) -> Report:
+    """Returns cases of a run file with their figures and scripts, by id; `left` are not shown."""
+    records = {record.id: record for record in run.records}
+    listed = [scripts[case.id] for case in cases]
+    preamble, rests = split_preamble(listed)
+    facts = [
+        Fact("run", "", name),
+        Fact("command", "", str(run.header.options.get("command", ""))),
+        Fact("started", "", run.header.started),
+    ]
+    sections = [Section(facts=facts)]
+    if preamble:
+        sections.append(Section(prose=[f"{PREAMBLE}:"], code=preamble))
+    names = differing_settings(run.cases)
+    for case, rest in zip(cases, rests, strict=True):
+        settings = settings_text(case, names)
+        sections.append(
+            Section(
+                f"{case.id}, {case.label}: {inputs_text(case)}",
+                prose=[
+                    *([case.why] if case.why else []),
+                    f"{_facts_of_case(case)}{f', {settings}' if settings else ''}",
+                    _figures_text(records.get(case.id)),
+                ],
+                code=rest.splitlines(),
+            )
+        )
+    if left:
+        sections.append(Section(prose=[f"{pluralize(left, 'case')} more; --id chooses others"]))
+    values = [
+        {
+            "id": case.id,
+            "inputs": inputs_text(case),
+            "case": case,
+            "record": records.get(case.id),
+            "script": script,
+        }
+        for case, script in zip(cases, listed, strict=True)
+    ]
+    return Report(
+        command="show",
+        title="",
+        sections=tuple(sections),
+        data={"run": name, "header": run.header, "cases": values},
+        header=CASE_TITLES,
+        rows=case_rows(cases, listed),
+        headline=plain(name),
+        level=1,
+    )
+
+
+def _figures_text(record: Record | None) -> str:
+    """Returns the figures of a record, in the unit of each."""
+    if record is None:
+        return "not measured yet"
+    if record.status is not Status.OK:
+        return f"{record.status.value}: {record.reason}"
+    texts = []
+    for metric in record.summaries:
+        figure = figure_of(record, metric)
+        unit = choose_unit(record.summaries[metric].unit, [figure])
+        shown = format_figure(figure, unit)
+        words = (metric, shown.value, unit.name, shown.share, shown.mark)
+        texts.append(" ".join(word for word in words if word))
+    return ", ".join(texts)
 
 
 CASE_TITLES = ("id", "operator", "inputs", "details", "why", "rule", "phase", "dtype", "script")

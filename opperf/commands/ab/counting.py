@@ -249,6 +249,20 @@ def count(writer: SessionWriter, request: Request) -> None:
         writer.close_session(Closing(utc_now(), time.monotonic() - begun, dict(counts)))
 
 
+def judge_counts(
+    path: Path, fail_on: tuple[str, ...], limits: Limits, weight: str | None
+) -> Comparison:
+    """Compares the arms of a session of counts."""
+    question = Question(
+        fail_on=tuple(finding for finding in fail_on if finding in LOOKED_FOR),
+        in_order=True,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
+        weight=weight,
+    )
+    return compare(*read_arms(path), question)
+
+
 def compare_counts(
     path: Path,
     fail_on: tuple[str, ...],
@@ -257,14 +271,7 @@ def compare_counts(
     weight: str | None,
 ) -> int:
     """Compares the arms of a session of counts, and reports that; the exit code."""
-    question = Question(
-        fail_on=tuple(one for one in fail_on if one in LOOKED_FOR),
-        in_order=True,
-        tolerances=limits.tolerances,
-        limits_file=limits.path,
-        weight=weight,
-    )
-    comparison = compare(*read_arms(path), question)
+    comparison = judge_counts(path, fail_on, limits, weight)
     return report(comparison, outputs) or _undecided(comparison, fail_on)
 
 

@@ -59,25 +59,13 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 def _run_session(request: Request) -> int:
     """Starts or resumes a session, measures it to its end and prints its report; the exit code."""
-    if request.resume:
-        if not request.report.exists():
-            raise RunFileError(
-                f"{request.report}: there is no session to resume; run without --resume"
-            )
-        session, warnings = read_session(request.report)
-        for warning in warnings:
-            request.say(f"warning: {warning}")
-        counts = session.plan.kind == "counts"
-        writer = (resume_counts if counts else resume)(request, session)
-    else:
-        report_choice(request.choice, request.say)
-        counts = counts_instructions(request)
-        writer = (begin_counts if counts else begin)(request)
+    writer = open_session(request)
     if writer is None:
         return 0
+    counts = writer.session.plan.kind == "counts"
     with writer:
         try:
-            (count if counts else _measure)(writer, request)
+            measure_session(writer, request)
         except KeyboardInterrupt:
             keep_interrupted(request.report)
             done = "" if counts else f"{processes(len(writer.session.processes))} measured, in "
@@ -100,6 +88,24 @@ def _run_session(request: Request) -> int:
     analysis = analyse(session.replicates, session.plan.thresholds)
     _show(session, analysis, request.outputs, request.fail_on, request.weight)
     return exit_code(analysis, request.fail_on, session.has_different_results)
+
+
+def open_session(request: Request) -> SessionWriter | None:
+    """Starts a session, or resumes one; None for a dry run. Raises `OpperfError` if it cannot."""
+    if not request.resume:
+        report_choice(request.choice, request.say)
+        return (begin_counts if counts_instructions(request) else begin)(request)
+    if not request.report.exists():
+        raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")
+    session, warnings = read_session(request.report)
+    for warning in warnings:
+        request.say(f"warning: {warning}")
+    return (resume_counts if session.plan.kind == "counts" else resume)(request, session)
+
+
+def measure_session(writer: SessionWriter, request: Request) -> None:
+    """Measures the rest of a session, and closes it. Raises `OpperfError` if it cannot go on."""
+    (count if writer.session.plan.kind == "counts" else _measure)(writer, request)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:

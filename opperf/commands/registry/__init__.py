@@ -59,11 +59,11 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @command(
     examples={
         "An operator and its first case": "opperf show relu --max-configs 1",
-        "A case of a run, by its id": "opperf show relu --id 1a86ae51",
+        "A case of the latest run, with its figures": "opperf show @last --id 1a86ae51",
         "The script of a case with other inputs": "opperf show relu --dtype float64 --size small",
     },
 )
-@click.argument("name", metavar="OPERATOR")
+@click.argument("name", metavar="OPERATOR|RUNFILE")
 @size
 @argument_options
 @common_settings
@@ -77,7 +77,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.pass_context
 def show(ctx: click.Context, /, **options: object) -> None:
     """Show one operator, its cases, and for each a script that makes the call in the framework
-    alone."""
+    alone; or the cases of a run file, or of a session of `opperf ab`, with their figures, too."""
     from opperf.commands.registry.request import read_show_request
     from opperf.commands.registry.running import show_command
 

@@ -13,10 +13,12 @@ from opperf.commands.run.request import (
     build_fuzz,
     build_groups,
     check_shape_options,
+    split_sources,
 )
 from opperf.errors import UsageError
 from opperf.model import Interpreter
 from opperf.results.output import Output
+from opperf.results.runfile import is_run_file
 from opperf.sources.selecting import Selection
 
 
@@ -53,6 +55,8 @@ class ShowRequest:
 
     registry: Registry
     name: str
+    file: Path | None
+    """The run file that the name is of, whose cases are shown; None for an operator."""
     selection: Selection
     """The inputs and settings of the operator of this name."""
 
@@ -61,6 +65,12 @@ class ShowRequest:
         """Whether the user sets inputs, which an operator without a rule may have."""
         chosen = self.selection
         return bool(chosen.shapes or chosen.values or chosen.settings.input_function)
+
+
+OF_FILES = frozenset(
+    {"name", "ids", "python", "output_file", "output_format", "overwrite", "debug"}
+)
+"""Parameters of `show` that apply to a run file."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +114,27 @@ def read_list_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -
 
 
 def read_show_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> ShowRequest:
-    """Returns the request of `show`. Raises `UsageError` for options that contradict each other."""
+    """Returns the request of `show`. Raises `UsageError` for options that contradict each other,
+    and for those of inputs beside a file."""
     check_shape_options(set_here)
+    name: str = options["name"]
+    _, files = split_sources([name])
+    file = files[0] if files else None
+    if file is not None:
+        if not is_run_file(file):
+            raise UsageError(
+                f"{name} is no run file: opperf run {name} --list prints the cases of other files"
+            )
+        for parameter in set_here:
+            if parameter not in OF_FILES:
+                raise UsageError(
+                    f"--{parameter.replace('_', '-')} does not apply to {name}, whose cases have "
+                    "their inputs and settings; omit it"
+                )
     return ShowRequest(
         registry=read_registry(options, set_here),
-        name=options["name"],
+        name=name,
+        file=file,
         selection=Selection(
             size=options["size"],
             configurations=options["configurations"],

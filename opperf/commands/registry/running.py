@@ -25,7 +25,9 @@ from opperf.reports.coverage import report_of as report_of_coverage
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.output import write_reports
 from opperf.reports.showing import report_of as report_of_operator
+from opperf.reports.showing import report_of_run
 from opperf.results import output
+from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.runfile import read_run
 from opperf.sources.registry import Plan
@@ -36,6 +38,7 @@ from opperf.sources.selecting import (
     select,
     split_paths,
 )
+from opperf.sources.varying import group_by_process
 from opperf.worker.client import Worker
 
 COVERAGE_SETTINGS = Settings(
@@ -44,6 +47,9 @@ COVERAGE_SETTINGS = Settings(
 """One call of each pass by the wall clock: enough to see that an operator runs. The timeout is a
 hundred times the time of the slowest small case."""
 
+
+SHOWN_CASES = 20
+"""Cases of a run file that are shown without `--id`: each takes half a page."""
 
 NAMED = 8
 """Operators named in an error: one line of a terminal."""
@@ -122,9 +128,11 @@ def list_command(request: ListRequest) -> int:
 def show_command(request: ShowRequest) -> int:
     """Prints one operator, its cases and their scripts, and returns the exit code.
 
-    Raises `UsageError` unless the name matches exactly one operator.
+    Raises `UsageError` unless the name matches exactly one operator, or is that of a run file.
     """
     registry = request.registry
+    if request.file is not None:
+        return _show_file(request.file, request)
     report_choice(registry.framework, _say)
     listing = listing_for(registry)
     _check_is_no_group(request.name, listing)
@@ -152,6 +160,31 @@ def show_command(request: ShowRequest) -> int:
             (reason,) = plan.excluded.values()
             listed = ListedOperator(operator=operator, reason=reason)
     write_reports(report_of_operator(listed, cases, scripts), [registry.output])
+    return 0
+
+
+def _show_file(path: Path, request: ShowRequest) -> int:
+    """Prints the cases of a run file with their figures and scripts. Raises `UsageError` for an id
+    that none has."""
+    registry = request.registry
+    _check_output(registry, [path])
+    run, warnings = read_run(path)
+    for warning in warnings:
+        _say(f"warning: {warning}")
+    ids = request.selection.ids
+    for wanted in ids:
+        if not any(case.id.startswith(wanted) for case in run.cases):
+            raise UsageError(f"--id {wanted}: no case of {path} has this id")
+    cases = [case for case in run.cases if not ids or case.id.startswith(ids)]
+    shown = cases if ids else cases[:SHOWN_CASES]
+    scripts: dict[str, str] = {}
+    interpreters = (*registry.interpreters, *run.header.interpreters)
+    with Workers(interpreters) as workers:
+        for case in group_by_process(shown):
+            worker = workers.of(case.target.framework, case.settings)
+            (scripts[case.id],) = worker.scripts((case,))
+    report = report_of_run(display(path), run, shown, scripts, len(cases) - len(shown))
+    write_reports(report, [registry.output])
     return 0
 
 

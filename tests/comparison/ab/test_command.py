@@ -160,8 +160,15 @@ def test_a_session_is_listed_read_and_resumed_by_its_name(session, here):
     for arguments in (
         ("report", name),
         ("export", name, "--to", "md"),
+        ("show", name),
     ):
         assert "relu" in here(folder, *arguments)[0]
+    for arguments, words in (
+        (("--id", "zz"), "--id zz: no case of"),
+        (("--size", "small"), "--size does not apply to"),
+    ):
+        _, err = here(folder, "show", name, *arguments, code=2)
+        assert words in err and err.count("\n") == 1
     _, err = here(folder, "run", "--resume", name, code=2)
     assert f"{name} is a session of `opperf ab`; resume it with opperf ab --resume {name}" in err
 

@@ -1,0 +1,170 @@
+"""Measures two arms in turn: `opperf.ab("relu", b="threads:2")`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.api.compare import FileComparison
+from opperf.api.run import EXTENSION, command_line, parse_line
+from opperf.api.run_result import DataFrame, RunResult, data_frame
+from opperf.commands.ab import ab as command
+from opperf.commands.ab.counting import judge_counts
+from opperf.commands.ab.request import read_request
+from opperf.commands.ab.running import exit_code, measure_session, open_session
+from opperf.comparison.ab.report import Report, Row, report_of
+from opperf.comparison.ab.reports import report_for
+from opperf.comparison.files.outcome import outcome
+from opperf.comparison.statistics.verdicts import analyse
+from opperf.errors import UsageError
+from opperf.reports.formats import format_named
+from opperf.reports.html import write_html
+from opperf.reports.text import write_text
+from opperf.results.runfile import read_run
+from opperf.results.text import terminal_width
+
+REFUSED = ("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b")
+"""Parameters of the command that have no meaning here, or another form."""
+
+
+@dataclass(frozen=True)
+class ArmComparison:
+    """The verdicts of a session, which print as the report of `opperf ab`."""
+
+    content: Report
+    run: RunResult
+    """The records of both arms, each with the samples of all processes."""
+    exit_code: int
+    """That of the command: 1 for a finding of `fail_on`, 3 if nothing could be decided, else 0."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """A row for each metric of each case, the largest ratio first."""
+        return self.content.rows
+
+    @property
+    def valid(self) -> bool:
+        """Whether A did not differ from itself."""
+        return self.content.valid
+
+    def __str__(self) -> str:
+        return write_text(report_for(self.content), terminal_width())
+
+    def _repr_html_(self) -> str:
+        return write_html(report_for(self.content))
+
+    def to_pandas(self) -> DataFrame:
+        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
+        installed."""
+        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
+
+    def report(self, output_format: str) -> str:
+        """Returns the report in a format of `opperf ab`. Raises `UsageError` for an unknown one."""
+        return format_named(output_format, "ab").write_report(report_for(self.content))
+
+
+Arm = str | Iterable[str] | Mapping[str, Any]
+
+
+def ab(
+    *what: str | os.PathLike[str],
+    a: Arm = (),
+    b: Arm = (),
+    framework: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    quiet: bool = True,
+    **options: Any,
+) -> ArmComparison | FileComparison:
+    """Measures A against B, interleaved in fresh processes, as `opperf ab` does.
+
+    Parameters
+    ----------
+    what : str or path
+        Operators by name or glob, functions as 'module:function' and 'file.py:function', and files
+        of cases.
+    a, b : str, list of str, or dict
+        What each arm sets: 'threads:2', a list of such texts, or `{'threads': 2, 'env': {'X': 1},
+        'python': PATH, 'ops': ['add', 'mul']}`.
+    framework : str, optional
+        As on the command line.
+    output : str or path, optional
+        The session's file, to which each process is written as it is measured;
+        `opperf ab --resume FILE` finishes it, and `opperf.read` reads its records.
+    quiet : bool
+        False shows the progress, on standard error.
+    **options
+        Options of `opperf ab`, named as there, with `_` for `-`: `size`, `blocks`, `threshold`,
+        `case_time`, `fail_on`.
+
+    Returns
+    -------
+    ArmComparison or FileComparison
+        The latter of counts of instructions (`profiler='instructions'`).
+
+    Raises
+    ------
+    OpperfError
+        For names and values that cannot be used, arms that cannot start, and for a file that
+        exists, unless `overwrite` is set, or that cannot be written.
+    """
+    if output is not None:
+        path = Path(output)
+        if path.suffix != EXTENSION:
+            raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
+        return _compare(what, a, b, {**options, "framework": framework, "quiet": quiet}, path)
+    with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
+        path = Path(folder, f"session{EXTENSION}")
+        return _compare(what, a, b, {**options, "framework": framework, "quiet": quiet}, path)
+
+
+def _compare(
+    what: Iterable[str | os.PathLike[str]],
+    a: Arm,
+    b: Arm,
+    options: Mapping[str, Any],
+    path: Path,
+) -> ArmComparison | FileComparison:
+    line = [f"--report={path}"]
+    line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
+    line += command_line(command, what, options, REFUSED)
+    words = shlex.join(["opperf", "ab", *line])
+    request = replace(read_request(*parse_line(command, line)), command=words)
+    with request.pinning:
+        writer = open_session(request)
+        assert writer is not None, "no dry run"
+        with writer:
+            measure_session(writer, request)
+    session = writer.session
+    if session.plan.kind == "counts":
+        comparison = judge_counts(path, request.fail_on, request.limits, request.weight)
+        return FileComparison(comparison, (), *outcome(comparison))
+    run, warnings = read_run(path)
+    analysis = analyse(session.replicates, session.plan.thresholds)
+    return ArmComparison(
+        report_of(session, analysis, request.fail_on, request.weight),
+        RunResult(run, str(path), tuple(warnings)),
+        exit_code(analysis, request.fail_on, session.has_different_results),
+    )
+
+
+def _assignments(arm: Arm) -> Iterator[str]:
+    """Yields what an arm sets, as on the command line."""
+    if isinstance(arm, str):
+        yield arm
+    elif isinstance(arm, Mapping):
+        for kind, value in arm.items():
+            if isinstance(value, Mapping):
+                yield from (f"{kind}:{name}={each}" for name, each in value.items())
+            elif isinstance(value, (list, tuple)):
+                yield f"{kind}:{','.join(map(str, value))}"
+            else:
+                yield f"{kind}:{value}"
+    else:
+        yield from arm
