@@ -1,4 +1,4 @@
-"""Calls of Python functions with a case's arguments."""
+"""Python functions: their parameters, and their calls with a case's arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter
 from typing import Any
+
+from opperf.model import Kind
 
 
 def bind(
@@ -33,3 +35,18 @@ def bind(
         else:
             positional.append(value)
     return functools.partial(function, *positional, **others)
+
+
+KINDS: tuple[tuple[type, Kind], ...] = (
+    (bool, Kind.BOOL),
+    (int, Kind.INT),
+    (float, Kind.FLOAT),
+    (str, Kind.STRING),
+    (tuple, Kind.SHAPE),
+)
+"""Kinds of parameters by the type of their default; `bool` first, as it is an `int`."""
+
+
+def kind_of_default(parameter: Parameter) -> Kind:
+    """Returns the kind of a parameter whose name and annotation do not tell."""
+    return next((kind for of, kind in KINDS if isinstance(parameter.default, of)), Kind.OTHER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from opperf.frameworks.fill import TEMPORARIES, Code, seed_at, storage_spec
@@ -95,3 +96,15 @@ def render(value: Any, names: Names, other: Callable[[Any], str] = literal) -> s
         entries = (f"{key!r}: {render(one, names, other)}" for key, one in value.items())
         return f"{{{', '.join(entries)}}}"
     return other(value)
+
+
+def call_text(call: partial[Any], names: Names, other: Callable[[Any], str] = literal) -> str:
+    """Returns the arguments of a call as text, as they were bound; `other` is that of `render`."""
+    words = [render(value, names, other) for value in call.args]
+    words += [f"{name}={render(value, names, other)}" for name, value in call.keywords.items()]
+    return ", ".join(words)
+
+
+def names_of(made: Iterable[ScriptTensor]) -> Names:
+    """Returns the variables of the tensors that a call is bound to."""
+    return {id(tensor.tensor): tensor.name for tensor in made if tensor.tensor is not None}

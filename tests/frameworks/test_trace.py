@@ -12,7 +12,6 @@ from opperf.frameworks.mxnet.trace import (
     now_us,
     parse,
     times_in_windows,
-    union_length,
 )
 
 
@@ -120,19 +119,6 @@ def test_a_begin_without_an_end_is_left_out():
     assert kernel_intervals([Event("B", "relu", "operator", 4, 1), *kernel("exp", 6, 7)]) == [
         (6, 7)
     ]
-
-
-def test_covered_adds_what_is_apart():
-    assert union_length([(0, 10), (20, 25)]) == 15
-
-
-def test_covered_counts_an_overlap_once():
-    assert union_length([(10, 20), (15, 30)]) == 20
-    assert union_length([(10, 50), (20, 30), (45, 60)]) == 50
-
-
-def test_covered_of_nothing_is_nothing():
-    assert union_length([]) == 0
 
 
 def test_phases_are_told_apart_by_the_clock():

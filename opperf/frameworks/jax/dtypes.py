@@ -11,22 +11,9 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks.jax import WIDE, private
 
 DTYPES = (
-    "float32",
-    "float16",
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float8_e4m3fnuz",
-    "float8_e5m2fnuz",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "bool",
-    "complex64",
-    *WIDE,
+    *("float32", "float16", "bfloat16"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "bool", "complex64", *WIDE),
 )
 """Supported dtypes."""
 

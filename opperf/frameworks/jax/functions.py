@@ -77,7 +77,7 @@ def function_at(path: str) -> Callable[..., Any]:
     module, _, name = path.rpartition(".")
     if module == BODIES:
         return paths.find(f"bodies.{name}", "opperf", {"bodies": importlib.import_module(BODIES)})
-    return paths.find(path, "JAX", ROOTS)
+    return find(path)
 
 
 def structure(declared: parameters.Parameters, named: dict[str, Any]) -> None:
@@ -115,10 +115,8 @@ def source_of(value: Any, path_of: Callable[[Any], str]) -> str | None:
     return None
 
 
-def find(path: str) -> Callable[..., Any]:
-    """Returns the callable at a dotted path. Raises `UnknownOperatorError`, which names the first
-    word of the path that does not exist."""
-    return paths.find(path, "JAX", ROOTS)
+find = functools.partial(paths.find, framework="JAX", roots=ROOTS)
+"""Returns the callable at a dotted path. Raises the errors of `paths.find`."""
 
 
 def path_of(function: Callable[..., Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from opperf.frameworks.binding import kind_of_default
 from opperf.frameworks.jax.dtypes import DTYPES
 from opperf.model import Kind, Parameter
 
@@ -59,14 +60,6 @@ BY_NAME: Mapping[str, Kind] = {
 }
 """Kinds of parameters without an annotation."""
 
-BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
-    (bool, Kind.BOOL),
-    (int, Kind.INT),
-    (float, Kind.FLOAT),
-    (str, Kind.STRING),
-    (tuple, Kind.SHAPE),
-)
-"""Kinds of other parameters by the type of their default; `bool` first, as it is an `int`."""
 
 OF_ONE: Mapping[tuple[str, str], Kind] = {
     ("jnp.array", "object"): Kind.TENSOR,
@@ -149,8 +142,7 @@ def kind_of(name: str, one: inspect.Parameter) -> Kind:
     # Optional: None beside what it takes.
     text = OPTIONAL.sub("", _text_of(one.annotation)).strip()
     if text in SAYS_NOTHING:
-        by_default = (kind for of, kind in BY_DEFAULT if isinstance(one.default, of))
-        return BY_NAME.get(one.name) or next(by_default, Kind.OTHER)
+        return BY_NAME.get(one.name) or kind_of_default(one)
     return next((kind for pattern, kind in KINDS if re.search(pattern, text)), Kind.OTHER)
 
 

@@ -16,7 +16,6 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD, TURNED
 from opperf.frameworks.literals import imports_of, literal
-from opperf.frameworks.scripts import Names, render
 from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case
 
@@ -28,19 +27,14 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     """Returns the imports, the arrays and the call, with its backward pass if the case has one."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
-    names: Names = {
-        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
-    }
+    names = scripts.names_of(made)
     codes: dict[str, Code] = {
         scripted.name: tensors.code(scripted.spec, scripted.seed) for scripted in made
     }
     filled = [line for scripted in made for line in codes[scripted.name].lines(scripted.name)]
-    words = [render(value, names, _render_plain) for value in call.args]
-    words += [
-        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
-    ]
+    words = scripts.call_text(call, names, _render_plain)
     imported, own = call_in_script(case.target)
-    called = f"{own or functions.path_of(call.func)}({', '.join(words)})"
+    called = f"{own or functions.path_of(call.func)}({words})"
     modules = _modules_of(called)
     lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
     if case.settings.dtype in WIDE:

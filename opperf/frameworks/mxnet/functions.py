@@ -108,12 +108,8 @@ def operator_behind(function: Callable[..., Any]) -> Operator | None:
     return operators_by_function().get(id(function))
 
 
-def find(path: str) -> Callable[..., Any]:
-    """Returns the callable at a dotted path: `nd.add`, `np.linalg.norm`, `mxnet.ndarray.relu`.
-
-    Raises `UnknownOperatorError` naming the first word of the path that is not there.
-    """
-    return paths.find(path, "MXNet", ROOTS)
+find = functools.partial(paths.find, framework="MXNet", roots=ROOTS)
+"""Returns the callable at a dotted path. Raises the errors of `paths.find`."""
 
 
 def path_of(function: Callable[..., Any]) -> str:
@@ -160,20 +156,8 @@ SEQUENCES = frozenset({"arrays", "seq", "tup", "arys"})
 
 NUMPY_VALUES = frozenset(
     {
-        "axes",
-        "axis",
-        "batch_shape",
-        "dimensions",
-        "new_shape",
-        "newshape",
-        "pad_width",
-        "reps",
-        "repeats",
-        "shape",
-        "size",
-        "shift",
-        "source",
-        "destination",
+        *("axes", "axis", "batch_shape", "dimensions", "new_shape", "newshape", "pad_width"),
+        *("reps", "repeats", "shape", "size", "shift", "source", "destination"),
         "indices_or_sections",
     }
 )

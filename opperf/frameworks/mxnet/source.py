@@ -15,7 +15,7 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, private, tensors
 from opperf.frameworks.mxnet.calls import Call
-from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.scripts import Names, ScriptTensor
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
 from opperf.model import Case, ObjectTarget
 from opperf.numpy_aliases import REMOVED
@@ -154,12 +154,8 @@ def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
-    words = [render(value, names, _render_plain) for value in call.args]
-    words += [
-        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
-    ]
     function = call_in_script(case.target)[1] or dotted_path(call.func)
-    return f"{function}({', '.join(words)})"
+    return f"{function}({scripts.call_text(call, names, _render_plain)})"
 
 
 def _define(call: Callable[[], Any]) -> list[str]:

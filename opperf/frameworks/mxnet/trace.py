@@ -19,6 +19,7 @@ import msgspec
 import mxnet as mx
 
 from opperf.frameworks.mxnet.device import context, counter_name
+from opperf.frameworks.recording import Interval, unions_in
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import MetricKind
 
@@ -30,8 +31,6 @@ HOUSEKEEPING = re.compile(r"(^|::)(DeleteVariable|WaitForVar|Resource\w*SetSeed|
 when it is first used."""
 
 NS_PER_US = 1000
-
-Interval = tuple[int, int]
 
 
 class Event(msgspec.Struct):
@@ -132,31 +131,12 @@ def kernel_intervals(events: list[Event]) -> list[Interval]:
     return sorted(intervals)
 
 
-def union_length(intervals: list[Interval]) -> int:
-    """Returns the length of the union of sorted intervals: kernels that overlap count once."""
-    total, reached = 0, 0
-    for begin, end in intervals:
-        total += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
-
-
 def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float]:
-    """Returns the kernel time inside each window, in nanoseconds; empty if no window has a
-    kernel."""
-    intervals = kernel_intervals(events)
-    times, position = [], 0
-    seen = False
-    for begin, end in windows:
-        while position < len(intervals) and intervals[position][0] < begin:
-            position += 1
-        inside = []
-        while position < len(intervals) and intervals[position][0] <= end:
-            inside.append(intervals[position])
-            position += 1
-        seen = seen or bool(inside)
-        times.append(float(union_length(inside) * NS_PER_US))
-    return times if seen else []
+    """Returns the kernel time inside each window, in nanoseconds, kernels that overlap once; empty
+    if no window has a kernel."""
+    found = unions_in(windows, kernel_intervals(events))
+    has_kernels = any(inside.events for inside in found)
+    return [float(inside.length_ns * NS_PER_US) for inside in found] if has_kernels else []
 
 
 class NativeProfiler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,12 +26,8 @@ GENERATORS: Mapping[str, Callable[[int], Any]] = {
 `np.random` are methods of NumPy's own RandomState."""
 
 
-def find(path: str) -> Callable[..., Any]:
-    """Returns the callable at a dotted path: `np.add`, `numpy.linalg.norm`.
-
-    Raises `UnknownOperatorError` naming the first word of the path that is not there.
-    """
-    return paths.find(path, "NumPy", ROOTS)
+find = functools.partial(paths.find, framework="NumPy", roots=ROOTS)
+"""Returns the callable at a dotted path. Raises the errors of `paths.find`."""
 
 
 def path_of(function: Callable[..., Any]) -> str:

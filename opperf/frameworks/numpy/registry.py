@@ -39,16 +39,8 @@ PLACES = (
 """The public namespaces. A name that several hold counts for the first."""
 
 DTYPES = (
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "uint8",
-    "int32",
-    "int64",
-    "bool",
-    "complex64",
-    "complex128",
+    *("float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"),
+    *("complex64", "complex128"),
 )
 """Supported dtypes."""
 

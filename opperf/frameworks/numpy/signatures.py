@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opperf.frameworks.binding import kind_of_default
 from opperf.model import Kind
 
 Parameters = Mapping[str, inspect.Parameter]
@@ -190,15 +191,6 @@ OF_ONE: Mapping[tuple[str, str], Kind] = {
 """By a function's own name and a parameter of it, where it means something else there. A dtype
 that is no dtype of arrays in general, like that of `integers`, is not set by `--dtype`."""
 
-BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
-    (bool, Kind.BOOL),
-    (int, Kind.INT),
-    (float, Kind.FLOAT),
-    (str, Kind.STRING),
-    (tuple, Kind.SHAPE),
-)
-"""By the type of a default, where the name is not enough; `bool` first, as it is an `int`."""
-
 
 def kind_of(name: str, namespace: str, parameter: inspect.Parameter) -> Kind:
     """Returns the kind of a parameter of the function of that full name.
@@ -214,4 +206,4 @@ def kind_of(name: str, namespace: str, parameter: inspect.Parameter) -> Kind:
         return Kind.SHAPE if found is Kind.SHAPE else Kind.TENSORS
     if found is not None:
         return found
-    return next((kind for of, kind in BY_DEFAULT if isinstance(parameter.default, of)), Kind.OTHER)
+    return kind_of_default(parameter)

@@ -12,7 +12,7 @@ from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import functions, tensors
-from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.scripts import ScriptTensor
 from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case, OperatorTarget
 
@@ -21,19 +21,15 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     """Returns the import, the arrays and the call."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
-    names: Names = {
-        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
-    }
+    names = scripts.names_of(made)
     codes = {
         scripted.name: tensors.code(scripted.spec, scripted.seed)
         for scripted in made
         if scripted.has_contents
     }
     lines = [line for scripted in made for line in _array(scripted, codes)]
-    words = [render(value, names) for value in call.args]
-    words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
     imported, own = call_in_script(case.target)
-    called = f"out = {own or dotted_path(case, call.func)}({', '.join(words)})"
+    called = f"out = {own or dotted_path(case, call.func)}({scripts.call_text(call, names)})"
     imports = [*imports_of(lines), "import numpy as np", *imported]
     defined = scripts.definitions(codes.values())
     return "\n".join([*imports, *defined, "", *lines, "", called]) + "\n"

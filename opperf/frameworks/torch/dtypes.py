@@ -9,29 +9,10 @@ from opperf.errors import UnsupportedError
 DTYPES = tuple(
     name
     for name in (
-        "float32",
-        "float64",
-        "float16",
-        "bfloat16",
-        "float8_e4m3fn",
-        "float8_e5m2",
-        "float8_e4m3fnuz",
-        "float8_e5m2fnuz",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool",
-        "complex64",
-        "complex128",
-        "complex32",
-        "quint8",
-        "qint8",
-        "qint32",
+        *("float32", "float64", "float16", "bfloat16"),
+        *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("bool", "complex64", "complex128", "complex32", "quint8", "qint8", "qint32"),
     )
     if hasattr(torch, name)
 )

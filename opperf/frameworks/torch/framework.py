@@ -83,7 +83,6 @@ class PyTorch(Framework):
     importing = staticmethod(registry.importing)
     target_of = staticmethod(functions.target_of)
     callable_target = staticmethod(functions.target_at)
-    constructor = staticmethod(functions.constructor_of)
     function = staticmethod(functions.function_of)
     tensor = staticmethod(tensors.tensor)
     view = staticmethod(tensors.view)

@@ -19,7 +19,6 @@ from opperf.frameworks.torch.schemas import OUT
 from opperf.model import (
     CallableTarget,
     Kind,
-    ObjectTarget,
     Operator,
     OperatorTarget,
     Parameter,
@@ -36,10 +35,8 @@ ROOTS = {"torch": torch}
 """Modules by the first word of a dotted path."""
 
 
-def find(path: str) -> Callable[..., Any]:
-    """Returns the callable at a dotted path. Raises `UnknownOperatorError`, which names the first
-    word of the path that does not exist."""
-    return paths.find(path, "PyTorch", ROOTS)
+find = functools.partial(paths.find, framework="PyTorch", roots=ROOTS)
+"""Returns the callable at a dotted path. Raises the errors of `paths.find`."""
 
 
 def path_of(function: Callable[..., Any]) -> str:
@@ -107,11 +104,6 @@ def _with_method(path: str) -> str:
     root, _, name = path.partition(".")
     is_method = root in ROOTS and not hasattr(torch, name) and hasattr(torch.Tensor, name)
     return f"{root}.Tensor.{name}" if is_method else path
-
-
-def constructor_of(target: ObjectTarget) -> Callable[..., Any]:
-    """Returns what builds an object. Raises the errors of `user_code.constructor_of`."""
-    return user_code.constructor_of(target, find, ROOTS)
 
 
 def function_of(target: Target) -> Callable[..., Any]:

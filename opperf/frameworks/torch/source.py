@@ -12,7 +12,7 @@ import torch
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
-from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.scripts import ScriptTensor
 from opperf.frameworks.torch import bodies, devices, functions, gradient, private, tensors
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
@@ -24,24 +24,19 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     assert isinstance(call, partial)
     seed = f"torch.manual_seed({case.settings.seed})"
     made = scripts.tensors(case, arguments, seeding=seed)
-    names: Names = {
-        id(scripted.tensor): scripted.name for scripted in made if scripted.tensor is not None
-    }
+    names = scripts.names_of(made)
     codes = {
         scripted.name: tensors.code(scripted.spec, scripted.seed)
         for scripted in made
         if scripted.has_contents
     }
     filled = [line for scripted in made for line in _tensor(scripted, codes)]
-    words = [render(value, names, _render_plain) for value in call.args]
-    words += [
-        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
-    ]
+    words = scripts.call_text(call, names, _render_plain)
     imported, own = call_in_script(case.target)
     function = own or dotted_path(call.func)
     if case.settings.mode == "compile":
         function = f"torch.compile({function}, dynamic=False)"
-    called = [f"out = {function}({', '.join(words)})"]
+    called = [f"out = {function}({words})"]
     if execution.predicts(case):
         called = ["with torch.no_grad():", f"    {called[0]}"]
     if case.settings.autocast != DEFAULTS["autocast"]:
