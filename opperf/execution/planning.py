@@ -54,13 +54,13 @@ def plan_run(
     selection: Selection,
     axes: Axes,
     files: Sequence[SourceFile],
-    given: Collection[str],
+    overriding: Collection[str],
     say: Say,
 ) -> tuple[Plan, Axes]:
     """Returns the plan of a run, and the axes with the framework's values filled in.
 
     Cases come from the files and, unless only files are named, from the registry. A file's cases
-    keep their settings, except those among the options `given`. `say` prints what takes time.
+    keep their settings, except those among the options `overriding`. `say` prints what takes time.
 
     Raises `UsageError` for a selection that is not possible, and the errors of the sources.
     """
@@ -71,7 +71,7 @@ def plan_run(
             plan, found = _plan_registry(workers, framework, selection, here, say)
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
-    of_files = [plan_file(workers, file, selection, axes, given, say) for file in files]
+    of_files = [plan_file(workers, file, selection, axes, overriding, say) for file in files]
     plan = _unite(plans, of_files)
     check_size(plan, selection)
     for step in STEPS:
@@ -216,10 +216,10 @@ def plan_file(
     file: SourceFile,
     selection: Selection,
     axes: Axes,
-    given: Collection[str],
+    overriding: Collection[str],
     say: Say,
 ) -> Plan:
-    """Returns the plan of a file's cases, with the settings among the options `given`."""
+    """Returns the plan of a file's cases, with the settings among the options `overriding`."""
     source = file.source
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
@@ -230,11 +230,11 @@ def plan_file(
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
         # A case that is incomplete has no settings yet.
-        if (name in given or is_incomplete(source))
+        if (name in overriding or is_incomplete(source))
         and not setting.axis
         and name != "input_function"
     }
-    several = {name: values for name, values in axes.items() if name in given}
+    several = {name: values for name, values in axes.items() if name in overriding}
     found = list(source.cases())
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in found):
@@ -250,7 +250,7 @@ def plan_file(
         own = select_cases(own, selection)
         with_plain = (with_settings(case, plain) for case in own)
         cases += vary(with_plain, resolved, unite_of(source))
-    if "no_backward" in given:
+    if "no_backward" in overriding:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     earlier: tuple[Record, ...] = getattr(source, "records", ())
     return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)

@@ -6,6 +6,8 @@ import pytest
 
 from opperf.model import Fill, Status
 from opperf.results.runfile import read_run
+from opperf.sources import input_log
+from opperf.sources.logged_arguments import read_arguments
 
 pytest.importorskip("torch")
 
@@ -37,6 +39,18 @@ def measured(command_here):
         return {record.case.label: record for record in found.records}, found
 
     return run
+
+
+def test_a_log_is_parsed_once(measured, monkeypatch):
+    parsed = []
+
+    def counted(text):
+        parsed.append(text)
+        return read_arguments(text)
+
+    monkeypatch.setattr(input_log, "read_arguments", counted)
+    measured()
+    assert len(parsed) == LOG.count("cnt: ")
 
 
 def test_each_call_has_a_record(measured):

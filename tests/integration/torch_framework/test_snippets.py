@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from opperf.model import NoteCode, Status
@@ -102,6 +104,20 @@ def test_python_snippets_are_measured_and_a_fault_is_that_of_its_case(measured):
     assert without.status is Status.OK
     (note,) = (one for one in without.notes if one.code == NoteCode.NO_GRADIENT)
     assert note.metric == "backward" and "requires_grad=True" in note.message
+
+
+@pytest.mark.parametrize("words", [("own.py",), ("own.py:size",), ("relu", "own.py")])
+def test_a_file_is_run_once_by_the_manager(command_here, words):
+    noting = "import os\nwith open('runs.txt', 'a') as file:\n    print(os.getpid(), file=file)\n"
+    (command_here.folder / "own.py").write_text(
+        f"{noting}from opperf.snippets import GroupedStmts\n"
+        "BENCHMARKS = {'size': GroupedStmts('x.size()', setup='x = torch.ones(2)')}\n"
+    )
+    options = ("--framework", "torch", "--max-configs", "1", "--size", "small")
+    options = options if "relu" in words else ()
+    command_here("run", *words, *options, *FEW, "-o", "out.jsonl", "--quiet")
+    runs = (command_here.folder / "runs.txt").read_text().split()
+    assert runs.count(str(os.getpid())) == 1
 
 
 def test_a_pattern_selects_and_options_of_a_run_apply(command_here):
