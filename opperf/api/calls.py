@@ -259,7 +259,7 @@ def measure_to_file(
     """Measures the cases, writes each record to a new run file as it is made, and returns them by
     id. `settings` are those of the file's header."""
     distinct = disambiguate(deduplicate(cases))
-    header = make_header(Plan(cases=distinct, excluded={}), Selection(settings=settings), {})
+    header = make_header(Plan(cases=distinct, excluded={}), Selection(settings=settings), "")
     started = time.monotonic()
     run = execute_to_file(
         path, header, distinct, distinct, executor, Quiet(), lambda: time.monotonic() - started

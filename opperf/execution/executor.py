@@ -15,8 +15,7 @@ from typing import Protocol
 
 from opperf.declared import declared, load_declared
 from opperf.errors import UsageError, unknown
-from opperf.execution.lanes import lane_count, side_by_side
-from opperf.execution.workers import Workers
+from opperf.execution.workers import Workers, lane_count, side_by_side
 from opperf.frameworks import Framework
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound

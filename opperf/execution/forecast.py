@@ -10,7 +10,7 @@ import msgspec
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.cache import cache_file, load, store
-from opperf.execution.time_left import Pace
+from opperf.execution.progress import Pace
 from opperf.model import Case, Record, Status
 from opperf.model.base import Struct
 from opperf.plurals import pluralize

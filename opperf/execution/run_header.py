@@ -35,13 +35,16 @@ def utc_now() -> str:
 def make_header(
     plan: Plan,
     selection: Selection,
-    options: Mapping[str, Any],
+    command: str,
     axes: Axes | None = None,
     labels: Mapping[str, str] | None = None,
     interpreters: Sequence[Interpreter] = (),
 ) -> Header:
-    """Returns the first line of a run file."""
-    written = {**options, SELECTION: selection, AXES: axes or {}}
+    """Returns the first line of a run file. `command` is that which began the run; empty for a
+    function's."""
+    written: dict[str, Any] = {SELECTION: selection, AXES: axes or {}}
+    if command:
+        written = {"command": command, **written}
     return Header(
         schema=SCHEMA_VERSION,
         started=utc_now(),

@@ -107,7 +107,7 @@ class Busy(InProcess):
 def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path):
     cases = tuple(make_case(name) for name in ("relu", "negative"))
     worker = Busy(fake)
-    head = make_header(Plan(cases, {}), Selection(), {"command": "run"})
+    head = make_header(Plan(cases, {}), Selection(), "run")
     run = execute_to_file(tmp_path / "run.jsonl", head, cases, cases, worker, Quiet(), lambda: 0.0)
     # Absurd beside the other, it is measured with all threads again first.
     assert worker.measured[:3] == [cases[0].id, cases[1].id, cases[0].id]

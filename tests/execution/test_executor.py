@@ -12,9 +12,8 @@ import pytest
 from opperf.errors import UsageError
 from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import InProcess, Task, check_executor, open_executor
-from opperf.execution.lanes import Lanes
 from opperf.execution.progress import Quiet
-from opperf.execution.workers import Workers
+from opperf.execution.workers import Lanes, Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Status
 from opperf.results.runfile import read_run

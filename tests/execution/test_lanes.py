@@ -9,11 +9,10 @@ import pytest
 
 from opperf.errors import OutputError
 from opperf.execution import execute as module
-from opperf.execution import lanes
+from opperf.execution import workers as lanes
 from opperf.execution.execute import NoFile, Rounds, execute
-from opperf.execution.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
 from opperf.execution.progress import Quiet
-from opperf.execution.workers import Workers
+from opperf.execution.workers import WORKER_BYTES, Lanes, Workers, lane_count, side_by_side
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Record, Settings, Status
 from tests.execution.test_run_header import ENVIRONMENT, Full, Logged

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from opperf.execution import progress as module
-from opperf.execution import time_left as pace
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Plain, Quiet, make_progress
 from opperf.model import Record, Status
 
@@ -29,8 +28,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    for one in (module, pace):
-        monkeypatch.setattr(one, "time", made)
+    monkeypatch.setattr(module, "time", made)
     return made
 
 

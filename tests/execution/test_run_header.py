@@ -84,7 +84,7 @@ def planned(fake):
 
 @pytest.fixture
 def head(planned):
-    return make_header(planned, SELECTION, {"command": "run relu"}, {"threads": (1, None)})
+    return make_header(planned, SELECTION, "run relu", {"threads": (1, None)})
 
 
 class Noted:

@@ -185,7 +185,7 @@ def scripted_run(fake, make_case, monkeypatch, tmp_path):
             make_case(name, shape=(size,), runs=10, **settings) for name in script for size in sizes
         )
         worker, path = InProcess(fake), tmp_path / "run.jsonl"
-        head = make_header(Plan(cases, {}), Selection(), {"command": "run"})
+        head = make_header(Plan(cases, {}), Selection(), "run")
         run = execute_to_file(path, head, cases, cases, worker, Quiet(), lambda: 0.0)
         return worker, run
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from opperf.execution import time_left as module
-from opperf.execution.time_left import Pace
+from opperf.execution import progress as module
+from opperf.execution.progress import Pace
 from opperf.model import Record, Status
 
 

@@ -28,7 +28,7 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
         cases += [crashing, next(healthy)]
     plan = Plan(cases=tuple(cases), excluded={})
     before = psutil.Process().children()
-    head = make_header(plan, Selection(), {})
+    head = make_header(plan, Selection(), "")
     with Workers() as workers:
         run = execute_to_file(
             tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0

@@ -47,9 +47,8 @@ from opperf.comparison.statistics.data import Verdict
 from opperf.errors import INCONCLUSIVE, UsageError
 from opperf.execution.execute import Rounds, execute, find_pending
 from opperf.execution.executor import LOCAL, Task, open_executor
-from opperf.execution.lanes import lane_count
 from opperf.execution.run_header import utc_now
-from opperf.execution.workers import Workers, build
+from opperf.execution.workers import Workers, build, lane_count
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import DEFAULTS, INSTRUCTIONS, Case, Closing, Place, Record, Run, Settings
 from opperf.plurals import pluralize

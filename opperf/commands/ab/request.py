@@ -28,8 +28,7 @@ from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
-from opperf.execution.progress import Progress, make_progress
-from opperf.execution.time_left import Pace
+from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.messages import tell

@@ -34,8 +34,8 @@ from opperf.comparison.statistics.verdicts import analyse
 from opperf.comparison.weighted import check_format
 from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
+from opperf.execution.progress import Pace
 from opperf.execution.run_header import utc_now
-from opperf.execution.time_left import Pace
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT, Closing
 from opperf.plurals import pluralize

@@ -255,7 +255,7 @@ def _run_everything(
         worker = workers.of(framework)
         selection = worker.resolve_selection(Selection(size="small", settings=COVERAGE_SETTINGS))
         plan: Plan = plan_cases(worker, framework, selection, say)
-        head = make_header(plan, selection, {"command": "opperf coverage"})
+        head = make_header(plan, selection, "opperf coverage")
         try:
             run = execute_to_file(
                 path,

@@ -35,11 +35,10 @@ from opperf.execution.forecast import (
     load_paces,
     pace_of,
 )
-from opperf.execution.lanes import lane_count
 from opperf.execution.planning import check_names, plan_run
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header, read_selection
-from opperf.execution.workers import Workers, build
+from opperf.execution.workers import Workers, build, lane_count
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import check_instruments, metrics_by_name
@@ -159,9 +158,7 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
         say,
     )
     _check_plan(plan)
-    head = make_header(
-        plan, selection, {"command": request.command}, axes, request.labels, workers.interpreters
-    )
+    head = make_header(plan, selection, request.command, axes, request.labels, workers.interpreters)
     remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
     return Work(plan, remaining, selection.rounds, head)
 

@@ -288,7 +288,7 @@ def new_session(
     header = make_header(
         Plan(cases=(), excluded=dict(excluded)),
         selection,
-        {"command": command},
+        command,
         axes,
         interpreters=[
             Interpreter(path=spec.python, label=arm) for arm, spec in arms.items() if spec.python
