@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
-from opperf.sources.base import open_files, open_source
+from opperf.sources.base import SourceFile, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, dtype_options, has_dtype_options
@@ -91,8 +91,8 @@ class Request:
     """Whether reference work is timed between the calls."""
     weight: str | None = None
     """What totals are weighted by; None for no totals."""
-    files: tuple[Path, ...] = ()
-    """Files whose cases are compared, in place of the registry's."""
+    files: tuple[SourceFile, ...] = ()
+    """Files whose cases are compared, in place of the registry's, opened."""
     arguments: tuple[str, ...] = ()
     """Those of the report and the exit code, which a resumed session has to be given again."""
 
@@ -156,7 +156,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
     selection = _selection_from(given)
     check_sweeps(selection)
     # A session that is resumed has its own.
-    arms = {} if given["resume"] and not {"a", "b"} & changed.keys() else _arms_from(given)
+    arms = {} if given["resume"] and not {"a", "b"} & changed.keys() else _arms_from(given, files)
     choice = read_choice(given, changed)
     elsewhere = choice.elsewhere or any(arm.python for arm in arms.values())
     return Request(
@@ -206,45 +206,45 @@ def _arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator
                 yield from (option, str(value))
 
 
-def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Path, ...]:
-    """Returns the files among the names. Raises `UsageError` for operators beside them, and for
-    options that do not apply to their cases."""
-    names, files = split_sources(given["names"])
-    # Before anything is started.
-    open_files(files)
+def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[SourceFile, ...]:
+    """Returns the files among the names, opened. Raises `UsageError` for operators beside them, and
+    for options that do not apply to their cases."""
+    names, paths = split_sources(given["names"])
+    files = open_files(paths)
     if files:
         if names or given["ops"]:
             other = (*names, *given["ops"])[0]
-            raise UsageError(f"{files[0]} and {other}: name either files of cases or operators")
-        check_rule_options(files[0], changed)
+            raise UsageError(f"{paths[0]} and {other}: name either files of cases or operators")
+        check_rule_options(paths[0], changed)
     return files
 
 
-def _arms_from(given: Mapping[str, Any]) -> dict[str, ArmSpec]:
+def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[str, ArmSpec]:
     """Returns the two arms, with the options that their dtypes need in a process. Raises
     `UsageError` for arms that cannot be compared."""
     named = bool(given["names"] or given["ops"])
     a, b = two_arms(given["a"], given["b"], named, given["imports"])
-    return {"A": _with_dtype_options(a, given), "B": _with_dtype_options(b, given)}
+    dtypes = given["dtype"] or _dtypes_in(files, given["framework"])
+    return {
+        label: _with_dtype_options(arm, given["framework"], dtypes)
+        for label, arm in {"A": a, "B": b}.items()
+    }
 
 
-def _with_dtype_options(arm: ArmSpec, given: Mapping[str, Any]) -> ArmSpec:
+def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> ArmSpec:
     """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
     own = arm.settings.get("dtype")
     needed: dict[str, str] = {}
-    for dtype in (own,) if own is not None else given["dtype"] or _dtypes_in_files(given):
-        needed |= dtype_options(given["framework"], dtype)
+    for dtype in dtypes if own is None else (own,):
+        needed |= dtype_options(framework, dtype)
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
 
 
-def _dtypes_in_files(given: Mapping[str, Any]) -> set[str]:
-    """Returns the dtypes of the cases in the named files, which are read only if some need options
-    of the framework."""
-    _, files = split_sources(given["names"])
-    if not files or not has_dtype_options(given["framework"]):
+def _dtypes_in(files: Sequence[SourceFile], framework: str) -> set[str]:
+    """Returns the dtypes of the cases in files, if some need options of the framework."""
+    if not files or not has_dtype_options(framework):
         return set()
-    cases = (case for path in files for case in open_source(path).cases())
-    return {case.settings.dtype for case in cases}
+    return {case.settings.dtype for file in files for case in file.source.cases()}
 
 
 def _check_thresholds(thresholds: Thresholds, blocks: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ from opperf.comparison.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.execution.planning import complete_cases, select_cases, unite_of
 from opperf.model import DECLARED, Case, Settings
-from opperf.sources.base import check_own_settings, is_incomplete, open_source
+from opperf.sources.base import SourceFile, check_own_settings, is_incomplete
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
@@ -30,7 +30,7 @@ OF_THE_CALL = frozenset({"dtype", "phase", "memory_format", "input_function"})
 
 def plans_of_files(
     worker: Worker,
-    paths: Iterable[Path],
+    files: Sequence[SourceFile],
     framework: str,
     selection: Selection,
     forward_only: bool,
@@ -45,8 +45,7 @@ def plans_of_files(
     names = OF_THE_SESSION | set(assigned) & DECLARED.keys()
     plans = []
     known: list[str] = []
-    for path in paths:
-        source = open_source(path)
+    for path, source in files:
         check_own_settings(path, source, assigned)
         in_file = list(source.cases())
         here = names
@@ -66,7 +65,8 @@ def plans_of_files(
         plans.append(Plan(cases=made, excluded=dict(source.excluded)))
     for wanted in selection.ids:
         if not any(one.startswith(wanted) for one in known):
-            raise UsageError(f"--id {wanted}: no case of {_listed(paths)} has this id")
+            listed = " and ".join(str(path) for path, _ in files)
+            raise UsageError(f"--id {wanted}: no case of {listed} has this id")
     return plans
 
 
@@ -77,10 +77,6 @@ def _check_framework(path: Path, cases: Iterable[Case], framework: str) -> None:
                 f"{path} has cases of {case.target.framework}, and {framework} is measured; "
                 f"add --framework {case.target.framework}"
             )
-
-
-def _listed(paths: Iterable[Path]) -> str:
-    return " and ".join(map(str, paths))
 
 
 def usual_id(case: Case) -> str:

@@ -11,6 +11,7 @@ from opperf.errors import UsageError
 from opperf.model import Header, Run, Settings
 from opperf.model.runs import SCHEMA_VERSION
 from opperf.reports.runs import write
+from opperf.sources.base import open_files
 from opperf.sources.completing import Completed
 from opperf.sources.runfile import RunFile
 from opperf.sources.selecting import Selection
@@ -38,7 +39,7 @@ def planned(
     path, ids=(), forward_only=False, assigned=(), framework="fake", worker=None, **settings
 ):
     chosen = selection(ids, **settings)
-    (plan,) = plans_of_files(worker, [path], framework, chosen, forward_only, assigned)
+    (plan,) = plans_of_files(worker, open_files([path]), framework, chosen, forward_only, assigned)
     return plan.cases
 
 

@@ -106,16 +106,25 @@ def test_python_snippets_are_measured_and_a_fault_is_that_of_its_case(measured):
     assert note.metric == "backward" and "requires_grad=True" in note.message
 
 
-@pytest.mark.parametrize("words", [("own.py",), ("own.py:size",), ("relu", "own.py")])
+OF_THE_REGISTRY = ("--framework", "torch", "--max-configs", "1", "--size", "small")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "own.py", *FEW, "-o", "out.jsonl", "--quiet"),
+        ("run", "own.py:size", *FEW, "-o", "out.jsonl", "--quiet"),
+        ("run", "relu", "own.py", *OF_THE_REGISTRY, *FEW, "-o", "out.jsonl", "--quiet"),
+        ("ab", "own.py", "--framework", "torch", "--b", "threads:2", "--dry-run"),
+    ],
+)
 def test_a_file_is_run_once_by_the_manager(command_here, words):
     noting = "import os\nwith open('runs.txt', 'a') as file:\n    print(os.getpid(), file=file)\n"
     (command_here.folder / "own.py").write_text(
         f"{noting}from opperf.snippets import GroupedStmts\n"
         "BENCHMARKS = {'size': GroupedStmts('x.size()', setup='x = torch.ones(2)')}\n"
     )
-    options = ("--framework", "torch", "--max-configs", "1", "--size", "small")
-    options = options if "relu" in words else ()
-    command_here("run", *words, *options, *FEW, "-o", "out.jsonl", "--quiet")
+    command_here(*words)
     runs = (command_here.folder / "runs.txt").read_text().split()
     assert runs.count(str(os.getpid())) == 1
 
