@@ -199,7 +199,7 @@ def execute(schedule: Schedule, executor: Executor, store: Store, progress: Prog
         id = store.environment(case, executor.environment(case))
         return msgspec.structs.replace(executor.measure(case), environment=id)
 
-    def keep(record: Record) -> None:
+    def store_kept(record: Record) -> None:
         for kept in schedule.keep(record):
             store.record(kept)
         progress.end(record)
@@ -209,9 +209,9 @@ def execute(schedule: Schedule, executor: Executor, store: Store, progress: Prog
         if executor.lanes == 1:
             for case in visits:
                 progress.begin(case)
-                keep(measure(case))
+                store_kept(measure(case))
         else:
-            _measure_side_by_side(visits, measure, keep, executor, progress)
+            _measure_side_by_side(visits, measure, store_kept, executor, progress)
 
 
 def _measure_side_by_side(

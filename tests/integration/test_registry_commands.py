@@ -65,7 +65,7 @@ REFUSED = [
     (("list", "rleu"), ["no operator is called 'rleu'; did you mean relu"]),
     (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary"]),
     (("list", "re:("), ["'re:(' is not a regular expression"]),
-    (("show",), ["Missing argument 'OPERATOR'"]),
+    (("show",), ["Missing argument 'OPERATOR|RUNFILE'"]),
     (("show", "broadcast_*"), ["show takes one", "broadcast_add"]),
     (("show", "relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'"]),
     (("coverage", "none.jsonl"), ["none.jsonl cannot be read"]),

@@ -118,7 +118,8 @@ def read_show_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -
     and for those of inputs beside a file."""
     check_shape_options(set_here)
     name: str = options["name"]
-    _, files = split_sources([name])
+    # An empty name is no folder.
+    _, files = split_sources([name] if name else [])
     file = files[0] if files else None
     if file is not None:
         if not is_run_file(file):

@@ -26,7 +26,7 @@ def role():
 
 
 RECORDS = {
-    "keep": "/execution/execute.py",
+    "store_kept": "/execution/execute.py",
     "measure": "/worker/measure.py",
 }
 """Functions in which a manager and a worker begin a record, and their files."""
