@@ -26,7 +26,7 @@ from opperf.comparison.ab.threads import with_all_threads
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
-from opperf.model import PASSES, Case, Environment, Place, ProcessLine, Record
+from opperf.model import DEFAULTS, PASSES, Case, Environment, Place, ProcessLine, Record
 from opperf.worker.client import Worker
 
 ATTEMPTS = 5
@@ -103,7 +103,8 @@ class Blocks:
         """Places of the processes that remain."""
         self._place = self.places[0]
         self._planned: Mapping[str, Case] = {}
-
+        self._group = ""
+        """That of the case that was yielded last."""
         self.n_cases = len(cases_at(stage, session, session.arms[0]))
         """Number of cases that each process visits."""
 
@@ -134,6 +135,7 @@ class Blocks:
             if left:
                 self._processes.begin(place, cases.values())
             for visited, name in enumerate(left):
+                self._group = name
                 yield cases[name]
                 assert self._kept is not None
                 records[name] = self._kept
@@ -158,13 +160,14 @@ class Blocks:
     def keep(self, record: Record) -> list[Record]:
         """Returns the record of the planned case, with its place and environment."""
         session = self._writer.session
-        # The visited case may have fewer passes, and none of the plan's names.
-        planned = self._planned[session.group_of[record.id]]
+        # The visited case may have fewer passes, and no interpreter.
+        planned = self._planned[self._group]
         # What runs on the way to a pass that is measured is no figure of the process.
         unasked = set(PASSES) - set(record.case.passes)
         self._kept = msgspec.structs.replace(
             record,
             case=msgspec.structs.replace(planned, passes=record.case.passes),
+            id=planned.id,
             summaries={name: one for name, one in record.summaries.items() if name not in unasked},
             samples={name: one for name, one in record.samples.items() if name not in unasked},
             place=self._place,
@@ -189,7 +192,8 @@ def select_cases(
     cases: Mapping[str, Case], figures: Sequence[str], lost: Mapping[str, Lost]
 ) -> dict[str, Case]:
     """Returns the cases that a process measures, by group, each with the passes among `figures`, or
-    all if there are none; without the groups that have ended a process."""
+    all if there are none; without the groups that have ended a process, and without the name of the
+    interpreter, which is the process's own."""
     wanted = frozenset(figures)
     found: dict[str, Case] = {}
     for name, case in cases.items():
@@ -197,7 +201,8 @@ def select_cases(
             continue
         passes = tuple(one for one in case.passes if not wanted or key(name, one) in wanted)
         if passes:
-            found[name] = msgspec.structs.replace(case, passes=passes)
+            settings = msgspec.structs.replace(case.settings, python=DEFAULTS["python"])
+            found[name] = msgspec.structs.replace(case, passes=passes, settings=settings)
     return found
 
 

@@ -418,6 +418,8 @@ def test_a_file_that_exists_is_not_replaced(session, here):
 
 def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
     arms = ("--a", "env:FAKE_THREADS=1", "--b", "env:FAKE_THREADS=2")
+    # Which of them has an interpreter of its own is in its cases.
+    arms += ("--b", f"python:{sys.executable}")
     usual = ("--no-pace", "--report", "like.jsonl", "--fail-on", "improved")
     some = ("add", "rounded", *QUICK, *arms, *usual)
     out, err = here(tmp_path, "ab", *some, "--format", "md")
@@ -427,6 +429,8 @@ def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
     assert "about" in err and "A against A: 8 processes, 3 cases each" in err
     assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]
     read, _ = read_session(tmp_path / "like.jsonl")
+    for name, interpreter in (("A", ""), ("B", "B")):
+        assert {case.settings.python for case in read.cases_of(name).values()} == {interpreter}
     assert not read.plan.reference_work and not any(one.reference for one in read.replicates)
     out, err = here(tmp_path, "ab", *some, "--resume")
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
