@@ -135,8 +135,8 @@ def _begin(
         raise UsageError(why_nothing(pairing, a))
     case_time_s = request.case_time_s
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
-    start_s = max(one.start_s for one in planned.values())
-    later_start_s = max(one.later_start_s for one in planned.values())
+    start_s = max(arm.start_s for arm in planned.values())
+    later_start_s = max(arm.later_start_s for arm in planned.values())
     forecast = Forecast(
         visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
@@ -154,7 +154,7 @@ def _begin(
         print(case_table(pairing))
         return None
     say("calling each case once in both arms")
-    environments = {name: one.environment for name, one in planned.items()}
+    environments = {name: arm.environment for name, arm in planned.items()}
     rehearsal = rehearse(
         pairing.pairs,
         workers,

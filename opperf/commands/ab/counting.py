@@ -271,10 +271,10 @@ def compare_counts(
 ) -> int:
     """Compares the arms of a session of counts, and reports that; the exit code."""
     comparison = judge_counts(path, fail_on, limits, weight)
-    return report(comparison, outputs) or _undecided(comparison, fail_on)
+    return report(comparison, outputs) or _inconclusive(comparison, fail_on)
 
 
-def _undecided(comparison: Comparison, fail_on: tuple[str, ...]) -> int:
+def _inconclusive(comparison: Comparison, fail_on: tuple[str, ...]) -> int:
     """Returns the exit code of counts without a verdict, if that is asked for or all are."""
     decided = [row.verdict in SOUND for row in comparison.rows]
     is_open = not all(decided) if Verdict.AMBIGUOUS.value in fail_on else not any(decided)

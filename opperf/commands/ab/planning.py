@@ -63,8 +63,8 @@ def plan_arm(
     own = arm.settings or arm.operators or arm.python
     with name_arm_in_errors(name, arm) if own else nullcontext():
         selections = [
-            worker.resolve_selection(selection_of(arm, one))
-            for one in _along_axes(common, request.axes)
+            worker.resolve_selection(selection_of(arm, selection))
+            for selection in _along_axes(common, request.axes)
         ]
         begun = time.monotonic()
         is_fork = worker.begin_process([selections[0].settings.device])

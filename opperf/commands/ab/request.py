@@ -75,7 +75,7 @@ class Request:
     arms: Mapping[str, ArmSpec]
     """Empty for a session that is resumed without the options of its arms."""
     selection: Selection
-    """What the arms have in common, with the first value of each axis."""
+    """The options that the arms have in common, with the first value of each axis."""
     axes: Axes
     """Settings that have several values in both arms; of a session that is resumed all that can
     have several."""
@@ -85,12 +85,12 @@ class Request:
     limits: Limits
     """Thresholds and tolerances of the options and of the project's file."""
     tolerance: Tolerance | None
-    """What results may differ by; None if they are not to be compared."""
+    """Tolerance of differences between results; None if they are not to be compared."""
     seed: int
     reference_work: bool
     """Whether reference work is timed between the calls."""
     weight: str | None = None
-    """What totals are weighted by; None for no totals."""
+    """Weights of the totals; None for no totals."""
     files: tuple[SourceFile, ...] = ()
     """Files whose cases are compared, in place of the registry's, opened."""
     arguments: tuple[str, ...] = ()

@@ -139,22 +139,22 @@ EXIT_CODES = {
     Verdict.AMBIGUOUS.value: INCONCLUSIVE,
     DIFFERENT: FOUND,
 }
-"""What a session can fail on, each with its exit code."""
+"""Exit codes by finding that a session can fail on."""
 
 
 def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_results: bool) -> int:
-    """The exit code for the findings among `fail_on`, the shift of all operators together included:
-    found before undecided, else 0. Undecided where no case has a verdict, unless results differ,
-    which no noise hides."""
+    """Returns the exit code for the findings among `fail_on`, the shift of all operators together
+    included: found before inconclusive, else 0. Inconclusive where no case has a verdict, unless
+    results differ, which no noise hides."""
     if has_different_results and DIFFERENT in fail_on:
         return EXIT_CODES[DIFFERENT]
-    decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
+    decided = {found.verdict for found in analysis.verdicts} - {Verdict.AMBIGUOUS}
     if not analysis.valid or not decided:
         return INCONCLUSIVE
-    verdicts = {one.verdict.value for one in analysis.verdicts}
+    verdicts = {found.verdict.value for found in analysis.verdicts}
     if analysis.shift is not None:
         verdicts.add(analysis.shift.verdict.value)
-    codes = [EXIT_CODES[one] for one in fail_on if one in verdicts]
+    codes = [EXIT_CODES[verdict] for verdict in fail_on if verdict in verdicts]
     return min(codes, default=0)
 
 
@@ -190,7 +190,7 @@ def _measure(writer: SessionWriter, request: Request) -> None:
             execute(blocks, arms, writer.store, shown)
     if session.closing is None:
         analysis = analyse(session.replicates, plan.thresholds)
-        counts = Counter(one.verdict.value for one in analysis.verdicts)
+        counts = Counter(found.verdict.value for found in analysis.verdicts)
         writer.close_session(
             Closing(
                 utc_now(), sum(process.line.wall_s for process in session.processes), dict(counts)

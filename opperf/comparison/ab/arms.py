@@ -43,7 +43,9 @@ class ArmSpec(Struct, frozen=True):
             "python": self.python,
             **self.settings,
         }
-        shown = [text for name, one in values.items() for text in DECLARED[name].assignments(one)]
+        shown = [
+            text for name, entry in values.items() for text in DECLARED[name].assignments(entry)
+        ]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
         return " ".join(shown) or "nothing set"
 

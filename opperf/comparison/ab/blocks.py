@@ -100,7 +100,7 @@ class Blocks:
         session = writer.session
         done = (process.line.place for process in session.processes)
         self.places = tuple(stage.places(session.plan.seed, session.arms, done))
-        """Places of the processes that remain."""
+        """Processes that remain."""
         self._place = self.places[0]
         self._planned: Mapping[str, Case] = {}
         self._group = ""
@@ -145,9 +145,9 @@ class Blocks:
                     break
             else:
                 return
-            for name in [name for name, one in records.items() if one.status not in FATAL]:
+            for name in [name for name, record in records.items() if record.status not in FATAL]:
                 del records[name]
-        why = "".join(f"; {one.case.label}: {_reason(one)}" for one in records.values())
+        why = "".join(f"; {record.case.label}: {_reason(record)}" for record in records.values())
         raise WorkerError(
             f"no worker completed the replicate: {ATTEMPTS} processes of arm {place.arm} ended "
             f"early{why}"
@@ -168,8 +168,12 @@ class Blocks:
             record,
             case=msgspec.structs.replace(planned, passes=record.case.passes),
             id=planned.id,
-            summaries={name: one for name, one in record.summaries.items() if name not in unasked},
-            samples={name: one for name, one in record.samples.items() if name not in unasked},
+            summaries={
+                name: summary for name, summary in record.summaries.items() if name not in unasked
+            },
+            samples={
+                name: values for name, values in record.samples.items() if name not in unasked
+            },
             place=self._place,
             environment=session.plan.environments.get(self._place.arm, ""),
         )
@@ -199,7 +203,9 @@ def select_cases(
     for name, case in cases.items():
         if name in lost and lost[name].ended:
             continue
-        passes = tuple(one for one in case.passes if not wanted or key(name, one) in wanted)
+        passes = tuple(
+            metric for metric in case.passes if not wanted or key(name, metric) in wanted
+        )
         if passes:
             settings = msgspec.structs.replace(case.settings, python=DEFAULTS["python"])
             found[name] = msgspec.structs.replace(case, passes=passes, settings=settings)
@@ -212,5 +218,5 @@ def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
     cases, lost = session.cases_of(arm), session.lost
     if stage.phase == "coarse":
         cases = _planned(stage, session, arm)
-        lost = {**session.coarse_lost, **{name: one for name, one in lost.items() if one.ended}}
+        lost = {**session.coarse_lost, **{name: why for name, why in lost.items() if why.ended}}
     return select_cases(cases, stage.figures, lost)

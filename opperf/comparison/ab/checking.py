@@ -65,9 +65,9 @@ def _check(pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, fold
         sides = {arm: _without_gradients(side) for arm, side in sides.items()}
     unread = _unread(side.observed for side in sides.values())
     found = find_differences(sides["A"], sides["B"], tolerance, pair.names)
-    places = {one.place for one in found}
+    places = {difference.place for difference in found}
     drawn = _random_places(places, sides, workers, tolerance, folder) if found else {}
-    left = [one for one in found if one.place not in drawn]
+    left = [difference for difference in found if difference.place not in drawn]
     notes = [
         *(f"{place}: random, or not written, in {arm}" for place, arm in drawn.items()),
         *(f"gradients: {why}" for why in _why_no_gradients(pair, sides)),
@@ -75,7 +75,7 @@ def _check(pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, fold
         *(["large tensors in part only"] if any(map(is_partial, sides.values())) else []),
     ]
     outcome: SameResults = DIFFERENT if left else "same"
-    compared = {one.place for one in sides["A"].observed.values} - drawn.keys() - unread.keys()
+    compared = {value.place for value in sides["A"].observed.values} - drawn.keys() - unread.keys()
     if not left and not compared:
         outcome = "not compared"
     return Check(outcome, "; ".join(notes), tuple(left[:KEPT]), len(left))
@@ -111,9 +111,9 @@ def _random_places(
         if observed.refusal:
             continue
         other = side._replace(observed=observed, folder=again)
-        for one in find_differences(side, other, tolerance, {}):
-            if one.place in places:
-                found.setdefault(one.place, arm)
+        for difference in find_differences(side, other, tolerance, {}):
+            if difference.place in places:
+                found.setdefault(difference.place, arm)
     return found
 
 
@@ -129,4 +129,6 @@ def _why_no_gradients(pair: Pair, sides: Mapping[str, Side]) -> list[str]:
 
 def _unread(observed: Iterable[Observed]) -> dict[str, str]:
     """Returns the places of objects of which only the type is known, each with that."""
-    return {value.place: value.text for one in observed for value in one.values if value.unread}
+    return {
+        value.place: value.text for results in observed for value in results.values if value.unread
+    }

@@ -64,7 +64,7 @@ def plans_of_files(
             made = tuple(msgspec.structs.replace(case, passes=("forward",)) for case in made)
         plans.append(Plan(cases=made, excluded=dict(source.excluded)))
     for wanted in selection.ids:
-        if not any(one.startswith(wanted) for one in known):
+        if not any(name.startswith(wanted) for name in known):
             listed = " and ".join(str(path) for path, _ in files)
             raise UsageError(f"--id {wanted}: no case of {listed} has this id")
     return plans
@@ -95,16 +95,19 @@ def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
         return pairing
     known = {pair.id: _ids(pair) for pair in pairing.pairs}
     for wanted in ids:
-        if not any(one.startswith(wanted) for own in known.values() for one in own):
+        if not any(id.startswith(wanted) for own in known.values() for id in own):
             raise UsageError(
                 f"--id {wanted}: no pair of cases has this id; see opperf run --list for the ids, "
                 "or name the run file that has it"
             )
     pairs = tuple(
-        pair for pair in pairing.pairs if any(one.startswith(ids) for one in known[pair.id])
+        pair for pair in pairing.pairs if any(id.startswith(ids) for id in known[pair.id])
     )
     return Pairing(pairs, {})
 
 
 def _ids(pair: Pair) -> set[str]:
-    return {pair.id, *(one for case in (pair.a, pair.b) for one in (case.id, usual_id(case)))}
+    return {
+        pair.id,
+        *(case_id for case in (pair.a, pair.b) for case_id in (case.id, usual_id(case))),
+    }

@@ -46,7 +46,9 @@ def _run_of(arm: str, session: Session, run: Run) -> Run:
         run,
         cases=tuple(cases.values()),
         records=records,
-        environments={id: one for id, one in run.environments.items() if id in used},
+        environments={
+            id: environment for id, environment in run.environments.items() if id in used
+        },
     )
 
 

@@ -24,7 +24,7 @@ GRADIENT = "gradient of "
 """Beginning of the places of gradients."""
 
 USUAL = "float32"
-"""Precision of real results that no dtype decides, as of quantised tensors."""
+"""Precision of real results that no dtype decides, such as those of quantised tensors."""
 
 
 class Side(NamedTuple):
@@ -48,9 +48,9 @@ def find_differences(
     with_gradients = not (a.observed.without_gradients or b.observed.without_gradients)
     ours, theirs = (
         {
-            _renamed(one.place, other): one
-            for one in side.observed.values
-            if with_gradients or not one.place.startswith(GRADIENT)
+            _renamed(value.place, other): value
+            for value in side.observed.values
+            if with_gradients or not value.place.startswith(GRADIENT)
         }
         for side, other in ((a, {}), (b, names))
     )
@@ -71,7 +71,7 @@ def find_differences(
 
 def is_partial(side: Side) -> bool:
     """Whether the files have a part of the elements only."""
-    return any(one.step > 1 for one in side.observed.values)
+    return any(value.step > 1 for value in side.observed.values)
 
 
 def _renamed(place: str, names: Mapping[str, str]) -> str:
@@ -180,7 +180,7 @@ class _Errors:
                 differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
                 differs &= ~(np.isfinite(error) & (error <= absolute + relative * np.abs(a)))
             else:
-                # Whole numbers of 64 bits are not exact in double precision.
+                # Integers of 64 bits are not exact in double precision.
                 differs = one != other
         if not differs.any():
             return
@@ -198,7 +198,7 @@ class _Errors:
     def _keep(self, start: int, place: int, a: Any, b: Any, error: float | None) -> None:
         """Keeps an element as the one with the largest error."""
         flat = (start + place) * self._step
-        self.index = tuple(int(one) for one in np.unravel_index(flat, self._shape or (1,)))
+        self.index = tuple(int(number) for number in np.unravel_index(flat, self._shape or (1,)))
         self.index = self.index if self._shape else ()
         self._values = a[place].item(), b[place].item()
         size = abs(self._values[0])

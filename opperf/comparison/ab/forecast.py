@@ -7,7 +7,7 @@ from decimal import ROUND_DOWN, Context
 
 import msgspec
 
-from opperf.comparison.ab.procedure import UNDECIDED, Stage, coarse_stage, fixed_stages
+from opperf.comparison.ab.procedure import AMBIGUOUS_SHARE, Stage, coarse_stage, fixed_stages
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.ab.session import Session, pair_of
 from opperf.comparison.ab.threads import coarse_time_s
@@ -68,7 +68,7 @@ class Forecast(Struct, frozen=True):
 
     def rest_s(self, thresholds: Thresholds) -> float:
         """Seconds of the blocks after the first look, up to the cap."""
-        visits = UNDECIDED * sum(self.visit_s.values())
+        visits = AMBIGUOUS_SHARE * sum(self.visit_s.values())
         blocks = thresholds.block_cap - thresholds.looks[0]
         return self.factor * blocks * (self.starts_s + BLOCK * visits)
 
@@ -129,7 +129,7 @@ def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     if not rest:
         return text
     return (
-        f"{text}; undecided cases then take up to {processes(rest)} more, about "
+        f"{text}; ambiguous cases then take up to {processes(rest)} more, about "
         f"{duration(forecast.rest_s(thresholds))}"
     )
 
@@ -169,7 +169,7 @@ def _what_fits(
     fitting_cases = int(cases * (budget_s - starts_s) / (needed - starts_s))
     # The seconds of the session for each second of --case-time, which does not change the time of
     # a case in the coarse look.
-    rate = WARMUP_FACTOR * cases * (first + UNDECIDED * rest)
+    rate = WARMUP_FACTOR * cases * (first + AMBIGUOUS_SHARE * rest)
     fitting_s = case_time_s - (needed - budget_s) / rate
     advice: list[str] = []
     if fitting_cases >= 1:

@@ -48,7 +48,7 @@ class SessionPlan(Struct, frozen=True):
     reference_work: bool = False
     """Whether reference work was timed between the calls, to gauge the core's speed."""
     tolerance: Tolerance | None = None
-    """What the results of the arms may differ by; None if they were not compared."""
+    """Tolerance of differences between the arms' results; None if they were not compared."""
     checks: dict[str, Check] = {}
     """How the results of the arms compare, by group."""
 

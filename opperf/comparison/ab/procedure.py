@@ -21,8 +21,8 @@ from opperf.comparison.statistics.design import block_order
 from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
 from opperf.model import Place
 
-UNDECIDED = 0.5
-"""Share of the figures that a forecast counts as undecided after the first look, on average over
+AMBIGUOUS_SHARE = 0.5
+"""Share of the figures that a forecast counts as ambiguous after the first look, on average over
 the blocks that follow: some half of those that scatter by 4 %, fewer of quieter ones."""
 
 
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 
     def places(self, seed: int, arms: Sequence[str], done: Iterable[Place] = ()) -> Iterator[Place]:
         """Yields its processes in their order, without those that are done."""
-        have = {(one.phase, one.block, one.position) for one in done}
+        have = {(place.phase, place.block, place.position) for place in done}
         control = self.phase == "control"
         roles = arms[:2] if control else arms
         for block in range(self.first_block, self.first_block + self.n_blocks):
@@ -93,7 +93,11 @@ def _analyse_early(
     """Returns the analyses after `n_blocks` of the arms."""
     return [
         analyse(
-            [one for one in replicates if one.phase != "comparison" or one.block < n_blocks],
+            [
+                replicate
+                for replicate in replicates
+                if replicate.phase != "comparison" or replicate.block < n_blocks
+            ],
             thresholds,
         )
         for replicates in comparisons
@@ -105,6 +109,8 @@ def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bo
     return all(
         counted[block] == BLOCK
         for replicates in comparisons
-        for counted in [Counter(one.block for one in replicates if one.phase == stage.phase)]
+        for counted in [
+            Counter(replicate.block for replicate in replicates if replicate.phase == stage.phase)
+        ]
         for block in blocks
     )

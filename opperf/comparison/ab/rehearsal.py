@@ -63,7 +63,7 @@ def rehearse(
             if found[pair.id].status is not Status.OK
         }
         both = [found[pair.id].summaries for found in records.values()]
-        passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
+        passes = tuple(metric for metric in pair.a.passes if all(metric in own for own in both))
         if reasons or not passes:
             add_distinct(excluded, f"{pair.label} ({pair.inputs})", pair.id, _why_excluded(reasons))
         else:

@@ -165,7 +165,7 @@ def report_of(
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     looks = plan.thresholds.looks
-    detectable = _median(one.detectable for one in analysis.verdicts)
+    detectable = _median(verdict.detectable for verdict in analysis.verdicts)
     return Report(
         framework=" ".join([plan.framework, *_versions(session)]),
         a=str(plan.arms[a]),
@@ -185,7 +185,7 @@ def report_of(
         detectable_with_four_times=_change(_halve_beyond(plan.thresholds.margin, detectable)),
         explained=analysis.explained,
         note=analysis.note,
-        counts=dict(Counter(one.verdict.value for one in rows)),
+        counts=dict(Counter(row.verdict.value for row in rows)),
         shift=analysis.shift,
         rows=tuple(rows),
         differences=tuple(
@@ -209,7 +209,7 @@ def report_of(
 
 
 def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[str, Any]:
-    """What the rows of verdicts and of the coarse look have in common."""
+    """Returns the fields that rows of verdicts and of the coarse look have in common."""
     pair = pairs[pair_of(one.case)]
     return {
         "id": pair.id,
@@ -226,9 +226,9 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
     """Why cases have no figure in some process, by the case's name and inputs."""
-    reasons = {name: [one.reason] for name, one in session.lost.items()}
-    for name, one in session.coarse_lost.items():
-        reasons.setdefault(name, []).append(f"with all threads: {one.reason}")
+    reasons = {name: [lost.reason] for name, lost in session.lost.items()}
+    for name, lost in session.coarse_lost.items():
+        reasons.setdefault(name, []).append(f"with all threads: {lost.reason}")
     lost: dict[str, str] = {}
     for name, found in reasons.items():
         add_distinct(lost, f"{pairs[name].label} ({pairs[name].inputs})", name, "; ".join(found))
@@ -252,7 +252,9 @@ def _coarse(
 def _versions(session: Session) -> list[str]:
     """The framework's version, if it is the same in both arms."""
     framework = session.plan.framework
-    found = {one.versions.get(framework, "") for one in session.environments.values()}
+    found = {
+        environment.versions.get(framework, "") for environment in session.environments.values()
+    }
     return [version for version in found if version] if len(found) == 1 else []
 
 

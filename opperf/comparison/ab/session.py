@@ -282,7 +282,7 @@ def new_session(
             Group(id, tuple(case.id for case in own), dict((names or {}).get(id, {})))
             for id, own in zip(groups, cases, strict=True)
         ),
-        environments={arm: one.id for arm, one in environments.items()},
+        environments={arm: environment.id for arm, environment in environments.items()},
         **plan,
     )
     header = make_header(

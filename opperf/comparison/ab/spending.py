@@ -1,4 +1,4 @@
-"""What the time of a session went to."""
+"""Shares of a session's time by activity."""
 
 from __future__ import annotations
 

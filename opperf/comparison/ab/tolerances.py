@@ -11,7 +11,7 @@ from opperf.model.declaring import OFF
 
 
 class Precision(NamedTuple):
-    """What results of a dtype may differ by, as shares."""
+    """Tolerance of results of a dtype, as shares."""
 
     of_element: float
     """Of A's element."""
@@ -20,7 +20,7 @@ class Precision(NamedTuple):
     terms."""
     of_all: float
     """Of the largest element of all outputs, or of all gradients: a gradient that is zero but for
-    rounding, as of a bias before a batch normalisation, has the error of the others."""
+    rounding, like that of a bias before a batch normalisation, has the error of the others."""
 
 
 PRECISIONS: dict[str, Precision] = {
@@ -53,7 +53,7 @@ def real_dtype(name: str) -> str:
 
 def coarsest(names: Iterable[str]) -> str | None:
     """Returns the floating-point dtype of the lowest precision; None without one."""
-    found = [one for one in map(real_dtype, names) if one in PRECISIONS]
+    found = [dtype for dtype in map(real_dtype, names) if dtype in PRECISIONS]
     return max(found, key=ORDER.index, default=None)
 
 

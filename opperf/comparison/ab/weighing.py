@@ -16,7 +16,9 @@ def weigh_session(session: Session, analysis: Analysis) -> Weighted:
     """Returns the totals of the pairs that have a ratio. The time of a call is the sum of its
     passes: of A, the geometric mean over the processes of their medians; of B, that times the ratio
     of the verdict, from which the core's speed is subtracted."""
-    ratios = {one.case: one.ratio for one in analysis.verdicts if one.ratio is not None}
+    ratios = {
+        verdict.case: verdict.ratio for verdict in analysis.verdicts if verdict.ratio is not None
+    }
     logs: dict[str, list[float]] = {}
     for replicate in session.replicates:
         if replicate.phase == "comparison" and replicate.arm == "A":
@@ -25,13 +27,13 @@ def weigh_session(session: Session, analysis: Analysis) -> Weighted:
                     logs.setdefault(name, []).append(value)
     times = {name: math.exp(math.fsum(found) / len(found)) for name, found in logs.items()}
     pairs = session.pairs
-    weighed = [one for pair in pairs for one in _weighed(pair, times, ratios)]
+    weighed = [found for pair in pairs for found in _weighed(pair, times, ratios)]
     measured = {metric for pair in pairs for metric in PASSES if key(pair.id, metric) in ratios}
     return weigh(
         weighed,
         metrics=[metric for metric in PASSES if metric in measured],
         unmeasured_calls=sum(pair.a.count for pair in pairs)
-        - sum(one.base_calls for one in weighed),
+        - sum(found.base_calls for found in weighed),
     )
 
 

@@ -161,7 +161,7 @@ def _verdicts(
             p=none_if_nan(found.p_changed[row]),
             detectable=none_if_nan(detectable[row]),
             n_blocks=int(found.n[row]),
-            note="" if invalid or found.decided[row] else _why_undecided(found, row, thresholds),
+            note="" if invalid or found.decided[row] else _why_ambiguous(found, row, thresholds),
         )
         for row, case in enumerate(cases)
     )
@@ -173,7 +173,7 @@ def _verdict(found: Decisions, row: int) -> Verdict:
     return Verdict.SAME if found.same[row] else Verdict.AMBIGUOUS
 
 
-def _why_undecided(found: Decisions, row: int, thresholds: Thresholds) -> str:
+def _why_ambiguous(found: Decisions, row: int, thresholds: Thresholds) -> str:
     """Why a case has no standard error; empty if it has one."""
     if not found.looks:
         return f"fewer than {thresholds.looks[0]} complete blocks"

@@ -61,7 +61,7 @@ def test_the_coarse_look_is_a_part_of_the_time():
     assert WITH_COARSE.total_s(SHORT) == TEN.total_s(SHORT)
     assert forecast_text(WITH_COARSE, COARSE).startswith(
         "24 processes up to the first look take about 5 min 36 s, 12 with all threads about 1 min "
-        "00 s; undecided cases"
+        "00 s; ambiguous cases"
     )
 
 
@@ -98,7 +98,7 @@ def test_a_forecast_is_corrected_by_what_was_seen():
 
 def test_the_whole_in_words():
     assert forecast_text(TEN, SHORT) == (
-        "24 processes up to the first look take about 5 min 36 s; undecided cases then take up "
+        "24 processes up to the first look take about 5 min 36 s; ambiguous cases then take up "
         "to 8 processes more, about 1 min 04 s"
     )
     assert forecast_text(TEN, Thresholds(control_blocks=2, block_cap=3)) == (
