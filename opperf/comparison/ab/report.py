@@ -226,9 +226,9 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
     """Why cases have no figure in some process, by the case's name and inputs."""
-    reasons = {name: [lost.reason] for name, lost in session.lost.items()}
-    for name, lost in session.coarse_lost.items():
-        reasons.setdefault(name, []).append(f"with all threads: {lost.reason}")
+    reasons = {name: [why.reason] for name, why in session.lost.items()}
+    for name, why in session.coarse_lost.items():
+        reasons.setdefault(name, []).append(f"with all threads: {why.reason}")
     lost: dict[str, str] = {}
     for name, found in reasons.items():
         add_distinct(lost, f"{pairs[name].label} ({pairs[name].inputs})", name, "; ".join(found))
