@@ -15,13 +15,14 @@ from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
+from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.times import TIMES
 from opperf.model import Case, Metric, MetricKind, Record, Settings
 
-BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER)
+BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES)
 """In the order of tables."""
 
-ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER)
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, RECORDED_TIMES)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 

@@ -208,6 +208,8 @@ def _unite(registry: Sequence[Plan], files: Sequence[Plan]) -> Plan:
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
         earlier=tuple(record for plan in plans for record in plan.earlier),
+        # Calls of several programs are those of none.
+        program=plans[0].program if len(plans) == 1 else None,
     )
 
 
@@ -253,7 +255,10 @@ def plan_file(
     if "no_backward" in overriding:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     earlier: tuple[Record, ...] = getattr(source, "records", ())
-    return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)
+    program = getattr(source, "program", None)
+    return Plan(
+        cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier, program=program
+    )
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

@@ -54,6 +54,7 @@ def make_header(
         labels=dict(labels or {}),
         interpreters=tuple(interpreters),
         id=new_id(),
+        program=plan.program,
     )
 
 

@@ -7,7 +7,7 @@ can be read on a machine that has none.
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
-from opperf.model.cases import PASSES, Case, Pass, display_arguments, split_positional
+from opperf.model.cases import PASSES, CallSite, Case, Pass, display_arguments, split_positional
 from opperf.model.checks import DIFFERENT, Check, Difference, SameResults, Tolerance
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
@@ -30,6 +30,7 @@ from opperf.model.runs import (
     Header,
     Interpreter,
     ProcessLine,
+    Program,
     RecordLine,
     Run,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "MAPPINGS",
     "SESSION_AXES",
     "Argument",
+    "CallSite",
     "CallableTarget",
     "Case",
     "CaseLine",
@@ -121,6 +123,7 @@ __all__ = [
     "Pass",
     "Place",
     "ProcessLine",
+    "Program",
     "Record",
     "RecordLine",
     "Run",

@@ -27,6 +27,23 @@ SEPARATOR = "|"
 """Between the operator and the further parts of a case's id in its source."""
 
 
+class CallSite(Struct, frozen=True):
+    """A place of a program that made calls of a case."""
+
+    module: str = ""
+    """Path of the module of the model, as `encoder.layers.0.attention`; empty outside of one."""
+    file: str = ""
+    line: int = 0
+    """Line of the file; 0 if unknown."""
+    function: str = ""
+    phase: str = ""
+    """`forward`, `backward` or `optimizer`; empty if unknown."""
+    count: int = 1
+    """Number of its calls."""
+    time_ns: float | None = None
+    """Time of its calls there, summed; None if they were not timed."""
+
+
 class Case(Struct, frozen=True):
     """One thing to measure: a target, its arguments and settings."""
 
@@ -51,6 +68,11 @@ class Case(Struct, frozen=True):
     repeat: int = 0
     """Number of the earlier cases of its source that are equal to it; of a source whose every case
     is measured."""
+    sites: tuple[CallSite, ...] = ()
+    """Where a recorded program made the calls."""
+    recorded: tuple[int, ...] = ()
+    """Times of the calls in their source, in nanoseconds, in order; of very many a sample; empty if
+    it has none."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 

@@ -20,6 +20,9 @@ class MetricKind(str, enum.Enum):
     """Number of events: the same on every run, within a tolerance."""
     DERIVED = "derived"
     """Computed from other metrics, and as noisy."""
+    RECORDED = "recorded"
+    """Time that the calls had in a recorded program: shown beside what is measured, and not
+    compared."""
 
 
 class Metric(Struct, frozen=True):

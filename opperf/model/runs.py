@@ -9,7 +9,7 @@ import msgspec
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, digest
 from opperf.model.cases import Case
-from opperf.model.records import Outcome, Place, Record
+from opperf.model.records import Outcome, Place, Record, Summary
 
 SCHEMA_VERSION = 2
 """Version of the run file's lines. Raised when a reader of the old lines would misread
@@ -77,6 +77,22 @@ SELECTION, AXES = "selection", "axes"
 """Keys of a header's options: the selection, and its axes."""
 
 
+class Program(Struct, frozen=True):
+    """A program whose calls were recorded."""
+
+    command: str
+    """Its command, or the path of its trace."""
+    framework: str
+    steps: int = 1
+    """Number of steps whose calls the cases count."""
+    step: Summary | None = None
+    """Times of its steps without a recorder, in nanoseconds; None if they are unknown."""
+    recorded_step: Summary | None = None
+    """Times of its steps while they were recorded, in nanoseconds."""
+    notes: tuple[str, ...] = ()
+    """A sentence each on what its reader must know."""
+
+
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""
 
@@ -91,6 +107,8 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     interpreters: tuple[Interpreter, ...] = ()
     id: str = ""
     """Identity of the run, which its copies share."""
+    program: Program | None = None
+    """The program whose calls are the cases; None of any other run."""
     session: dict[str, Any] = {}
     """Arms and plan of a session of `opperf ab`, which `comparison.ab.session` reads; empty of a
     run."""

@@ -135,11 +135,16 @@ def check_columns(names: Iterable[str]) -> None:
 
 
 def select_columns(records: Sequence[Record], names: Sequence[str] = ()) -> list[FigureColumn]:
-    """Returns the columns with these names; without names, those of the records' usual metrics."""
+    """Returns the columns with these names; without names, those of the records' usual metrics, and
+    the times that were recorded elsewhere."""
     if names:
         known = known_columns()
         return [known[name] for name in names]
-    return [column_of(metric) for metric in metrics_in(records) if metric.usual]
+    return [
+        column_of(metric)
+        for metric in metrics_in(records)
+        if metric.usual or metric.kind is MetricKind.RECORDED
+    ]
 
 
 def count_uncertain(records: Sequence[Record]) -> tuple[int, int]:
@@ -148,7 +153,7 @@ def count_uncertain(records: Sequence[Record]) -> tuple[int, int]:
     figures = [
         figure
         for column in select_columns(records)
-        if not column.metric.is_steady
+        if column.metric.usual and not column.metric.is_steady
         for figure in map(column.read, records)
         if figure is not None
     ]

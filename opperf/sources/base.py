@@ -36,9 +36,10 @@ class Source(Protocol):
     excluded: dict[str, str]
     """Targets without a case, each with the reason; complete once all cases were yielded. A source
     may also have `interpreters`, those whose labels its cases name; `warnings` about the file, and
-    `remarks` on what is not wrong in it; and `own_settings`, fields of `Settings` that its cases
-    decide. Where `completion` is set, the cases are as the file has them, and the framework
-    completes them as `opperf.sources.completing` says."""
+    `remarks` on what is not wrong in it; `program`, whose recorded calls its cases are; and
+    `own_settings`, fields of `Settings` that its cases decide. Where `completion` is set, the cases
+    are as the file has them, and the framework completes them as `opperf.sources.completing`
+    says."""
 
     def cases(self) -> Iterator[Case]: ...
 

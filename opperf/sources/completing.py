@@ -18,6 +18,7 @@ from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
     CallableTarget,
+    CallSite,
     Case,
     ObjectTarget,
     Operator,
@@ -277,14 +278,37 @@ def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:
-    """Returns the cases without those that have the id of an earlier one, whose count they add
-    to."""
+    """Returns the cases without those that have the id of an earlier one, to whose calls theirs are
+    added."""
     found: dict[str, Case] = {}
     for case in cases:
         earlier = found.get(case.id)
-        count = case.count + (0 if earlier is None else earlier.count)
-        found[case.id] = msgspec.structs.replace(earlier or case, count=count)
+        if earlier is not None:
+            case = msgspec.structs.replace(
+                earlier,
+                count=earlier.count + case.count,
+                sites=merge_sites((*earlier.sites, *case.sites)),
+                recorded=(*earlier.recorded, *case.recorded),
+            )
+        found[case.id] = case
     return list(found.values())
+
+
+def merge_sites(sites: Iterable[CallSite]) -> tuple[CallSite, ...]:
+    """Returns each place once, with the number and time of all its calls."""
+    found: dict[CallSite, CallSite] = {}
+    for site in sites:
+        place = msgspec.structs.replace(site, count=1, time_ns=None)
+        earlier = found.get(place)
+        if earlier is not None:
+            timed = [time for time in (earlier.time_ns, site.time_ns) if time is not None]
+            site = msgspec.structs.replace(
+                site,
+                count=earlier.count + site.count,
+                time_ns=sum(timed) if timed else None,
+            )
+        found[place] = site
+    return tuple(found.values())
 
 
 def distinguish(cases: Iterable[Case]) -> list[Case]:

@@ -17,6 +17,7 @@ from opperf.model import (
     Operator,
     OperatorTarget,
     Pass,
+    Program,
     Record,
     Struct,
     Target,
@@ -87,6 +88,8 @@ class Plan(Struct, frozen=True):
     """Records of the cases in files, by which the time of a run is forecast."""
     renamed: dict[str, dict[str, str]] = {}
     """Operators' own names of arguments that the user names otherwise, by label."""
+    program: Program | None = None
+    """The program whose recorded calls are the cases."""
     plain: tuple[Case, ...] = ()
     """Plain forms of the cases with the user's shapes and values, of which those that the framework
     accepts are known when they are tried."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from opperf.model import Case, Interpreter, Record
+from opperf.model import Case, Interpreter, Program, Record
 from opperf.results.runfile import is_run_file, read_run
 
 
@@ -16,6 +16,7 @@ class RunFile:
         run, self.warnings = read_run(path)
         self.excluded = run.header.excluded
         self.interpreters: tuple[Interpreter, ...] = run.header.interpreters
+        self.program: Program | None = run.header.program
         self.records: tuple[Record, ...] = run.records
         self._cases = run.cases
 

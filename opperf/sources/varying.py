@@ -153,7 +153,9 @@ def with_dtype(case: Case, dtype: str) -> Case:
     if arguments == case.arguments and any(is_users(spec) for _, spec in case.tensors()):
         return case
     settings = msgspec.structs.replace(case.settings, dtype=dtype)
-    return msgspec.structs.replace(case, arguments=arguments, settings=settings)
+    # What was recorded is the time of other calls.
+    recorded = case.recorded if arguments == case.arguments else ()
+    return msgspec.structs.replace(case, arguments=arguments, settings=settings, recorded=recorded)
 
 
 def is_users(spec: TensorSpec) -> bool:

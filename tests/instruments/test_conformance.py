@@ -30,8 +30,8 @@ def instrument(request):
 
 @pytest.fixture
 def visit(fake, make_case):
-    """A visit of a case that the built-in instruments of times have measured."""
-    case = make_case("relu", passes=BOTH)
+    """A visit of a recorded case that the built-in instruments of times have measured."""
+    case = msgspec.structs.replace(make_case("relu", passes=BOTH), recorded=(2000, 1000))
     with case_scope(case, fake):
         made = Visit(PreparedCase(case, fake), Conditions(LOCAL_METER))
         for one in instruments_of(case.settings):
@@ -79,7 +79,7 @@ def test_it_keeps_its_metrics_or_says_why_not(fake, visit, name):
 
 @pytest.mark.parametrize("name", TIMED)
 def test_it_keeps_nothing_of_what_is_not_its_own(fake, make_case, name):
-    case = make_case("relu", passes=BOTH)
+    case = msgspec.structs.replace(make_case("relu", passes=BOTH), recorded=(2000, 1000))
     with case_scope(case, fake):
         made = Visit(PreparedCase(case, fake), Conditions(LOCAL_METER))
         before = set()
