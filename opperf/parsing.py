@@ -295,6 +295,21 @@ def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> M
     return _split_distinct_pairs(values, "KEY=VALUE", ctx, param)
 
 
+def parse_factors(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, float]:
+    """Parses `addmm=0.5` into a name and a finite factor that is not negative."""
+    factors = {}
+    for name, text in _split_distinct_pairs(values, "addmm=0.5", ctx, param).items():
+        try:
+            factors[name] = float(text)
+        except ValueError:
+            factors[name] = math.nan
+        if not 0 <= factors[name] < math.inf:
+            raise click.BadParameter(
+                f"{text!r} is not a factor of a time; write 0.5 for half", ctx, param
+            )
+    return factors
+
+
 def parse_interpreters(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> tuple[Interpreter, ...]:

@@ -23,9 +23,10 @@ def explained(difference, title="", most=None, name="text", width=None):
     return format_named(name, "explain").write_report(report, width)
 
 
-def ranked(found, most=None, name="text", width=None):
-    """The report of a ranking in a format."""
-    return format_named(name, "report").write_report(report_of_ranking(found, most), width)
+def ranked(found, most=None, name="text", width=None, **recorded):
+    """The report of a ranking in a format; `recorded` is what it has of a recording."""
+    report = report_of_ranking(found, most, **recorded)
+    return format_named(name, "report").write_report(report, width)
 
 
 def told(report, name="text", width=None):

@@ -85,6 +85,10 @@ class Program(Struct, frozen=True):
     framework: str
     steps: int = 1
     """Number of steps whose calls the cases count."""
+    calls: int = 0
+    """Number of the operator calls in them; 0 if unknown."""
+    machine: str = ""
+    """Name and processor of the machine that it ran on; empty if unknown."""
     step: Summary | None = None
     """Times of its steps without a recorder, in nanoseconds; None if they are unknown."""
     recorded_step: Summary | None = None

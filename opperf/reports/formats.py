@@ -177,6 +177,20 @@ BUILT_IN = (
         other_extensions=(".htm",),
     ),
     Format(
+        "html",
+        ".html",
+        report="opperf.reports.html:write_page",
+        commands=frozenset({"report"}),
+        other_extensions=(".htm",),
+    ),
+    Format(
+        "svg",
+        ".svg",
+        report="opperf.reports.flame_graph:write_svg",
+        commands=frozenset({"report"}),
+        has_sections=False,
+    ),
+    Format(
         "junit",
         ".xml",
         report="opperf.reports.junit:write_junit",

@@ -1,14 +1,17 @@
-"""A report as a fragment of HTML for a page, without scripts and external resources."""
+"""A report as HTML, without scripts and external resources: a fragment for a page, or a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from opperf.reports.flame_graph import content_of
 from opperf.reports.model import Cell, Column, Report
+from opperf.reports.templates import render
 
 TEMPLATE = "report.html.jinja"
 """The fragment's text, beside this module."""
+
+PAGE = "page.html.jinja"
 
 
 class ShownCell(NamedTuple):
@@ -17,26 +20,21 @@ class ShownCell(NamedTuple):
     text: str
     classes: str
     note: str
+    depth: int
 
 
 def write_html(report: Report, width: int | None = None) -> str:
     """Returns the fragment, with every row."""
-    return render(__package__, TEMPLATE, {"report": report, "rows": _rows})
+    return render(__package__, TEMPLATE, _content(report))
 
 
-def render(package: str, template: str, content: Mapping[str, Any]) -> str:
-    """Returns a template of a package with its variables. Text is escaped."""
-    # Costs some 50 ms to import, and only this form needs it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def write_page(report: Report, width: int | None = None) -> str:
+    """Returns a page with the fragment."""
+    return render(__package__, PAGE, _content(report))
 
-    environment = Environment(
-        loader=PackageLoader(package, "."),
-        # Names and messages from a file may hold markup.
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(template).render(content)
+
+def _content(report: Report) -> dict[str, object]:
+    return {"report": report, "rows": _rows, "drawn": content_of}
 
 
 def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
@@ -49,4 +47,4 @@ def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
 
 def _shown(column: Column, text: str, cell: Cell) -> ShownCell:
     classes = " ".join(filter(None, ("number" if column.is_number else "", cell.tone)))
-    return ShownCell(text, classes, cell.note)
+    return ShownCell(text.strip(), classes, cell.note, cell.depth)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 
+from opperf.reports.flame_graph import xml_text
 from opperf.reports.model import Report, Test
 
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
 """A constant, as the library would name the locale's encoding."""
-
-NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot express; an operator's message may contain them."""
 
 
 def write_junit(report: Report, width: int | None = None) -> str:
@@ -24,7 +21,9 @@ def write_junit(report: Report, width: int | None = None) -> str:
     for case in listed:
         is_shared = numbers[case.operator, case.name] > 1
         name = f"{case.name} {case.id}" if is_shared else case.name
-        test = ET.SubElement(suite, "testcase", classname=_clean(case.operator), name=_clean(name))
+        test = ET.SubElement(
+            suite, "testcase", classname=xml_text(case.operator), name=xml_text(name)
+        )
         _add_result(test, case)
     suite.set("tests", str(len(listed)))
     for counted, result in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -36,14 +35,10 @@ def write_junit(report: Report, width: int | None = None) -> str:
 
 
 def _add_result(test: ET.Element, case: Test) -> None:
-    message = _clean(case.message)
+    message = xml_text(case.message)
     if case.result == "system-out":
         ET.SubElement(test, "system-out").text = message
     elif case.kind:
         ET.SubElement(test, case.result, type=case.kind, message=message)
     else:
         ET.SubElement(test, case.result, message=message)
-
-
-def _clean(text: str) -> str:
-    return NOT_IN_XML.sub("\ufffd", text)

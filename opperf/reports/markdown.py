@@ -33,6 +33,7 @@ def write_markdown(report: Report, width: int | None = None) -> str:
         *(
             _section(section, report.level + 1)
             for section in sorted(report.sections, key=lambda section: bool(section.manual))
+            if not section.is_extra
         ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
@@ -106,7 +107,7 @@ def _texts(column: Column) -> list[str]:
 
 def _text(column: Column, text: str, cell: Cell) -> str:
     if column.is_name:
-        return code(text) if text else ""
+        return "&emsp;" * cell.depth + code(text) if text else ""
     shown = text if column.is_number else in_cell(text)
     return f"**{shown}**" if cell.tone in ("worse", "better") else shown
 

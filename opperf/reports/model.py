@@ -15,6 +15,10 @@ Tone = Literal["", "worse", "better", "open"]
 """The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
 
 
+INDENT = "  "
+"""Of a row of a tree below another, where no style can indent it."""
+
+
 class Cell(NamedTuple):
     """A cell of a table. A figure has its value, its interval and its mark, and the column its
     unit."""
@@ -24,6 +28,8 @@ class Cell(NamedTuple):
     tone: Tone = ""
     note: str = ""
     """A remark, for where there is room beside the table."""
+    depth: int = 0
+    """Number of rows that it is below, in a tree."""
 
 
 class Column(NamedTuple):
@@ -75,7 +81,9 @@ class Column(NamedTuple):
         ]
 
     def _words(self) -> list[str]:
-        return [" ".join(str(cell.value or "").split()) for cell in self.cells]
+        return [
+            INDENT * cell.depth + " ".join(str(cell.value or "").split()) for cell in self.cells
+        ]
 
 
 def names(title: str, texts: Iterable[str], wraps: bool = False) -> Column:
@@ -177,6 +185,35 @@ class Fact(NamedTuple):
     """On a page for readers who have no manual, where it is another."""
 
 
+class Frame(NamedTuple):
+    """A frame of a flame graph."""
+
+    name: str
+    begin: float
+    """Where it begins, from 0 at the left to 1."""
+    width: float
+    """As a share of the graph's."""
+    depth: int
+    """Number of frames above it."""
+    colour: str
+    """As HTML writes it: `#ecece8`."""
+    hover: str
+    """Text, of several lines, that is shown on hover."""
+    short: str = ""
+    """The name where there is not room for all of it."""
+
+
+class FlameGraph(NamedTuple):
+    """A flame graph: frames below those that they are part of, as wide as their share."""
+
+    title: str
+    frames: Sequence[Frame]
+    head: Sequence[str] = ()
+    """Lines above it."""
+    short_title: str = ""
+    """The title above it, where it is another."""
+
+
 MOST_ITEMS = 20
 """Most items of a list, where there is not room for all."""
 
@@ -201,6 +238,10 @@ class Section(NamedTuple):
     """Commands to run next, each with the reason."""
     is_folded: bool = False
     """Whether a page shows it on demand only, as it holds no finding."""
+    flame: FlameGraph | None = None
+    """Drawn in HTML, and alone as an image."""
+    is_extra: bool = False
+    """Whether HTML alone has it, as there is room for it."""
     page_title: str = ""
     """On a page for readers who have no manual, where it is another."""
     tip: str = ""
@@ -213,7 +254,7 @@ class Section(NamedTuple):
         """Whether there is anything below its title."""
         table = self.table is not None and self.table.height
         lists = (self.facts, self.prose, self.items, self.below, self.code, self.commands)
-        return bool(table) or any(lists)
+        return bool(table) or any(lists) or self.flame is not None
 
     def limited_items(self) -> list[str]:
         """Returns the items, where there is not room for all."""

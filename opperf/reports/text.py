@@ -30,7 +30,8 @@ most cases. Without a terminal also the most, so that figures are near their ope
 def write_text(report: Report, width: int | None = None) -> str:
     """Returns the report, no wider than `width` except for the commands at its end."""
     title = wrap(report.title, width) if width else report.title
-    written = [title, *(_section(section, width) for section in report.sections)]
+    shown = (section for section in report.sections if not section.is_extra)
+    written = [title, *(_section(section, width) for section in shown)]
     return "\n\n".join(filter(None, written)) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opperf.model import Case, Interpreter, Program, Record
+from opperf.results.recordings import program_of
 from opperf.results.runfile import is_run_file, read_run
 
 
@@ -16,7 +17,7 @@ class RunFile:
         run, self.warnings = read_run(path)
         self.excluded = run.header.excluded
         self.interpreters: tuple[Interpreter, ...] = run.header.interpreters
-        self.program: Program | None = run.header.program
+        self.program: Program | None = program_of(run)
         self.records: tuple[Record, ...] = run.records
         self._cases = run.cases
 

@@ -30,12 +30,14 @@ from opperf.reports.coverage import coverage
 from opperf.reports.coverage import report_of as of_coverage
 from opperf.reports.formats import BUILT_IN, REPORTS, RUN, Format, format_named
 from opperf.reports.hotspots.data import find_hotspots
+from opperf.reports.hotspots.ranking_report import recording_of
 from opperf.reports.hotspots.ranking_report import report_of as of_ranking
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.showing import report_of as of_operator
 from opperf.results.runfile import read_run
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
+from tests.recordings import called, measured, site, transformer
 
 # Not by the path of imports, where every later test would find it as an installed one.
 TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]
@@ -88,9 +90,23 @@ def found(odd_run, everything, hostile, session):  # noqa: F811
         "coverage": [of_coverage(coverage(listing, odd_run.records))],
         "compare": [of_files(everything), of_files(hostile)],
         "ab": [report_for(session), report_for(odd)],
-        "report": [of_ranking(find_hotspots([odd_run]))],
+        "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
     }
+
+
+def recordings():
+    """Recordings that were timed, were not, and were measured, with names that are markup."""
+    odd = called(NASTY, site(f"{NASTY}.0.{NASTY}", 2, file=NASTY, phase=NASTY, function=NASTY))
+    timed = transformer(command=NASTY, notes=(NASTY,))
+    timed = msgspec.structs.replace(timed, cases=(*timed.cases, odd))
+    return [timed, transformer(is_timed=False), measured(timed, {NASTY: 1.0, "addmm": 2.0})]
+
+
+def of_recording(run):
+    found = find_hotspots([run])
+    factors = {} if found.basis.name == "calls" else {"addmm": 0.5}
+    return of_ranking(found, None, recording_of(found, [run], factors), has_tree=True)
 
 
 def check_json(text):
@@ -132,6 +148,11 @@ def check_html(text):
     assert tags.open == [] and not {"script", "b", "img", "iframe"} & tags.seen
 
 
+def check_svg(text):
+    kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(text).iter()}
+    assert kinds <= {"svg", "g", "title", "rect", "text"}
+
+
 def check_markdown(text):
     # Code spans and fences show what is in them as it is.
     outside = re.sub(
@@ -151,6 +172,7 @@ CHECKS = {
     ".csv": check_csv,
     ".xml": ET.fromstring,
     ".html": check_html,
+    ".svg": check_svg,
     ".md": check_markdown,
     ".txt": lambda text: None,
     ".tsv": lambda text: None,

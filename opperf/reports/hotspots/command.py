@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opperf.errors import RunFileError
-from opperf.model import Run
-from opperf.reports.hotspots.data import find_hotspots, time_of
-from opperf.reports.hotspots.ranking_report import report_of
+from opperf.errors import RunFileError, UsageError
+from opperf.model import Case, Run
+from opperf.reports.hotspots.data import find_hotspots
+from opperf.reports.hotspots.ranking_report import recording_of, report_of
+from opperf.reports.hotspots.times import basis_of
 from opperf.reports.output import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
@@ -25,6 +26,9 @@ class Request:
     rank: str
     by: tuple[str, ...]
     top: int | None
+    tree: bool
+    what_if: Mapping[str, float]
+    """Factors of the times of operators, by name."""
     output_file: Path
     output_format: str
     overwrite: bool
@@ -33,31 +37,82 @@ class Request:
 def report_command(request: Request) -> int:
     """Prints the ranking of run files, or writes it, and returns the exit code.
 
-    Raises `OpperfError` for a file without a measured case, and for an output that cannot be
-    written.
+    Raises `OpperfError` for a file without a case that can be ranked, a tree or forecast that it
+    has no calls for, and an output that cannot be written.
     """
     output = Output(request.output_file, request.output_format)
     check_output(output.path, request.overwrite, request.files)
-    found = find_hotspots(
-        _read(request.files), request.rank, request.by, [display(path) for path in request.files]
-    )
-    write_reports(report_of(found, request.top), [output])
+    runs = _read(request.files)
+    found = find_hotspots(runs, request.rank, request.by, [display(path) for path in request.files])
+    recording = recording_of(found, runs, request.what_if)
+    if request.tree and recording.tree is None:
+        raise UsageError(
+            "--tree needs the places of calls, and the files have none; `opperf record` keeps them"
+        )
+    write_reports(report_of(found, request.top, recording, request.tree), [output])
     return 0
 
 
 def _read(files: Sequence[Path]) -> list[Run]:
     """Returns the content of run files, and prints warnings about them.
 
-    Raises `RunFileError` for a file that is none, is given twice, or has no measured case.
+    Raises `RunFileError` for a file that is none, is given twice, or has nothing to rank, and for
+    two files of the calls of one program.
     """
-    runs = []
+    runs: list[Run] = []
     for index, path in enumerate(files):
         run, warnings = read_run(path)
         for warning in warnings:
             tell(f"warning: {warning}")
         if any(path.samefile(earlier) for earlier in files[:index]):
             raise RunFileError(f"{path} is named twice; its calls would count twice")
-        if all(time_of(record) is None for record in run.records):
+        if basis_of([run]) is None:
             raise RunFileError(f"{path}: no case of the run was measured; there is nothing to rank")
+        _check_numbers(path, run)
+        _check_program(path, run, dict(zip(files, runs, strict=False)))
         runs.append(run)
     return runs
+
+
+MOST = 2**53
+"""Most calls of a case, and nanoseconds of a call: those of a century, and integers of a float."""
+
+
+def _check_numbers(path: Path, run: Run) -> None:
+    """Raises `RunFileError` for a number of calls or steps, or a time, that no program has."""
+    program = run.header.program
+    if program is not None and not 0 < program.steps < MOST:
+        raise RunFileError(
+            f"{path}: the program has an impossible number of steps; the file is damaged"
+        )
+    for case in run.cases:
+        if not all(0 < count < MOST for count in (case.count, *_counts(case))):
+            raise RunFileError(
+                f"{path}: the case {case.id} has an impossible number of calls; the file is damaged"
+            )
+        if not all(0 <= time < MOST for time in (*case.recorded, *_times(case))):
+            raise RunFileError(
+                f"{path}: a call of the case {case.id} has an impossible time; the file is damaged"
+            )
+
+
+def _counts(case: Case) -> Iterator[int]:
+    return (site.count for site in case.sites)
+
+
+def _times(case: Case) -> Iterator[float]:
+    return (site.time_ns for site in case.sites if site.time_ns is not None)
+
+
+def _check_program(path: Path, run: Run, earlier: Mapping[Path, Run]) -> None:
+    """Raises `RunFileError` if an earlier file has calls of the same program."""
+    program = run.header.program
+    for other, before in earlier.items():
+        other_program = before.header.program
+        if program is None or other_program is None or program.command != other_program.command:
+            continue
+        if set(run.planned) & set(before.planned):
+            raise RunFileError(
+                f"{path} has calls of {other}, which would count twice; name the one that was "
+                "measured, as it has the recorded times too"
+            )

@@ -1,14 +1,14 @@
-"""The operators of runs by count times measured time: what to improve first.
+"""The operators of runs by count times time: what to improve first.
 
 The count of a case is how often its source saw the call. A case's time is the sum of the medians of
-its passes, and the time of an operator that of all calls of its cases.
+its passes, and the time of an operator that of all calls of its cases. Recordings that were not
+measured have the recorded times of their calls, or the number of these alone.
 """
 
 from __future__ import annotations
 
 import bisect
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -23,7 +23,13 @@ from opperf.model import (
     NoteCode,
     Record,
     Run,
-    Status,
+)
+from opperf.reports.hotspots.times import (
+    MEASURED,
+    Basis,
+    add_figures,
+    basis_of,
+    recorded_time,
 )
 from opperf.results import projection
 from opperf.results.projection import (
@@ -42,15 +48,17 @@ from opperf.results.projection import (
     project,
 )
 from opperf.results.ranking import is_ranked
+from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of
-from opperf.results.units import WIDE, Figure, figure_of
+from opperf.results.units import Figure, figure_of
 
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
 
 
 class Timed(NamedTuple):
-    """A record, or a pass of one, and the time of one of its calls in nanoseconds."""
+    """A record, or a pass of one, and the time of one of its calls in nanoseconds; 1 where calls
+    are counted."""
 
     observation: Observation
     time: Figure
@@ -74,7 +82,9 @@ class Hotspot(NamedTuple):
     """Of the dimensions that it is grouped by."""
     timed: tuple[Timed, ...]
     time: Figure
-    """Of all calls, in nanoseconds."""
+    """Of all calls, in nanoseconds; their number where calls are counted."""
+    recorded_ns: float | None
+    """Time of its calls in the recorded program; None if none were timed."""
     median_ns: float
     """Median over the calls of their time, each call taking its case's."""
     memory: Figure | None
@@ -110,11 +120,12 @@ class Hotspots(NamedTuple):
 
     by: tuple[str, ...]
     """Dimensions that records are grouped by."""
+    basis: Basis
     rows: tuple[Hotspot, ...]
     timed: tuple[Timed, ...]
     """All records with a time."""
     time: Figure
-    """Of all calls, in nanoseconds."""
+    """Of all calls, in nanoseconds; their number where calls are counted."""
     unmeasured: tuple[Unmeasured, ...]
     """Those that stand for the most calls first."""
     excluded: dict[str, str]
@@ -153,6 +164,7 @@ def _calls(timed: Iterable[Timed]) -> int:
 
 RANKINGS: dict[str, Callable[[Hotspot], float]] = {
     "time": lambda entry: entry.time.value,
+    "recorded": lambda entry: -1.0 if entry.recorded_ns is None else entry.recorded_ns,
     "calls": lambda entry: entry.calls,
     "memory": lambda entry: -1.0 if entry.memory is None else entry.memory.value,
 }
@@ -177,14 +189,21 @@ def find_hotspots(
     Raises `UsageError` for an unknown dimension.
     """
     names = files or [""] * len(runs)
+    basis = basis_of(runs) or MEASURED
     found = observations(
-        Source(name, run.records, run.header.labels) for name, run in zip(names, runs, strict=True)
+        Source(name, tuple(basis.records(run)), run.header.labels)
+        for name, run in zip(names, runs, strict=True)
     )
     check_dimensions(by, found)
-    timed = tuple(timed_of(found, METRIC in by))
-    ids = [{entry.id for entry in run.records if time_of(entry) is not None} for run in runs]
+    timed = tuple(timed_of(found, basis, METRIC in by))
+    ids = [
+        {entry.id for entry in basis.records(run) if basis.figure(entry, basis.metrics) is not None}
+        for run in runs
+    ]
     total = _add(timed)
-    records = [entry.record for entry in found if time_of(entry.record) is not None]
+    records = [
+        entry.record for entry in found if basis.figure(entry.record, basis.metrics) is not None
+    ]
     launches = sum(
         record.case.count * record.summaries[metric].median
         for record in records
@@ -199,10 +218,11 @@ def find_hotspots(
     )
     return Hotspots(
         by=tuple(by),
+        basis=basis,
         rows=tuple(group(timed, total.value, by, RANKINGS[rank])),
         timed=timed,
         time=total,
-        unmeasured=tuple(_unmeasured(runs)),
+        unmeasured=tuple(_unmeasured(runs, basis)),
         excluded={name: why for run in runs for name, why in run.header.excluded.items()},
         kinds=tuple(
             dict.fromkeys(entry.time_kind for entry in records if entry.time_kind is not None)
@@ -226,42 +246,20 @@ def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
     return grouped_away(found, keys, context_dimensions(found))
 
 
-def timed_of(found: Iterable[Observation], each_pass: bool = False) -> Iterator[Timed]:
-    """Yields the records that have a time, or each of their passes."""
+def timed_of(
+    found: Iterable[Observation], basis: Basis = MEASURED, each_pass: bool = False
+) -> Iterator[Timed]:
+    """Yields the records that have a figure, or each of their passes."""
     for entry in found:
-        for metrics in zip(PASSES) if each_pass else [PASSES]:
-            time = time_of(entry.record, metrics)
+        for metrics in zip(basis.metrics) if each_pass else [basis.metrics]:
+            time = basis.figure(entry.record, metrics)
             if time is not None:
                 yield Timed(entry._replace(metric=metrics[0]) if each_pass else entry, time)
 
 
-def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:
-    """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
-    finite one."""
-    if record.status is not Status.OK:
-        return None
-    figures = [
-        figure
-        for figure in (figure_of(record, metric) for metric in metrics)
-        if figure is not None and math.isfinite(figure.value)
-    ]
-    return _sum((1, figure) for figure in figures) if figures else None
-
-
-def _sum(counted: Iterable[tuple[int, Figure]]) -> Figure:
-    """Returns the sum of figures, each so many times. Their errors are independent; the sum is
-    unreliable if the unreliable ones are more than a small part of it."""
-    pairs = list(counted)
-    value = math.fsum(count * entry.value for count, entry in pairs)
-    doubtful = math.fsum(count * entry.value for count, entry in pairs if entry.unreliable)
-    widths = [count * entry.half_width for count, entry in pairs if entry.half_width is not None]
-    half_width = math.hypot(*widths) if len(widths) == len(pairs) else None
-    return Figure(value, half_width, doubtful > WIDE * value)
-
-
 def _add(timed: Iterable[Timed]) -> Figure:
     """Returns the time of all calls, in nanoseconds."""
-    return _sum((entry.calls, entry.time) for entry in timed)
+    return add_figures((entry.calls, entry.time) for entry in timed)
 
 
 def _share(part: float, total: float) -> float:
@@ -306,11 +304,20 @@ def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool
         values=values,
         timed=tuple(timed),
         time=_add(timed),
+        recorded_ns=_recorded(timed),
         median_ns=_median_call(timed),
         memory=max(filter(None, peaks), key=lambda peak: peak.value, default=None),
         share=0.0,
         running=0.0,
     )
+
+
+def _recorded(timed: Iterable[Timed]) -> float | None:
+    # The passes of a record are of the same calls.
+    cases = {id(entry.record): entry.record.case for entry in timed}.values()
+    times = [(case.count, recorded_time(case)) for case in cases]
+    known = [count * time for count, time in times if time is not None]
+    return sum(known) if known else None
 
 
 def _median_call(timed: Iterable[Timed]) -> float:
@@ -321,17 +328,18 @@ def _median_call(timed: Iterable[Timed]) -> float:
     return times[bisect.bisect_left(passed, passed[-1] / 2)][0]
 
 
-def _unmeasured(runs: Iterable[Run]) -> list[Unmeasured]:
+def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
     """Returns the cases of the runs that have no time, by operator and reason."""
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for run in runs:
-        recorded = {record.id for record in run.records}
-        for record in run.records:
-            if time_of(record) is None:
+        known = set()
+        for record in basis.records(run):
+            known.add(record.id)
+            if basis.figure(record, basis.metrics) is None:
                 key = (record.case.label, record.status.value, _reason(record))
                 groups.setdefault(key, []).append(record.case)
         for case in run.cases:
-            if case.id not in recorded:
+            if case.id not in known:
                 groups.setdefault((case.label, "not run", UNFINISHED), []).append(case)
     found = [
         Unmeasured(*key, sum(case.count for case in cases), len(cases))
@@ -344,5 +352,7 @@ def _reason(record: Record) -> str:
     """Returns why a record has no time."""
     if record.reason:
         return one_line(record.reason)
+    if is_recorded(record):
+        return "it was recorded, and not measured"
     notes = [record.note(metric, *WITHOUT_FIGURE) for metric in record.case.passes]
     return next((note.message for note in notes if note is not None), "it has no finite time")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from opperf.instruments.memory import MEMORY
+from opperf.instruments.recorded import RECORDED
 from opperf.model import PASSES, Case, MetricKind, Run
+from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.data import (
     Hotspot,
     Hotspots,
@@ -14,7 +18,21 @@ from opperf.reports.hotspots.data import (
     group,
     has_counts,
 )
+from opperf.reports.hotspots.flame import flame_graph
+from opperf.reports.hotspots.modules import Module, module_tree
+from opperf.reports.hotspots.places import has_places
+from opperf.reports.hotspots.recording_report import (
+    LEAST_SHARE,
+    account_section,
+    percent,
+    places_table,
+    tree_table,
+    what_if_section,
+)
+from opperf.reports.hotspots.recording_values import recording_values
+from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.hotspots.values import columns_of, rows_of, values
+from opperf.reports.hotspots.what_if import Forecast, forecasts
 from opperf.reports.model import (
     Column,
     Report,
@@ -42,9 +60,6 @@ SHOWN_SHORT = 10
 SHOWN_CASES = 3
 """Most cases of an operator in the table of cases: the shapes to improve it at."""
 
-LEAST_SHARE = 0.01
-"""Share of the time below which the table of cases omits one: it could save no more than that."""
-
 KINDS = {
     MetricKind.WALL: "by the wall clock",
     MetricKind.KERNEL: "in kernels",
@@ -52,25 +67,53 @@ KINDS = {
 """Texts of the kinds of times."""
 
 
-def percent(share: float) -> str:
-    """Returns a share as text."""
-    return f"{100 * share:.1f} %"
+class Recording(NamedTuple):
+    """The content of a report beside the ranking, where runs are of recorded programs."""
+
+    accounts: Sequence[Account] = ()
+    forecasts: Sequence[Forecast] = ()
+    tree: Module | None = None
+    """None if no place of a call is known."""
+
+
+NO_RECORDING = Recording()
+
+
+def recording_of(
+    found: Hotspots, runs: Iterable[Run], factors: Mapping[str, float] = MappingProxyType({})
+) -> Recording:
+    """Returns what there is of recorded programs in runs and their ranking. `factors` are those of
+    operators' times in a forecast.
+
+    Raises `UsageError` for an operator that has no time.
+    """
+    accounts = accounts_of(runs)
+    tree = module_tree(found) if has_places(found) else None
+    return Recording(accounts, forecasts(found, accounts, factors), tree)
 
 
 def summary(found: Hotspots) -> list[str]:
     """Returns what the ranking is of, and what it lacks, a sentence each."""
+    cases = count_text(len({timed.record.id for timed in found.timed}), "case")
+    calls = count_text(found.calls, "call")
+    if found.basis is CALLS:
+        return [
+            f"{calls} of {cases}, ranked by their number: they were neither timed nor measured. "
+            "`opperf run` measures the cases of this file.",
+            *_doubts(found),
+        ]
     unit = choose_unit("ns", [found.time])
     figure = format_figure(found.time, unit)
     total = " ".join(filter(None, (figure.value, unit.name, figure.share, figure.mark)))
     clocks = " and ".join(KINDS[kind] for kind in found.kinds if kind in KINDS)
-    cases = len({timed.record.id for timed in found.timed})
     summaries = [timed.record.summaries for timed in found.timed]
     passes = [name for name in PASSES if any(name in own for own in summaries)]
     where = ", where measured" if len(passes) > 1 else ""
+    how = f"each count x the median {' + '.join(passes)} time{where}"
+    if found.basis is not MEASURED:
+        how = "what the calls took in the recorded program"
     return [
-        f"Time of {count_text(found.calls, 'call')} of {count_text(cases, 'case')}: "
-        f"{', '.join(filter(None, (total, clocks)))}; "
-        f"each count x the median {' + '.join(passes)} time{where}.",
+        f"Time of {calls} of {cases}: {', '.join(filter(None, (total, clocks)))}; {how}.",
         *_doubts(found),
     ]
 
@@ -110,7 +153,7 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
     """Returns the table of the first `most` groups, or of all."""
     shown = found.rows[:most]
     left = found.rows[len(shown) :]
-    columns = [names(_title(found.by), [row.name for row in shown]), *_figures(shown)]
+    columns = [names(_title(found.by), [row.name for row in shown]), *_figures(found, shown)]
     if CASE in found.by:
         columns += _inputs(found, shown)
     share = sum(row.share for row in left)
@@ -123,13 +166,19 @@ def _title(by: Sequence[str]) -> str:
     return ", ".join("operator" if name in CALLED else name for name in by).capitalize()
 
 
-def _figures(rows: Sequence[Hotspot]) -> Iterator[Column]:
+def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:
     """Yields the columns of figures of groups."""
-    yield figures("Time", [row.time for row in rows], "ns")
+    is_timed = found.basis is not CALLS
+    if is_timed:
+        yield figures("Time", [row.time for row in rows], "ns")
     yield numbers("Share", [percent(row.share) for row in rows])
     yield numbers("Sum", [percent(row.running) for row in rows])
     yield numbers("Calls", [f"{row.calls:,}" for row in rows])
-    yield figures("Median", [Figure(row.median_ns) for row in rows], "ns")
+    if is_timed:
+        yield figures("Median", [Figure(row.median_ns) for row in rows], "ns")
+    if found.basis is MEASURED and any(row.recorded_ns is not None for row in rows):
+        times = [None if row.recorded_ns is None else Figure(row.recorded_ns) for row in rows]
+        yield figures(RECORDED.title, times, RECORDED.unit)
     if any(row.memory is not None for row in rows):
         yield figures(MEMORY.title, [row.memory for row in rows], MEMORY.unit, extra=1)
 
@@ -144,8 +193,9 @@ def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHO
         if case.share >= LEAST_SHARE
     ]
     cases = [case for _, case in shown]
-    measured = [column for column in _figures(cases) if column.title != "Sum"]
-    columns = (names("Slowest cases", [name for name, _ in shown]), *measured)
+    measured = [column for column in _figures(found, cases) if column.title != "Sum"]
+    title = "Most frequent cases" if found.basis is CALLS else "Slowest cases"
+    columns = (names(title, [name for name, _ in shown]), *measured)
     return Table((*columns, *_inputs(found, cases)))
 
 
@@ -181,29 +231,48 @@ def marks(found: Hotspots, most: int | None) -> list[str]:
     return mark_legend([found.time, *(row.time for row in found.rows[:most])])
 
 
-def report_of(found: Hotspots, most: int | None = None) -> Report:
+def report_of(
+    found: Hotspots,
+    most: int | None = None,
+    recording: Recording = NO_RECORDING,
+    has_tree: bool = False,
+) -> Report:
     """Returns the report of a ranking, for every format. `most` are the operators in it, by default
-    all, or a screen of them for people."""
+    all, or a screen of them for people. Where there is room for one table alone, it is the tree of
+    modules if `has_tree`."""
     shown = most or SHOWN
-    rows = found.rows[:shown]
-    tables = (
-        ranking_table(found, shown),
-        *([] if CASE in found.by else [cases_table(found, rows)]),
-        unmeasured_table(found.unmeasured, shown),
-    )
+    tree = recording.tree
     return Report(
         command="report",
         title="",
         sections=[
+            *(account_section(account) for account in recording.accounts),
             Section(items=summary(found)),
-            *(Section(table=table) for table in tables if table.height),
+            *(what_if_section(forecast) for forecast in recording.forecasts),
+            Section(flame=flame_graph(found, tree or module_tree(found), recording.accounts)),
+            *([Section(table=tree_table(found, tree), is_extra=not has_tree)] if tree else []),
+            *(
+                Section(table=table, is_extra=has_tree)
+                for table in _tables(found, shown, tree is not None)
+                if table.height
+            ),
             *(Section(prose=[line]) for line in marks(found, shown)),
         ],
-        data=values(found, most),
+        data=values(found, most) | recording_values(found, *recording),
         header=columns_of(found),
         rows=rows_of(found, most),
-        headline="Operators by time",
+        headline="Operators by calls" if found.basis is CALLS else "Operators by time",
     )
+
+
+def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:
+    rows = found.rows[:most]
+    yield ranking_table(found, most)
+    if has_places:
+        yield places_table(found, rows)
+    if CASE not in found.by:
+        yield cases_table(found, rows)
+    yield unmeasured_table(found.unmeasured, most)
 
 
 def short_text(run: Run, width: int | None = None) -> str:
@@ -213,7 +282,7 @@ def short_text(run: Run, width: int | None = None) -> str:
         return ""
     # The summary of the run lists the operators without a case.
     found = find_hotspots([run])._replace(excluded={})
-    if not found.rows:
+    if not found.rows or found.basis is not MEASURED:
         return ""
     table = ranking_table(found, SHOWN_SHORT)
     sections = (

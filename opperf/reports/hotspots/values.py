@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.reports.hotspots.data import Hotspot, Hotspots, group
+from opperf.reports.hotspots.places import Place, has_places, places_of
+from opperf.reports.hotspots.times import CALLS
 from opperf.results.figures import unit_of
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
@@ -21,7 +23,8 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     all."""
     return {
         "calls": found.calls,
-        "time_ms": found.time.value / MS,
+        "basis": found.basis.name,
+        "time_ms": _milliseconds(found, found.time.value),
         "time_half_width_ms": _scaled(found.time.half_width),
         "time_kinds": [kind.value for kind in found.kinds],
         "launch_bound_share": found.launches,
@@ -30,8 +33,11 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
         "by": ",".join(found.by),
         "hotspots": [
             _names(found, row)
-            | _figures(row)
-            | {"cases": [_case(found, case) for case in group(row.timed, found.time.value)]}
+            | _figures(found, row)
+            | {
+                "places": [_place(found, place) for place in _places(found, row)],
+                "cases": [_case(found, case) for case in group(row.timed, found.time.value)],
+            }
             for row in found.rows[:most]
         ],
         "not_measured": [row._asdict() for row in found.unmeasured],
@@ -49,17 +55,41 @@ def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
     return {"operator": one.name} if is_operator else one.values
 
 
-def _figures(one: Hotspot) -> dict[str, Any]:
+def _milliseconds(found: Hotspots, time_ns: float) -> float | None:
+    """Returns a time in milliseconds; None where calls are counted."""
+    return None if found.basis is CALLS else time_ns / MS
+
+
+def _figures(found: Hotspots, one: Hotspot) -> dict[str, Any]:
     """Returns the figures of a group."""
     return {
         "calls": one.calls,
-        "time_ms": one.time.value / MS,
+        "time_ms": _milliseconds(found, one.time.value),
         "time_half_width_ms": _scaled(one.time.half_width),
         "uncertain": one.time.is_uncertain,
+        "recorded_ms": _scaled(one.recorded_ns),
         "share": one.share,
         "running_sum": one.running,
-        "median_ms": one.median_ns / MS,
+        "median_ms": _milliseconds(found, one.median_ns),
         "memory_kb": _kilobytes(one.memory),
+    }
+
+
+def _places(found: Hotspots, one: Hotspot) -> list[Place]:
+    return places_of(one.timed, found) if has_places(found) else []
+
+
+def _place(found: Hotspots, place: Place) -> dict[str, Any]:
+    """Returns a place of an operator with its figures."""
+    return {
+        "module": place.site.module,
+        "file": place.site.file,
+        "line": place.site.line,
+        "function": place.site.function,
+        "phase": place.site.phase,
+        "calls": place.calls,
+        "time_ms": _milliseconds(found, place.time),
+        "share": place.share,
     }
 
 
@@ -75,7 +105,7 @@ def _case(found: Hotspots, one: Hotspot) -> dict[str, Any]:
         "inputs": inputs_text(record.case),
         "settings": settings_text(record.case, found.settings),
         "operator": one.name,
-    } | _figures(one)
+    } | _figures(found, one)
 
 
 COLUMNS = (
@@ -95,6 +125,12 @@ COLUMNS = (
     "cases",
     "status",
     "reason",
+    "recorded_ms",
+    "module",
+    "file",
+    "line",
+    "function",
+    "phase",
 )
 """Columns of the CSV, the keys of its rows."""
 
@@ -106,16 +142,20 @@ def columns_of(found: Hotspots) -> tuple[str, ...]:
 
 
 def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
-    """Returns a row for each of the first `most` operators, or of all, before its cases; then what
-    was not measured. A figure that a row lacks is an empty cell."""
+    """Returns a row for each of the first `most` operators, or of all, before its places and cases;
+    then what was not measured. A figure that a row lacks is an empty cell."""
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
         cases = [
             {"kind": "case"} | _case(found, case) for case in group(hotspot.timed, found.time.value)
         ]
         whole = {"kind": ",".join(found.by), "cases": hotspot.cases}
-        whole |= _names(found, hotspot) | _figures(hotspot)
-        rows += cases if CASE in found.by else [whole, *cases]
+        whole |= _names(found, hotspot) | _figures(found, hotspot)
+        places = [
+            {"kind": "place"} | _names(found, hotspot) | _place(found, place)
+            for place in _places(found, hotspot)
+        ]
+        rows += [*cases, *places] if CASE in found.by else [whole, *places, *cases]
     rows += [{"kind": "not measured"} | row._asdict() for row in found.unmeasured]
     return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +13,7 @@ from opperf.commands.report import report
 from opperf.errors import OpperfError, OutputError
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.runs import write
+from tests.recordings import called, measured, recording, site, transformer
 from tests.writing import ranked
 
 
@@ -117,3 +119,82 @@ def test_wrong_options_are_refused(program, saved, words, said):
 def test_a_file_has_to_be_named():
     code, printed = invoke()
     assert code == 2 and "Missing argument" in printed
+
+
+def test_a_recording_has_a_tree_and_forecasts_in_every_format(saved, tmp_path):
+    path = saved(transformer(2))
+    code, printed = invoke(path, "--tree", "--what-if", "addmm=0.5", "--what-if", "mm=0")
+    assert code == 0 and "encoder" in printed and "Called at" not in printed
+    assert "all of these" in printed and "Amdahl" in printed
+    code, printed = invoke(path)
+    assert code == 0 and "Called at" in printed and "Slowest operator" not in printed
+    code, printed = invoke(path, "-f", "json", "--what-if", "addmm=0.5")
+    content = json.loads(printed)
+    assert content["basis"] == "recorded" and content["programs"][0]["command"] == "train.py"
+    assert content["modules"]["modules"][1]["module"] == "encoder"
+    assert content["hotspots"][0]["places"][0]["line"] == 10
+    assert content["what_if"][0]["changes"][0]["factor"] == 0.5
+    code, printed = invoke(path, "-f", "csv")
+    kinds = [line.partition(",")[0] for line in printed.splitlines()]
+    assert kinds.count("place") == 10 and kinds.count("overload") == 5
+    for name, begin in (("a.svg", "<svg "), ("a.html", "<!DOCTYPE html>")):
+        code, _ = invoke(path, "-o", str(tmp_path / name))
+        assert code == 0 and (tmp_path / name).read_text().startswith(begin)
+
+
+def test_a_recording_without_times_ranks_by_calls(saved):
+    path = saved(transformer(2, is_timed=False))
+    code, printed = invoke(path)
+    assert code == 0 and "ranked by their number" in printed
+    content = json.loads(invoke(path, "-f", "json")[1])
+    assert content["basis"] == "calls" and content["hotspots"][0]["time_ms"] is None
+
+
+def test_recorded_times_rank_as_well(saved):
+    run = measured(transformer(2), {"addmm": 0.1, "mm": 9.0, "gelu": 0.3})
+    path = saved(run)
+    names = [
+        [row["operator"] for row in json.loads(invoke(path, "-f", "json", *words)[1])["hotspots"]]
+        for words in ((), ("--rank", "recorded"))
+    ]
+    assert names == [["mm", "gelu", "addmm"], ["addmm", "mm", "gelu"]]
+
+
+def test_the_calls_of_a_program_count_once(saved):
+    run = transformer(2)
+    one, other = saved(run), saved(measured(run, {"addmm": 1.0}), "again.jsonl")
+    code, message = invoke(one, other)
+    assert code == 2 and "again.jsonl has calls of " in message
+    elsewhere = saved(transformer(2, command="other.py"), "other.jsonl")
+    assert invoke(one, elsewhere)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"count": 0}, "an impossible number of calls; the file is damaged"),
+        ({"count": 10**400}, "an impossible number of calls; the file is damaged"),
+        ({"recorded": (-5,)}, "an impossible time; the file is damaged"),
+        ({"sites": (site("a", 1, -1),)}, "an impossible number of calls; the file is damaged"),
+    ],
+)
+def test_numbers_that_no_program_has_are_refused(saved, changed, said):
+    case = msgspec.structs.replace(called("mm", site("a", 1)), **changed)
+    code, message = invoke(saved(recording(case)))
+    assert code == 2 and said in message and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--tree"], "--tree needs the places of calls, and the files have none"),
+        (["--what-if", "mm"], "'mm' is not"),
+        (["--what-if", "mm=fast"], "'fast' is not a factor of a time; write 0.5 for half"),
+        (["--what-if", "mm=-1"], "'-1' is not a factor of a time"),
+        (["--what-if", "mm=1", "--what-if", "mm=2"], "'mm' is set twice"),
+        (["--what-if", "nn=1"], "no operator 'nn' has a time"),
+    ],
+)
+def test_what_the_file_cannot_answer_is_said(program, saved, words, said):
+    code, printed = invoke(saved(program), *words)
+    assert code == 2 and said in printed

@@ -7,7 +7,8 @@ import pytest
 
 from opperf.commands.report import report
 from opperf.model import MetricKind, NoteCode, Status
-from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts, time_of
+from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
+from opperf.reports.hotspots.times import time_of
 
 
 def ranked(found):

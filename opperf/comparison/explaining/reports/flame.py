@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from opperf.comparison.explaining.difference import DumpDifference
 from opperf.comparison.explaining.paths import Box, Graph
@@ -18,20 +17,10 @@ from opperf.comparison.explaining.reports.names import (
     totals_text,
     without_arguments,
 )
-from opperf.reports.html import render
+from opperf.reports.flame_graph import page_of, svg_of
+from opperf.reports.model import FlameGraph, Frame
 from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.text import truncate
-
-WIDTH, LINE = 1200, 17
-"""Pixels of the graph's width, and of a frame's height: a screen, and a line of text."""
-
-MARGIN = 10
-
-LETTER = 6.7
-"""Pixels of a letter of a monospaced font of 11 pixels, with some room to spare."""
-
-LEAST_LETTERS = 3
-"""Fewest letters of a name that are written in a frame: fewer say nothing."""
 
 GREY, RED, BLUE = (236, 236, 232), (222, 60, 50), (60, 110, 220)
 """Colours of frames that are as they were, that grew most and that shrank most."""
@@ -44,19 +33,15 @@ LEGEND = (
 SHOWN_VANISHED = 5
 """Most paths of the base alone that are listed."""
 
-TITLE_LETTERS = 170
-"""Letters of a line of the width of the graph."""
-
 
 def svg_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
     """Returns the flame graph as an image."""
-    return render(__package__, "flame.svg.jinja", _content(graph, difference, title))
+    return svg_of(_drawn(graph, difference, title))
 
 
 def html_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
     """Returns the flame graph as a page."""
-    content = _content(graph, difference, title)
-    return render(__package__, "flame.html.jinja", content)
+    return page_of(_drawn(graph, difference, title))
 
 
 WRITERS: dict[str, Callable[[Graph, DumpDifference, str], str]] = {
@@ -66,33 +51,27 @@ WRITERS: dict[str, Callable[[Graph, DumpDifference, str], str]] = {
 """By the extension of the file."""
 
 
-def _content(graph: Graph, difference: DumpDifference, title: str) -> dict[str, Any]:
-    """Returns the templates' variables."""
+def _drawn(graph: Graph, difference: DumpDifference, title: str) -> FlameGraph:
     largest = max((abs(box.change) for box in graph.boxes), default=0.0)
     decimals = decimals_of((graph.total, difference.base_total, difference.new_total))
-    head = [truncate(line, TITLE_LETTERS) for line in _head(graph, difference, decimals)]
-    top = LINE * (len(head) + 2)
-    scale = (WIDTH - 2 * MARGIN) / graph.total if graph.total else 0.0
-    return {
-        "width": WIDTH,
-        "height": top + LINE * (1 + max((box.depth for box in graph.boxes), default=0)) + MARGIN,
-        "margin": MARGIN,
-        "line": LINE,
-        "title": title or f"{difference.base.path} and {difference.new.path}",
-        "short_title": truncate(title or "What changed", TITLE_LETTERS - 40),
-        "head": head,
-        "boxes": [
-            {
-                "x": round(MARGIN + scale * box.begin, 2),
-                "y": top + LINE * box.depth,
-                "width": round(scale * box.new, 2),
-                "colour": _colour(box.change, largest),
-                "title": _hover(box, graph.total, decimals),
-                "text": _label(box, scale * box.new),
-            }
+    total = graph.total or 1.0
+    return FlameGraph(
+        title=title or f"{difference.base.path} and {difference.new.path}",
+        short_title=title or "What changed",
+        head=tuple(_head(graph, difference, decimals)),
+        frames=tuple(
+            Frame(
+                name=box.function.name,
+                short=without_arguments(box.function.name),
+                begin=box.begin / total,
+                width=box.new / total,
+                depth=box.depth,
+                colour=_colour(box.change, largest),
+                hover=_hover(box, graph.total, decimals),
+            )
             for box in graph.boxes
-        ],
-    }
+        ),
+    )
 
 
 def _head(graph: Graph, difference: DumpDifference, decimals: int) -> list[str]:
@@ -134,11 +113,3 @@ def _hover(box: Box, total: float, decimals: int) -> str:
     )
     share = f"{100 * box.new / total:.1f} %" if total else NOT_APPLICABLE
     return f"{box.function.name}{where}\n{count_text(box.new, decimals)} per call, {share}; {was}"
-
-
-def _label(box: Box, width: float) -> str:
-    letters = int((width - 4) / LETTER)
-    if letters < LEAST_LETTERS:
-        return ""
-    name = box.function.name
-    return truncate(name if len(name) <= letters else without_arguments(name), letters)

@@ -1,0 +1,116 @@
+"""The flame graph of a recorded program: its modules, and the operators in each."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+from opperf.reports.hotspots.account import Account
+from opperf.reports.hotspots.data import Hotspots
+from opperf.reports.hotspots.modules import Amount, Module
+from opperf.reports.hotspots.places import PHASES
+from opperf.reports.hotspots.times import CALLS, MEASURED
+from opperf.reports.model import FlameGraph, Frame
+from opperf.results.text import count_text
+from opperf.results.units import time_text
+
+DRAWN = 0.0003
+"""Share of the graph of the narrowest frame that is drawn: a third of a pixel."""
+
+GREY, WHITE = "#e4e4df", "#f6f6f3"
+"""Colours of modules, and of what no operator explains."""
+
+COLOURS = {
+    "backward": ("#8fb8e8", "#a3c6ee", "#7eaade", "#b4d2f2"),
+    "optimizer": ("#98d3a0", "#abdcb1", "#86c890", "#bce4c1"),
+}
+"""Colours of operators by phase."""
+
+FORWARD = ("#f2b266", "#f5c07f", "#efa551", "#f7cd99")
+"""Colours of the operators of any other phase."""
+
+UNEXPLAINED = "not explained"
+
+
+def flame_graph(found: Hotspots, tree: Module, accounts: Sequence[Account]) -> FlameGraph:
+    """Returns the flame graph of a tree of modules. A step of a single program is as wide as its
+    own time, if that is more than its operators explain."""
+    total = found.time.value
+    whole = max(total, _program_time(found, accounts))
+    frames = list(_frames(found, tree, whole)) if whole else []
+    left = whole - total
+    if frames and left > 0:
+        first = frames[0]
+        frames[0] = first._replace(width=1.0, hover=f"{first.name}\n{time_text(whole)}")
+        share = left / whole
+        hover = f"{UNEXPLAINED}\n{time_text(left)}, {100 * share:.1f} %: no operator's time"
+        frames.append(Frame(UNEXPLAINED, 1 - share, share, 1, WHITE, hover, UNEXPLAINED))
+    title = "Calls of a program" if found.basis is CALLS else "Time of a program"
+    return FlameGraph(title, frames, tuple(_head(found, accounts)))
+
+
+def _program_time(found: Hotspots, accounts: Sequence[Account]) -> float:
+    """Returns the time of all steps of a program in nanoseconds, where that of its operators is a
+    part of it; else 0."""
+    files = {entry.observation.file for entry in found.timed}
+    if len(accounts) != 1 or len(files) != 1 or found.basis is CALLS:
+        return 0.0
+    (account,) = accounts
+    if account.step is None or (found.basis is MEASURED and account.is_elsewhere):
+        return 0.0
+    return account.step.value * account.program.steps
+
+
+def _head(found: Hotspots, accounts: Sequence[Account]) -> Iterator[str]:
+    for account in accounts:
+        yield account.program.command
+    what = "their number of calls" if found.basis is CALLS else f"{found.basis.name} time"
+    yield (
+        f"Modules (grey) and the operators that they call, as wide as {what}. Orange: forward; "
+        "blue: backward; green: optimizer."
+    )
+
+
+def _frames(found: Hotspots, tree: Module, whole: float) -> Iterator[Frame]:
+    """Yields the frames of a tree, each before those below it."""
+    waiting = [(tree, 0.0, 0)]
+    while waiting:
+        module, begin, depth = waiting.pop()
+        hover = _hover(module.path or module.name, module.total, whole, found)
+        yield Frame(module.name, begin, module.total.time / whole, depth, GREY, hover, module.name)
+        inner = []
+        for below in module.modules.values():
+            if below.total.time / whole >= DRAWN:
+                inner.append((below, begin, depth + 1))
+            begin += below.total.time / whole
+        for operator, own in module.operators.items():
+            width = own.time / whole
+            if width >= DRAWN:
+                text = operator.name
+                if operator.phase in PHASES:
+                    text += f" {operator.phase}"
+                if module.path:
+                    text += f" in {module.path}"
+                yield Frame(
+                    operator.name,
+                    begin,
+                    width,
+                    depth + 1,
+                    _colour(operator.name, operator.phase),
+                    _hover(text, own, whole, found),
+                    operator.name,
+                )
+            begin += width
+        waiting += reversed(inner)
+
+
+def _hover(name: str, own: Amount, whole: float, found: Hotspots) -> str:
+    calls = count_text(own.calls, "call")
+    time = "" if found.basis is CALLS else f"{time_text(own.time)}, "
+    return f"{name}\n{time}{100 * own.time / whole:.1f} %, {calls}"
+
+
+def _colour(name: str, phase: str) -> str:
+    colours = COLOURS.get(phase, FORWARD)
+    # The same for an operator in every graph.
+    return colours[zlib.crc32(name.encode("utf-8", "replace")) % len(colours)]

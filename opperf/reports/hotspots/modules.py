@@ -1,0 +1,158 @@
+"""The modules of a recorded program as a tree, with the time of the operators in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from opperf.model import CallSite
+from opperf.reports.hotspots.data import Hotspots
+from opperf.reports.hotspots.places import (
+    is_number,
+    line_text,
+    phase_of,
+    sites_of,
+    united_name,
+    united_path,
+)
+
+MOST_DEPTH = 64
+"""Most modules of a path, more than any model nests; the rest of a longer one is one name."""
+
+
+OUTSIDE = ("backward", "optimizer")
+"""Phases that stand for the modules of what is called outside of any."""
+
+
+class Operator(NamedTuple):
+    """An operator in a module, in one phase of a step."""
+
+    name: str
+    phase: str
+
+
+@dataclass
+class Amount:
+    """Calls, and their time in nanoseconds, or their number where calls are counted."""
+
+    calls: int = 0
+    time: float = 0.0
+
+    def add(self, calls: int, time: float) -> None:
+        self.calls += calls
+        self.time += time
+
+
+@dataclass
+class Module:
+    """A module, or the program: its modules and operators, in the order of their first calls."""
+
+    name: str
+    path: str
+    modules: dict[str, Module] = field(default_factory=dict)
+    operators: dict[Operator, Amount] = field(default_factory=dict)
+    """Those that it calls itself."""
+    total: Amount = field(default_factory=Amount)
+    """Of all operators in it and in its modules."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Their time by phase."""
+    count: int = 1
+    """Number of the modules that it stands for."""
+
+    def add_up(self) -> Amount:
+        """Sets the totals of the module and of all in it, and returns that of the module."""
+        calls = [own.calls for own in self.operators.values()]
+        times = [own.time for own in self.operators.values()]
+        phases = [(operator.phase, own.time) for operator, own in self.operators.items()]
+        for module in self.modules.values():
+            total = module.add_up()
+            calls.append(total.calls)
+            times.append(total.time)
+            phases += module.phases.items()
+        self.total = Amount(sum(calls), math.fsum(times))
+        self.phases = {}
+        for phase, time in phases:
+            self.phases[phase] = self.phases.get(phase, 0.0) + time
+        return self.total
+
+    def slowest(self) -> str:
+        """Returns the name of the operator with the most time in the module and below."""
+        times: dict[str, float] = {}
+        for _, module in self.walk():
+            for operator, own in module.operators.items():
+                times[operator.name] = times.get(operator.name, 0.0) + own.time
+        return max(times, key=lambda name: times[name], default="")
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Module]]:
+        """Yields the module and all in it, each before those in it, with their depth."""
+        yield depth, self
+        for module in self.modules.values():
+            yield from module.walk(depth + 1)
+
+
+def path_of(site: CallSite) -> tuple[str, ...]:
+    """Returns the names of the modules of a place; outside of modules, that of the phase or
+    function, if it is known."""
+    if not site.module:
+        outside = phase_of(site) if phase_of(site) in OUTSIDE else ""
+        return tuple(filter(None, [outside or site.function or line_text(site)]))
+    parts = site.module.split(".")
+    if len(parts) > MOST_DEPTH:
+        parts[MOST_DEPTH - 1 :] = [".".join(parts[MOST_DEPTH - 1 :])]
+    return tuple(parts)
+
+
+def module_tree(found: Hotspots) -> Module:
+    """Returns the program as the root of a tree, of all cases of a ranking."""
+    root = Module("all", "")
+    for entry in found.timed:
+        for site, time in sites_of(entry.record.case, entry.time.value, found.basis):
+            module = root
+            for name in path_of(site):
+                path = f"{module.path}.{name}" if module.path else name
+                module = module.modules.setdefault(name, Module(name, path))
+            operator = Operator(entry.record.case.label, phase_of(site))
+            module.operators.setdefault(operator, Amount()).add(site.count, time)
+    root.add_up()
+    return root
+
+
+def unite_alike(module: Module) -> Module:
+    """Returns a tree in which the numbered modules of a list that call the same operators are one,
+    as the layers of a model: `0-11`."""
+    united = Module(module.name, module.path, operators=module.operators, count=module.count)
+    groups: dict[object, list[Module]] = {}
+    for inner in module.modules.values():
+        key = _structure(inner) if is_number(inner.name) else inner.name
+        groups.setdefault(key, []).append(inner)
+    for own in groups.values():
+        made = unite_alike(_merged(own))
+        united.modules[made.name] = made
+    united.add_up()
+    return united
+
+
+def _structure(module: Module) -> tuple[object, ...]:
+    return (
+        frozenset(module.operators),
+        tuple((name, _structure(inner)) for name, inner in sorted(module.modules.items())),
+    )
+
+
+def _merged(modules: list[Module]) -> Module:
+    """Returns modules of the same structure as one."""
+    if len(modules) == 1:
+        return modules[0]
+    merged = Module(
+        united_name([module.name for module in modules]),
+        united_path([module.path for module in modules]),
+        count=sum(module.count for module in modules),
+    )
+    for module in modules:
+        for operator, own in module.operators.items():
+            merged.operators.setdefault(operator, Amount()).add(own.calls, own.time)
+    for name in modules[0].modules:
+        merged.modules[name] = _merged([module.modules[name] for module in modules])
+    return merged

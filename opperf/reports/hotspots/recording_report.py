@@ -1,0 +1,240 @@
+"""Sections and tables on a recording beside its ranking: the program, its step and what explains
+it, the places of calls, the modules, and what faster operators would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from opperf.model import MetricKind
+from opperf.reports.hotspots.account import NAMES, Account
+from opperf.reports.hotspots.data import Hotspot, Hotspots
+from opperf.reports.hotspots.modules import Module, unite_alike
+from opperf.reports.hotspots.places import Place, places_of, unite_numbered
+from opperf.reports.hotspots.times import CALLS
+from opperf.reports.hotspots.what_if import Forecast
+from opperf.reports.model import (
+    Cell,
+    Column,
+    Fact,
+    Section,
+    Table,
+    figures,
+    names,
+    numbers,
+    words,
+)
+from opperf.results.text import count_text
+from opperf.results.units import Figure, time_text
+
+LEAST_SHARE = 0.01
+"""Share of the time below which tables omit a case, place or module: it could save no more."""
+
+SHOWN_PLACES = 3
+"""Most places of an operator in the table of places."""
+
+
+def percent(share: float) -> str:
+    """Returns a share as text."""
+    return f"{100 * share:.1f} %"
+
+
+def account_section(account: Account) -> Section:
+    """Returns what a program's step consists of."""
+    parts = account.parts
+    columns = (
+        Column("Time of a step", [Cell(_name(part.key), depth=part.depth) for part in parts]),
+        figures("Time", [part.time for part in parts], "ns"),
+        numbers("Share", [percent(part.share) for part in parts]),
+    )
+    return Section(
+        facts=tuple(_facts(account)),
+        table=Table(columns) if parts else None,
+        below=tuple(_remarks(account)),
+    )
+
+
+def _name(key: str) -> str:
+    return NAMES.get(key, key)
+
+
+def _facts(account: Account) -> Iterator[Fact]:
+    program = account.program
+    steps = count_text(program.steps, "step")
+    calls = count_text(program.calls or account.calls, "call")
+    yield Fact("Program", program.command, f"{program.framework}, {steps}, {calls}")
+    if program.machine:
+        yield Fact("Recorded by", program.machine)
+    if account.machines:
+        yield Fact("Measured by", "; ".join(account.machines))
+
+
+def _remarks(account: Account) -> Iterator[str]:
+    """Yields what a reader must know of the account."""
+    program = account.program
+    yield from program.notes
+    if account.step is None:
+        yield (
+            "The program's own time is unknown, so that nothing says how much of it its operators "
+            "explain."
+        )
+    elif account.is_elsewhere:
+        yield (
+            "The cases were measured by another machine than the program's: their times are not "
+            "compared with its step."
+        )
+    if program.calls > account.calls:
+        yield (
+            f"The file has {account.calls:,} of the {count_text(program.calls, 'call')} of the "
+            "program; the others are in what is not explained."
+        )
+    if account.operators and account.untimed:
+        yield (
+            f"{count_text(account.untimed, 'call')} without a time are in what is not explained."
+        )
+    yield from _unexplained(account)
+
+
+def _unexplained(account: Account) -> Iterator[str]:
+    """Yields what is known of the time that no operator explains."""
+    parts = {part.key: part for part in account.parts}
+    own, recorded = parts.get("step"), parts.get("recorded_step")
+    if own is not None and recorded is not None and own.time.value:
+        ratio = recorded.time.value / own.time.value
+        yield f"A step took {ratio:.2f} times as long while it was recorded."
+    left = parts.get("unexplained")
+    if left is not None and left.time.value < 0:
+        yield (
+            "The operators take longer one by one than the whole step: in the program they "
+            "overlap, or find their data in caches."
+            if "measured" in parts
+            else "The calls took longer while they were recorded than the step without a recorder."
+        )
+    if left is not None and "measured" in parts and account.kinds == (MetricKind.KERNEL,):
+        yield (
+            "The measured times are those of kernels: dispatch, in the framework and in Python, is "
+            "in what is not explained."
+        )
+    if account.dispatch_ns is not None and "measured" in parts and account.step is not None:
+        calls = account.calls / account.program.steps
+        total = calls * account.dispatch_ns
+        share = total / account.step.value if account.step.value else 0.0
+        yield (
+            f"A measured call that moves no data takes {time_text(account.dispatch_ns)}: about "
+            f"{time_text(total)} ({percent(share)}) of the operators' time is the dispatch of "
+            f"{calls:,.0f} calls."
+        )
+    if len(account.parts) > 1:
+        yield (
+            "Between operators, or not explained, are the program's own Python, dispatch before "
+            "the call of an operator, data, copies and waits: a recording cannot tell these apart."
+        )
+
+
+def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
+    """Returns the table of the places where these operators were called, those of each that take
+    most of its time. Modules that differ in their numbers are one."""
+    shown = [
+        (row.name, place)
+        for row in rows
+        for place in unite_numbered(places_of(row.timed, found))[:SHOWN_PLACES]
+        if place.share >= LEAST_SHARE
+    ]
+    places = [place for _, place in shown]
+    columns = [
+        names("Called at", [name for name, _ in shown]),
+        names("Module", [_module(place) for place in places]),
+        names("Line", [place.line or "unknown" for place in places]),
+    ]
+    if len({place.site.phase for place in places}) > 1:
+        columns.append(words("Phase", [place.site.phase for place in places]))
+    columns += _amounts(
+        found,
+        [place.calls for place in places],
+        [place.time for place in places],
+        [place.share for place in places],
+    )
+    return Table(tuple(columns))
+
+
+def _module(place: Place) -> str:
+    return place.site.module
+
+
+def _amounts(
+    found: Hotspots, calls: Sequence[int], times: Sequence[float], shares: Sequence[float]
+) -> Iterator[Column]:
+    """Yields the columns of the time, the share of it, and the number of calls."""
+    if found.basis is not CALLS:
+        yield figures("Time", list(map(Figure, times)), "ns")
+    yield numbers("Share", map(percent, shares))
+    yield numbers("Calls", [f"{number:,}" for number in calls])
+
+
+def tree_table(found: Hotspots, tree: Module) -> Table:
+    """Returns the tree of modules, those of a list that are alike in one row."""
+    rows = list(unite_alike(tree).walk())
+    total = found.time.value
+    shares = [module.total.time / total if total else 0.0 for _, module in rows]
+    phases = dict.fromkeys(phase for _, module in rows for phase in module.phases)
+    modules = [module for _, module in rows]
+    columns = [
+        Column("Module", [Cell(module.name, depth=depth) for depth, module in rows], is_name=True),
+        *_amounts(
+            found,
+            [module.total.calls for module in modules],
+            [module.total.time for module in modules],
+            shares,
+        ),
+    ]
+    if len(phases) > 1 and found.basis is not CALLS:
+        for phase in phases:
+            times = [module.phases.get(phase) for module in modules]
+            cells = [None if time is None else Figure(time) for time in times]
+            columns.append(figures(phase.capitalize(), cells, "ns", extra=1))
+    title = "Most frequent operator" if found.basis is CALLS else "Slowest operator"
+    columns.append(names(title, [module.slowest() for module in modules]))
+    picked = tuple(i for i, share in enumerate(shares) if share >= LEAST_SHARE)
+    left = len(rows) - len(picked)
+    more = f"and {left:,} more, each of less than {percent(LEAST_SHARE)} of the time"
+    return Table(tuple(columns), shown=picked if left else None, more=more if left else "")
+
+
+def what_if_section(forecast: Forecast) -> Section:
+    """Returns what changes of operators make of a program's time, and on which assumption."""
+    rows = forecast.rows
+    columns = (
+        names(
+            "If",
+            [
+                row.operator if row.factor is None else f"{row.operator} x {row.factor:g}"
+                for row in rows
+            ],
+        ),
+        figures("Its time", [Figure(row.time_ns) for row in rows], "ns"),
+        numbers("Share", [percent(row.share) for row in rows]),
+        figures(
+            "Step" if forecast.is_step else "All calls",
+            [Figure(row.program_ns) for row in rows],
+            "ns",
+        ),
+        figures("Then", [Figure(row.then_ns) for row in rows], "ns"),
+        numbers(
+            "Saved",
+            [percent(1 - row.then_ns / row.program_ns) if row.program_ns else "" for row in rows],
+        ),
+    )
+    return Section(table=Table(columns), below=tuple(_assumptions(forecast)))
+
+
+def _assumptions(forecast: Forecast) -> Iterator[str]:
+    yield (
+        "Assumes that the program saves what the operator saves (Amdahl's law): all else takes as "
+        "long as now, and nothing overlaps."
+    )
+    if forecast.is_scaled:
+        yield (
+            "The operators' shares of their sum stand for their shares of the step: their times "
+            "add up to more than it, or are of another machine."
+        )
+    if not forecast.is_step:
+        yield "The time of the program itself is unknown: these are of its operators alone."

@@ -1,0 +1,97 @@
+"""Times of calls that a ranking is by: as measured, else as recorded; else their number alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from opperf.instruments.recorded import RECORDED
+from opperf.model import PASSES, Case, Record, Run, Status
+from opperf.results.units import WIDE, Figure, figure_of
+
+
+class Basis(NamedTuple):
+    """Figures of calls that shares are of."""
+
+    name: str
+    unit: str
+    """`ns`; empty of numbers."""
+    metrics: tuple[str, ...]
+    """Metrics that it has figures of."""
+    figure: Callable[[Record, Sequence[str]], Figure | None]
+    """Returns that of one call by some of the metrics; None if the record has none."""
+    needs_record: bool
+    """Whether a planned case that was not measured has none."""
+
+    def records(self, run: Run) -> Iterator[Record]:
+        """Yields the records of a run, and of its other cases what stands for theirs."""
+        yield from run.records
+        if not self.needs_record:
+            known = {record.id for record in run.records}
+            for case in run.cases:
+                if case.id not in known:
+                    yield Record(case=case, id=case.id, status=Status.OK)
+
+
+def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:
+    """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
+    finite one."""
+    if record.status is not Status.OK:
+        return None
+    figures = [
+        figure
+        for figure in (figure_of(record, metric) for metric in metrics)
+        if figure is not None and math.isfinite(figure.value)
+    ]
+    return add_figures((1, figure) for figure in figures) if figures else None
+
+
+def recorded_time(case: Case) -> float | None:
+    """Returns the mean time in nanoseconds of the case's calls in the recorded program; None if
+    they were not timed."""
+    # The times of places remain where a setting has made other calls of these.
+    if not case.recorded:
+        return None
+    timed = [(site.count, site.time_ns) for site in case.sites if site.time_ns is not None]
+    calls = sum(count for count, _ in timed)
+    # The sums at places have all calls, where `recorded` may be a sample.
+    if calls and calls >= case.count:
+        return math.fsum(time for _, time in timed) / calls
+    return math.fsum(case.recorded) / len(case.recorded)
+
+
+def _recorded(record: Record, metrics: Sequence[str]) -> Figure | None:
+    time = recorded_time(record.case)
+    return None if time is None else Figure(time)
+
+
+MEASURED = Basis("measured", "ns", PASSES, time_of, needs_record=True)
+RECORDED_TIMES = Basis("recorded", "ns", (RECORDED.name,), _recorded, needs_record=False)
+CALLS = Basis("calls", "", ("calls",), lambda record, metrics: Figure(1.0), needs_record=False)
+
+BASES = (MEASURED, RECORDED_TIMES, CALLS)
+"""In the order of preference."""
+
+
+def basis_of(runs: Iterable[Run]) -> Basis | None:
+    """Returns the first basis of which some case has a figure; of the number of calls only those of
+    a recorded program. None if there is none."""
+    listed = list(runs)
+    for basis in BASES[:-1]:
+        for run in listed:
+            if any(basis.figure(record, basis.metrics) for record in basis.records(run)):
+                return basis
+    is_recording = any(run.header.program is not None and run.cases for run in listed)
+    return CALLS if is_recording else None
+
+
+def add_figures(counted: Iterable[tuple[int, Figure]]) -> Figure:
+    """Returns the sum of figures, each so many times. Their errors are independent; the sum is
+    unreliable if the unreliable ones are more than a small part of it."""
+    pairs = list(counted)
+    value = math.fsum(count * entry.value for count, entry in pairs)
+    doubtful = math.fsum(count * entry.value for count, entry in pairs if entry.unreliable)
+    widths = [count * entry.half_width for count, entry in pairs if entry.half_width is not None]
+    half_width = math.hypot(*widths) if len(widths) == len(pairs) else None
+    return Figure(value, half_width, doubtful > WIDE * value)

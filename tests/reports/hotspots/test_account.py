@@ -1,0 +1,137 @@
+"""What explains the time of a recorded program's step."""
+
+import math
+
+import msgspec
+import pytest
+
+from opperf.model import MetricKind
+from opperf.reports.hotspots.account import accounts_of
+from opperf.reports.hotspots.data import find_hotspots
+from opperf.reports.hotspots.ranking_report import recording_of
+from tests.recordings import THERE, called, measured, recording, site
+from tests.writing import ranked
+
+TIMES = {"mm": 5.0, "relu": 2.0}
+
+
+@pytest.fixture
+def timed():
+    """A recording of two steps of 20 us, 40 us while recorded, of which operators took 16."""
+    return recording(
+        called("mm", site("a", 24, 4), shape=(2, 2)),
+        called("relu", site("a", 4, 2), site("b", 4, 2, phase="backward")),
+        steps=2,
+        step_us=[20.0] * 20,
+        recorded_us=[30.0, 50.0],
+    )
+
+
+def parts(run):
+    (account,) = accounts_of([run])
+    return [(one.key, one.time.value / 1e3, one.share) for one in account.parts]
+
+
+def test_a_timed_recording_explains_the_recorded_step(timed):
+    assert parts(timed) == [
+        ("recorded_step", 40, 1),
+        ("recorded_calls", 16, 0.4),
+        ("between_recorded", 24, 0.6),
+        ("step", 20, 1),
+        ("recorded", 16, 0.8),
+        ("unexplained", 4, pytest.approx(0.2)),
+    ]
+
+
+def test_measured_times_explain_the_step_and_recorded_ones_the_rest(timed):
+    run = measured(timed, TIMES, environment=THERE)
+    assert parts(run)[3:] == [
+        ("step", 20, 1),
+        ("measured", 14, 0.7),
+        ("forward", 12, 0.6),
+        ("backward", 2, 0.1),
+        ("unexplained", 6, pytest.approx(0.3)),
+        ("beyond_measured", 2, pytest.approx(0.1)),
+        ("between", 4, pytest.approx(0.2)),
+    ]
+
+
+def test_the_recorded_time_stands_for_one_that_was_not_measured(timed):
+    run = measured(timed, {"mm": 5.0}, environment=THERE)
+    found = {key: time for key, time, _ in parts(run)}
+    assert (found["measured"], found["only_recorded"], found["unexplained"]) == (10, 4, 6)
+
+
+def test_times_of_another_machine_explain_nothing(timed):
+    run = measured(timed, TIMES)
+    assert parts(run) == parts(timed)
+    untimed = msgspec.structs.replace(
+        timed, cases=[msgspec.structs.replace(case, recorded=()) for case in timed.cases]
+    )
+    assert parts(measured(untimed, TIMES)) == []
+    found = find_hotspots([run])
+    text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
+    assert "Recorded by there, Another CPU Measured by here, A CPU" in text
+    assert "measured by another machine than the program's" in text
+    assert "mm 40.00 ±0.0 % 71.4 % 71.4 % 4 5.000 48.00" not in text
+    assert "Recorded us" in text
+
+
+def test_a_step_without_times_is_a_step():
+    run = recording(called("mm", site("a")), step_us=[20.0, 20.0])
+    assert parts(run) == [("step", 20, 1)]
+    found = find_hotspots([run])
+    text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
+    assert "1 call of 1 case, ranked by their number: they were neither timed" in text
+    assert "cannot tell these apart" not in text
+
+
+def test_the_step_of_a_trace_was_always_recorded(timed):
+    header = timed.header
+    program = msgspec.structs.replace(header.program, step=None)
+    trace = msgspec.structs.replace(timed, header=msgspec.structs.replace(header, program=program))
+    assert [key for key, _, _ in parts(trace)] == [
+        "recorded_step",
+        "recorded_calls",
+        "between_recorded",
+    ]
+    found = {key: time for key, time, _ in parts(measured(trace, TIMES, environment=THERE))}
+    assert (found["recorded_step"], found["measured"], found["between"]) == (40, 14, 24)
+
+
+def test_an_unknown_step_is_said():
+    run = recording(called("mm", site("a", 1)))
+    found = find_hotspots([run])
+    assert "The program's own time is unknown" in ranked(
+        found, recording=recording_of(found, [run])
+    )
+
+
+def test_intervals_of_the_parts_are_in_what_is_left():
+    run = recording(called("mm", site("a")), step_us=[20.0] * 5 + [22.0] * 5 + [24.0] * 5)
+    (account,) = accounts_of([measured(run, {"mm": 5.0}, environment=THERE)])
+    step, _, left = account.parts
+    assert step.time.half_width == left.time.half_width and not math.isclose(
+        0, left.time.half_width
+    )
+
+
+def test_dispatch_is_estimated_by_calls_that_move_nothing(timed):
+    run = measured(timed, TIMES, environment=THERE, moved={"relu": 0})
+    (account,) = accounts_of([run])
+    assert account.dispatch_ns == 2000
+    found = find_hotspots([run])
+    text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
+    assert "about 8.000 us (40.0 %) of the operators' time is the dispatch of 4 calls" in text
+    kernels = measured(timed, TIMES, environment=THERE, moved=0, kind=MetricKind.KERNEL)
+    assert accounts_of([kernels])[0].dispatch_ns is None
+    found = find_hotspots([kernels])
+    text = " ".join(ranked(found, recording=recording_of(found, [kernels])).split())
+    assert "times are those of kernels: dispatch, in the framework and in Python, is in" in text
+
+
+def test_calls_that_the_file_lacks_are_said(timed):
+    run = measured(timed, TIMES, environment=THERE, calls=20)
+    found = find_hotspots([run])
+    text = ranked(found, recording=recording_of(found, [run]))
+    assert "The file has 8 of the 20 calls of the program" in " ".join(text.split())
