@@ -22,7 +22,7 @@ SECTIONS: dict[str, str] = {
     "Arms": "a b",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
-        "least_elements most_elements batch_factor"
+        "least_elements most_elements batch_factor skip_views"
     ),
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "

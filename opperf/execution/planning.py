@@ -244,7 +244,9 @@ def plan_file(
         if is_incomplete(source):
             label = axes.get("python", ("",))[0]
             worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
-            own = complete_cases(worker, source, own, selection.batch_factor, say)
+            own = complete_cases(
+                worker, source, own, selection.batch_factor, selection.skip_views, say
+            )
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(framework_axes(several)).axes}
         else:
@@ -277,11 +279,14 @@ def complete_cases(
     source: Source,
     cases: Sequence[Case],
     batch_factor: float = 1.0,
+    skip_views: bool = False,
     say: Say = lambda text: None,
 ) -> list[Case]:
     """Returns the cases of a source as their framework calls them, with their batch scaled, equal
-    ones united. Raises `UsageError` for one that it cannot call, if that is an error of the
-    file."""
+    ones united, and without those that only make views if these are to be skipped.
+
+    Raises `UsageError` for one that it cannot call, if that is an error of the file.
+    """
     if not is_incomplete(source):
         return list(cases)
     completed = worker.complete(cases, batch_factor)
@@ -294,6 +299,14 @@ def complete_cases(
             f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
             f"{batch_factor:g}; the others are as recorded"
         )
+    if skip_views:
+        views = [call.case for call in completed if call.only_views]
+        calls = pluralize(sum(case.count for case in views), "call")
+        say(
+            f"{calls} of {pluralize(len({case.label for case in views}), 'operator')} that only "
+            "make views skipped"
+        )
+        completed = tuple(call for call in completed if not call.only_views)
     return list(unite_of(source)(call.case for call in completed))
 
 

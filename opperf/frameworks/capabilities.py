@@ -414,6 +414,18 @@ class ShapeInference(Core):
         raise UnsupportedError(f"{self.name} does not infer shapes")
 
 
+class RecordedCalls(Core):
+    """Overloads and kinds of calls that a source has recorded. Default: none is known."""
+
+    def with_overload(self, case: Case) -> Case:
+        """Returns a call whose target names no overload with the one that takes its arguments."""
+        return case
+
+    def only_views(self, target: Target) -> bool:
+        """Whether a target only makes a view of an argument, and computes nothing."""
+        return False
+
+
 class Steps(Core):
     """Operators that are the steps of others, and have the inputs that these give them. Default:
     none."""
@@ -607,6 +619,7 @@ class Framework(
     Memory,
     Arrays,
     LargeTensors,
+    RecordedCalls,
     Modes,
     Gradients,
     ShapeInference,

@@ -19,6 +19,7 @@ GROUP = "opperf.sources"
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.input_log:source",
+    "trace": "opperf.sources.traces.files:source",
     "results of PARAM": "opperf.sources.param.result_files:source",
     "configuration": "opperf.sources.param.files:source",
     "snippets": "opperf.sources.snippets.files:source",
@@ -67,7 +68,7 @@ def check_own_settings(path: Path, source: Source, given: Collection[str]) -> No
 
 
 class FileSource(Protocol):
-    """A kind of file that contains cases."""
+    """A kind of file that contains cases; of folders too, where it has a true `folders`."""
 
     name: str
     """Name of the kind in messages."""
@@ -106,7 +107,15 @@ def available() -> dict[str, FileSource]:
 
 def is_source(path: Path) -> bool:
     """Whether a file is of a known kind."""
-    return any(kind.recognizes(path) for kind in available().values())
+    return _kind_of(path) is not None
+
+
+def _kind_of(path: Path) -> FileSource | None:
+    """Returns the kind of a file or folder; None if it is of no known one."""
+    kinds = list(available().values())
+    if path.is_dir():
+        kinds = [kind for kind in kinds if getattr(kind, "folders", False)]
+    return next((kind for kind in kinds if kind.recognizes(path)), None)
 
 
 SHIPPED = "opperf.snippets."
@@ -138,8 +147,7 @@ def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
     if match is None or not Path(match["file"]).is_file():
         return None
     file = Path(match["file"])
-    kinds = [kind for kind in available().values() if kind.recognizes(file)]
-    kind = kinds[0] if kinds else None
+    kind = _kind_of(file)
     return (kind, file, match["pattern"]) if isinstance(kind, NamedCases) else None
 
 
@@ -149,15 +157,15 @@ def open_source(path: Path) -> Source:
 
     Raises `UsageError` if it is of no known kind, and the errors of the kind's `open`.
     """
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file in it")
     named = _named_cases(path)
     if named is not None:
         selecting, file, pattern = named
         return selecting.select(file, pattern)
-    for kind in available().values():
-        if kind.recognizes(path):
-            return kind.open(path)
+    kind = _kind_of(path)
+    if kind is not None:
+        return kind.open(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder without a trace; name a file in it")
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
     raise UsageError(
         f"{path} is not a file of cases that opperf reads: "

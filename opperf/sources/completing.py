@@ -45,6 +45,8 @@ class Completed(Struct, frozen=True):
     refusal: str = ""
     scaled: bool = False
     """Whether its batch was scaled."""
+    only_views: bool = False
+    """Whether it only makes a view of an argument."""
 
 
 def complete(
@@ -73,7 +75,7 @@ def _named(framework: Framework, case: Case, known: Known) -> Completed:
         return Completed(case)
     except UnknownOperatorError as error:
         return Completed(case, str(error))
-    return Completed(case)
+    return Completed(case, only_views=framework.only_views(case.target))
 
 
 def _called(framework: Framework, completed: Completed, known: Known) -> Completed:
@@ -140,6 +142,7 @@ def with_names(framework: Framework, case: Case, known: Known) -> Case:
     operator by name, as far as it has such. Raises the errors of `look_up`."""
     if isinstance(case.target, ObjectTarget):
         return case
+    case = framework.with_overload(case)
     target, _, signature, _ = look_up(framework, case.target, known)
     case = msgspec.structs.replace(case, target=target, category=signature.category)
     if not isinstance(target, OperatorTarget):

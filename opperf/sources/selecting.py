@@ -49,6 +49,8 @@ class Selection(Struct, frozen=True):
     """How many times all cases are measured."""
     batch_factor: float = 1.0
     """Factor by which the batch of recorded calls is scaled."""
+    skip_views: bool = False
+    """Whether recorded calls that only make views are not measured."""
     fuzz: Fuzz | None = None
     """Random shapes in place of the rules'."""
     partners: tuple[str, ...] = ()

@@ -108,6 +108,11 @@ from opperf.reports.formats import RUN
     metavar="FACTOR",
     help="Scale the batch of recorded calls, for example by 0.25 where they need too much memory.",
 )
+@click.option(
+    "--skip-views",
+    is_flag=True,
+    help="Skip recorded calls that only make a view of a tensor, and compute nothing.",
+)
 @case_ids
 @setting_option("seed")
 @click.option(

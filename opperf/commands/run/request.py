@@ -143,7 +143,7 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
         located = path if is_kept_name(word) else locate(word)
         if located is not None:
             files.append(located)
-        elif path.is_file() and (not word.isidentifier() or is_source(path)):
+        elif path.is_file() and not word.isidentifier() or path.exists() and is_source(path):
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):
             raise UsageError(f"{word}: no such file")
@@ -185,6 +185,7 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         batch_factor=options["batch_factor"],
+        skip_views=options["skip_views"],
         settings=Settings(**plain),
     )
 
@@ -277,7 +278,10 @@ def check_rule_options(path: Path, given: Collection[str]) -> None:
             )
 
 
-NAME_A_LOG = "name a log of operator inputs"
+RECORDED = {"batch_factor": "--scale-batch", "skip_views": "--skip-views"}
+"""Options on recorded calls, by parameter."""
+
+NAME_A_LOG = "name a log of operator inputs, a trace or a recording"
 
 
 def _check_files(request: Request) -> None:
@@ -285,14 +289,14 @@ def _check_files(request: Request) -> None:
     overriding = request.overriding
     if not request.has_operators:
         check_rule_options(request.files[0].path, overriding)
-    if "batch_factor" in overriding and not request.files:
-        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
+    recorded = [option for name, option in RECORDED.items() if name in overriding]
+    if recorded and not request.files:
+        raise UsageError(f"{recorded[0]} is for recorded calls; {NAME_A_LOG}")
     for path, source in request.files:
         check_own_settings(path, source, overriding)
-        if "batch_factor" in overriding and completion_of(source) != "each":
+        if recorded and completion_of(source) != "each":
             raise UsageError(
-                f"--scale-batch does not apply to {path}, whose cases have a batch of their own; "
-                f"{NAME_A_LOG}"
+                f"{recorded[0]} does not apply to {path}, which has no recorded calls; {NAME_A_LOG}"
             )
 
 

@@ -45,6 +45,7 @@ SELECTION_OPTIONS = {
     "shuffle": ("--shuffle", "shuffle"),
     "rounds": ("--rounds", "rounds"),
     "batch_factor": ("--scale-batch", "batch_factor"),
+    "skip_views": ("--skip-views", "skip_views"),
     "fuzz_shapes": ("--fuzz-shapes", "fuzz"),
     "ids": ("--id", "ids"),
 }

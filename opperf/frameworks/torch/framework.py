@@ -26,6 +26,7 @@ from opperf.frameworks.torch import (
     messages,
     modes,
     options,
+    overloads,
     private,
     registry,
     restoring,
@@ -104,6 +105,8 @@ class PyTorch(Framework):
     contents = staticmethod(tensors.contents)
     write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)
+    with_overload = staticmethod(overloads.with_overload)
+    only_views = staticmethod(registry.only_views)
     refusal = staticmethod(messages.refusal)
     unavailable = staticmethod(messages.unavailable)
 

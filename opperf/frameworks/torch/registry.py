@@ -15,7 +15,7 @@ from opperf.frameworks.torch import categories, private, registry, schemas
 from opperf.frameworks.torch.devices import type_of
 from opperf.frameworks.torch.dtypes import DTYPES
 from opperf.frameworks.torch.renamed import FORMER
-from opperf.model import Operator, OperatorTarget
+from opperf.model import Operator, OperatorTarget, Target
 from opperf.model.targets import DEFAULT_OVERLOAD
 
 
@@ -285,11 +285,29 @@ def find(name: str) -> Registered | None:
     return min(named, key=_rank, default=None)
 
 
+def overloads(name: str) -> tuple[Operator, ...]:
+    """Returns the operators of a name, without their overloads, the one that is meant by it
+    first."""
+    base = without_prefix(name)
+    named = _by_name(registered_names()).get(base, [])
+    return tuple(
+        registered.operator
+        for registered in sorted(named, key=_rank)
+        if registered.operator.name == base
+    )
+
+
 def _rank(one: Registered) -> tuple[bool, bool, int]:
     """Returns the place of an operator among those of one name: the first is the one meant."""
     operator = one.operator
     required = sum(parameter.required for parameter in operator.tensors)
     return bool(operator.variants), operator.overload != DEFAULT_OVERLOAD, -required
+
+
+def only_views(target: Target) -> bool:
+    """Whether a target is an operator whose results are views of its arguments."""
+    found = at(target) if isinstance(target, OperatorTarget) else None
+    return found is not None and schemas.is_view(private.schema_of(found.function))
 
 
 _by_target: dict[OperatorTarget, Registered] = {}

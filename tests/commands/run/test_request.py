@@ -283,7 +283,7 @@ def test_options_about_rules_are_refused_where_only_a_file_is_named(options, tmp
     with pytest.raises(UsageError, match="--size does not apply to"):
         options(str(log), "--size", "large")
     assert options("relu", str(log), "--size", "large").selection.size == "large"
-    with pytest.raises(UsageError, match="--scale-batch scales recorded calls"):
+    with pytest.raises(UsageError, match="--scale-batch is for recorded calls"):
         options("relu", "--scale-batch", "0.5")
     assert options(str(log), "--scale-batch", "0.5").selection.batch_factor == 0.5
 

@@ -119,7 +119,7 @@ def test_the_batch_is_scaled(command_here):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("relu", "--framework", "torch"), "--scale-batch scales recorded calls; name a log"),
+        (("relu", "--framework", "torch"), "--scale-batch is for recorded calls; name a log"),
         (("list.jsonl",), "--scale-batch does not apply to list.jsonl"),
         (("flat.txt",), "--scale-batch: no call has a tensor of several axes"),
     ],

@@ -1,0 +1,1 @@
+"""Execution traces and profiler traces as sources."""

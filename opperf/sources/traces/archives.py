@@ -1,0 +1,113 @@
+"""The JSON files of a trace: one, plain or compressed, or those in an archive or a folder, one for
+each rank. Nothing of an archive is extracted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple, cast
+
+from opperf.errors import UsageError, one_line
+
+GZIP = b"\x1f\x8b"
+"""The first bytes of a compressed file."""
+
+TAR, TAR_AT = b"ustar", 257
+"""The word in the header of an archive, and where it is."""
+
+LARGEST = 1 << 30
+"""Most bytes of a trace's JSON that are read: the largest traces of training jobs have some hundred
+megabytes, and a compressed file of any size can pretend to have more."""
+
+RANK = re.compile(r"rank[-_]?(\d+)", re.IGNORECASE)
+"""The rank in a file's name, as `rank-3.json`."""
+
+JSON_ENDS = (".json", ".json.gz")
+
+FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError)
+"""Errors of files and archives that are damaged."""
+
+
+class Member(NamedTuple):
+    """A JSON file of a trace, opened."""
+
+    name: str
+    rank: int | None
+    """Rank of the process, if the name has it."""
+    stream: BinaryIO
+
+
+def rank_in(name: str) -> int | None:
+    """Returns the rank in a file's name; None without one."""
+    match = RANK.search(PurePosixPath(name).name)
+    return int(match[1]) if match else None
+
+
+def open_members(path: Path) -> Iterator[Member]:
+    """Yields the JSON files of a trace, each open until the next one is asked for.
+
+    Raises `UsageError` for a file that cannot be read.
+    """
+    files = folder_files(path) if path.is_dir() else [path]
+    for file in files:
+        with readable(file), open_decompressed(file) as stream:
+            if not is_archive(stream):
+                yield Member(str(file), rank_in(file.name), stream)
+                continue
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
+                for entry in archive:
+                    content = archive.extractfile(entry) if entry.isreg() else None
+                    if content is not None and entry.name.endswith(JSON_ENDS):
+                        name = f"{file}:{entry.name}"
+                        yield Member(name, rank_in(entry.name), _plain(cast(BinaryIO, content)))
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """Returns the JSON files and archives of a folder, those of ranks in their order. Raises
+    `UsageError`."""
+    with readable(folder):
+        found = [
+            file
+            for file in folder.iterdir()
+            if file.is_file() and file.name.endswith((*JSON_ENDS, ".tar.gz", ".tgz", ".tar"))
+        ]
+    return sorted(found, key=lambda file: (rank_in(file.name) or 0, file.name))
+
+
+@contextmanager
+def readable(name: str | Path) -> Iterator[None]:
+    """Makes the errors of reading a file `UsageError`s."""
+    try:
+        yield
+    except FAILURES as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"{name} cannot be read: {one_line(text)}") from None
+
+
+@contextmanager
+def open_decompressed(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file, decompressed if it is compressed."""
+    with path.open("rb") as file:
+        yield _plain(file)
+
+
+def _plain(file: BinaryIO) -> BinaryIO:
+    """Returns a file that can look ahead, decompressed if it is compressed."""
+    ahead = io.BufferedReader(cast(io.RawIOBase, file), 1 << 16)
+    if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
+        return cast(BinaryIO, ahead)
+    return cast(
+        BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=ahead)), 1 << 16)
+    )
+
+
+def is_archive(stream: BinaryIO) -> bool:
+    """Whether an open file is an archive; nothing of it is consumed."""
+    head = cast(io.BufferedReader, stream).peek(TAR_AT + len(TAR))
+    return head[TAR_AT : TAR_AT + len(TAR)] == TAR

@@ -1,0 +1,147 @@
+"""Cases of traces: the distinct calls of topmost operators."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import CallSite, Case, OperatorTarget, Program, Settings
+from opperf.plurals import pluralize
+from opperf.sources.base import Completion
+from opperf.sources.call_dtype import call_dtype
+from opperf.sources.completing import merge, merge_sites
+from opperf.sources.traces.reading import read_traces
+from opperf.sources.traces.renamed import elsewhere
+from opperf.sources.traces.trace import STEP, Call, Node, Trace
+
+FRAMEWORK = "torch"
+"""The framework that writes such traces."""
+
+COLLECTIVE_REASON = "a collective operation, which takes several processes"
+
+
+class TraceSource:
+    """The calls of traces. What cannot be a case is counted, with the reason."""
+
+    completion: Completion = "each"
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        name = ", ".join(map(str, paths))
+        self.remarks: list[str] = []
+        self.excluded: dict[str, str] = {}
+        refused: Counter[tuple[str, str]] = Counter()
+        kinds: Counter[tuple[str, str]] = Counter()
+        steps = calls = 0
+        times: list[float] = []
+        found: list[Case] = []
+        for trace in read_traces(paths):
+            self.remarks += trace.remarks
+            steps += len(trace.steps())
+            times += [
+                node.time_ns
+                for node in trace.nodes.values()
+                if node.time_ns >= 0 and STEP.fullmatch(node.name)
+            ]
+            for call, nodes in calls_of(trace):
+                calls += len(nodes)
+                if call.refusal or call.collective:
+                    key = refusal_of(call)
+                    refused[key] += len(nodes)
+                    kinds[key] += 1
+                else:
+                    found.append(case_of(call, nodes, trace))
+        self._cases = merge(found)
+        self._exclude(refused, kinds)
+        if not calls:
+            raise UsageError(f"{name}: no call of an operator in it")
+        self.program = Program(
+            name,
+            FRAMEWORK,
+            steps=max(1, steps),
+            step=summarise(times, "ns") if times else None,
+        )
+
+    def cases(self) -> Iterator[Case]:
+        yield from self._cases
+
+    def _exclude(
+        self, refused: Mapping[tuple[str, str], int], kinds: Mapping[tuple[str, str], int]
+    ) -> None:
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for (path, reason), count in refused.items():
+            several = kinds[path, reason]
+            of_kinds = f" of {several} kinds" if several > 1 else ""
+            reasons[path].append(f"{pluralize(count, 'call')}{of_kinds}: {reason}")
+        self.excluded = {path: "; ".join(texts) for path, texts in reasons.items()}
+        collectives = {
+            path: count for (path, reason), count in refused.items() if reason == COLLECTIVE_REASON
+        }
+        if collectives:
+            self.remarks.append(
+                f"{pluralize(sum(collectives.values()), 'call')} of collective operations, "
+                f"which take several processes, omitted: {', '.join(sorted(collectives))}"
+            )
+        others = sum(refused.values()) - sum(collectives.values())
+        if others:
+            self.remarks.append(
+                f"{pluralize(others, 'call')} omitted, as `opperf trace` lists with the reasons"
+            )
+
+
+def refusal_of(call: Call) -> tuple[str, str]:
+    """Returns the name of a call that is no case, and why."""
+    return (call.collective, COLLECTIVE_REASON) if call.collective else (call.path, call.refusal)
+
+
+def calls_of(trace: Trace) -> Iterator[tuple[Call, list[Node]]]:
+    """Yields the distinct calls of topmost operators with their nodes, in the order of the
+    first."""
+    nodes: dict[int, list[Node]] = {}
+    for node in trace.topmost():
+        nodes.setdefault(node.call, []).append(node)
+    for index, own in nodes.items():
+        yield trace.calls[index], own
+
+
+def case_of(call: Call, nodes: Sequence[Node], trace: Trace) -> Case:
+    """Returns the case of a distinct call, with where and how often it was made."""
+    path, overload, arguments, note = elsewhere(call.path, call.overload, dict(call.arguments))
+    sites = sites_of(nodes, trace)
+    phases = {site.phase for site in sites}
+    times = tuple(node.recorded_ns for node in nodes if node.recorded_ns >= 0)
+    why = f"{pluralize(len(nodes), 'call')} in {Path(trace.name).name}"
+    if phases != {"forward"}:
+        why += f", {' and '.join(sorted(phases))}"
+    return Case(
+        target=OperatorTarget(FRAMEWORK, path, overload),
+        arguments=arguments,
+        settings=Settings(dtype=call_dtype(arguments.values())),
+        # A backward operator is a call of its own.
+        passes=("forward",),
+        origin=f"{trace.name}#{nodes[0].id}",
+        why="; ".join(filter(None, (why, note, *call.notes))),
+        tags=tuple(sorted(phases)) if phases != {"forward"} else (),
+        count=len(nodes),
+        sites=sites,
+        recorded=times,
+    )
+
+
+def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
+    """Returns where the program made the calls: labels around them, and the phase."""
+    made = []
+    for node in nodes:
+        place = trace.place(node)
+        assert place is not None
+        time = node.recorded_ns
+        made.append(
+            CallSite(
+                module=".".join(place.labels),
+                phase=place.phase,
+                time_ns=float(time) if time >= 0 else None,
+            )
+        )
+    return merge_sites(made)

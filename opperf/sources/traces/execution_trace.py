@@ -1,0 +1,303 @@
+"""Execution traces of PyTorch, as it and Chakra write them, schemas 1.0.1 to 1.1.1.
+
+Attributes are read by name, as files of one version have different ones, and unknown ones are
+ignored. A node is written when it ends, so that children precede their parents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from opperf.model import Argument
+from opperf.plurals import pluralize
+from opperf.sources.traces.schemas import Schema, SchemaParameter, parse_schema
+from opperf.sources.traces.trace import Call, Node, Trace
+from opperf.sources.traces.values import (
+    Reader,
+    Ref,
+    Unbuildable,
+    Values,
+    inner_types,
+    is_tensor,
+    ref_of,
+)
+
+SCHEMA_BEGIN = "1."
+"""Beginning of the versions that are read."""
+
+COLLECTIVE = "record_param_comms"
+"""Name of the nodes of collective operations."""
+
+TRITON = "triton"
+"""Backend of kernels that a compiler made."""
+
+TRITON_REFUSAL = "a Triton kernel, whose file is not executed"
+
+
+def read_nodes(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Adds the nodes of an execution trace."""
+    refused: Counter[str] = Counter()
+    for raw in objects:
+        node = _node(trace, raw)
+        if node is None:
+            refused["{} without a name or a number omitted"] += 1
+        elif node.id in trace.nodes:
+            refused["{} with the number of an earlier one omitted"] += 1
+        else:
+            trace.nodes[node.id] = node
+    trace.remarks += [
+        f"{trace.name}: {text.format(pluralize(count, 'node'))}" for text, count in refused.items()
+    ]
+
+
+def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
+    """Returns the node of an object; None if it is none."""
+    attributes = _attributes(raw)
+    identity, name = raw.get("id"), raw.get("name")
+    parent = raw.get("ctrl_deps", raw.get("parent", 0))
+    if not (isinstance(identity, int) and isinstance(parent, int) and isinstance(name, str)):
+        return None
+    node = Node(
+        identity,
+        parent,
+        name,
+        rf_id=_integer(attributes.get("rf_id")),
+        seq_id=_integer(attributes.get("seq_id"), -1),
+        thread=_integer(attributes.get("tid")),
+    )
+    schema = attributes.get("op_schema") or ""
+    is_triton = attributes.get("kernel_backend") == TRITON
+    if name == COLLECTIVE or is_triton or (schema and not name.startswith("c10d::")):
+        inputs, outputs = _values(raw, "inputs"), _values(raw, "outputs")
+        node.inputs, node.outputs = _refs(inputs), _refs(outputs)
+        node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes)
+        node.output_specs = _outputs(trace, outputs, node.outputs)
+    return node
+
+
+def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a node's attributes by name: in a list of its own, or beside the others."""
+    listed = raw.get("attrs")
+    if not isinstance(listed, list):
+        return raw
+    return {
+        attribute["name"]: attribute.get("value")
+        for attribute in listed
+        if isinstance(attribute, dict) and isinstance(attribute.get("name"), str)
+    }
+
+
+def _values(raw: Mapping[str, Any], name: str) -> Values:
+    found = raw.get(name)
+    singular = name.removesuffix("s")
+    if isinstance(found, dict):
+        parts = [found.get(key) for key in ("values", "types", "shapes", "strides")]
+    else:
+        parts = [found, raw.get(f"{singular}_types"), raw.get(f"{singular}_shapes"), []]
+    return Values(*(part if isinstance(part, list) else [] for part in parts))
+
+
+def _refs(values: Values) -> tuple[Ref, ...]:
+    """Returns which tensors values are, those of lists included; without those that are not
+    there."""
+    found: list[Ref] = []
+
+    def add(value: Any, kind: str) -> None:
+        inner = inner_types(kind)
+        if inner is not None and isinstance(value, list) and inner:
+            for index, element in enumerate(value):
+                add(element, inner[min(index, len(inner) - 1)])
+        elif is_tensor(kind):
+            try:
+                found.append(ref_of(value))
+            except Unbuildable:
+                # The call says so.
+                return
+
+    for value, kind in zip(values.values, values.types, strict=False):
+        if isinstance(kind, str):
+            add(value, kind)
+    return tuple(found)
+
+
+def _key(kind: str, schema: str, values: Values, refs: Sequence[Ref], ranges: str) -> Hashable:
+    """Returns what distinguishes a call or its outputs: all but which tensors they are. Tensors are
+    alike if they share storages alike."""
+    storages: dict[tuple[int, str], int] = {}
+    tensors = [
+        (storages.setdefault((ref.storage, ref.device), len(storages)), ref.offset, ref.device)
+        for ref in refs
+    ]
+    plain = [
+        None if is_tensor(str(kind)) or "Tensor(" in str(kind) else value
+        for value, kind in zip(values.values, values.types, strict=False)
+    ]
+    return (
+        kind,
+        schema,
+        ranges,
+        msgspec.json.encode((tensors, plain, values.types, values.shapes, values.strides)),
+    )
+
+
+def _call(
+    trace: Trace,
+    name: str,
+    schema: str,
+    inputs: Values,
+    refs: Sequence[Ref],
+    attributes: Mapping[str, Any],
+) -> int:
+    """Returns the index of a node's distinct call."""
+    ranges = attributes.get("tensor_range") or ""
+    collective = str(attributes.get("collective_name") or "") if name == COLLECTIVE else ""
+    key = _key(name, schema + collective, inputs, refs, str(ranges))
+    known = trace.intern(key)
+    if known is not None:
+        return known
+    if name == COLLECTIVE:
+        call = Call(name, "", (), collective=collective or "collective")
+    elif attributes.get("kernel_backend") == TRITON:
+        call = Call(name, "", (), refusal=TRITON_REFUSAL)
+    else:
+        call = _built(name, schema, inputs, refs, _ranges(ranges))
+    return trace.add_call(key, call)
+
+
+def _built(
+    name: str,
+    schema: str,
+    inputs: Values,
+    refs: Sequence[Ref],
+    ranges: Mapping[int, tuple[int, int]],
+) -> Call:
+    """Returns a call with its arguments by the names of its schema."""
+    parsed = parse_schema(schema)
+    if parsed is None:
+        return Call(name.replace("::", "."), "", (), schema, refusal="its schema cannot be read")
+    try:
+        arguments, notes = _arguments(parsed, inputs, refs, ranges)
+    except Unbuildable as error:
+        return Call(parsed.path, parsed.overload, (), schema, refusal=str(error))
+    return Call(parsed.path, parsed.overload, arguments, schema, notes)
+
+
+def _arguments(
+    schema: Schema, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, tuple[int, int]]
+) -> tuple[tuple[tuple[str, Argument], ...], tuple[str, ...]]:
+    if len(inputs.values) > len(schema.parameters):
+        raise Unbuildable(
+            f"{len(inputs.values)} inputs of {pluralize(len(schema.parameters), 'parameter')}"
+        )
+    reader = Reader(main_device(refs), ranges)
+    made: list[tuple[str, Argument]] = []
+    notes: list[str] = []
+    for index, value in enumerate(inputs.values):
+        parameter = schema.parameters[index]
+        argument = reader.read(
+            value,
+            str(_at(inputs.types, index)),
+            _at(inputs.shapes, index),
+            _at(inputs.strides, index),
+            parameter.type,
+        )
+        precise, note = with_digits(argument, parameter)
+        made.append((parameter.name, precise))
+        notes += [note] if note else []
+    return tuple((name, reader.own_storages(value)) for name, value in made), tuple(notes)
+
+
+def _at(values: Sequence[Any], index: int) -> Any:
+    return values[index] if index < len(values) else []
+
+
+SMALLEST = 5e-7
+"""Below it, a double is written as zero: traces have six decimals."""
+
+EPSILONS = ("eps", "epsilon")
+EPSILON = 1e-8
+"""An epsilon whose schema has no default: that of PyTorch's optimizers."""
+
+
+def with_digits(argument: Argument, parameter: SchemaParameter) -> tuple[Argument, str]:
+    """Returns a double with the digits that six decimals do not hold, and a note on it; empty
+    without one. The schema's default has them, or it is an epsilon, which is never zero."""
+    if not isinstance(argument, float):
+        return argument, ""
+    default = _default(parameter)
+    if default is not None and default != argument and abs(default - argument) < SMALLEST:
+        precise = default
+    elif argument == 0 and parameter.name in EPSILONS:
+        precise = EPSILON if default is None else default
+    else:
+        return argument, ""
+    return precise, f"{parameter.name} is {precise:g}, as the trace has six decimals of it"
+
+
+def _default(parameter: SchemaParameter) -> float | None:
+    if not parameter.type.startswith("float") or parameter.default is None:
+        return None
+    try:
+        return float(parameter.default)
+    except ValueError:
+        return None
+
+
+def _outputs(trace: Trace, outputs: Values, refs: Sequence[Ref]) -> int:
+    """Returns the index of a node's distinct outputs."""
+    key = _key("outputs", "", outputs, refs, "")
+    known = trace.intern(key)
+    if known is not None:
+        return known
+    reader = Reader(main_device(refs), {})
+    made: list[Argument] = []
+    for index, (value, kind) in enumerate(zip(outputs.values, outputs.types, strict=False)):
+        try:
+            made.append(
+                reader.read(
+                    value, str(kind), _at(outputs.shapes, index), _at(outputs.strides, index), ""
+                )
+            )
+        except Unbuildable:
+            # Outputs are counted and replayed as far as the trace has them.
+            made.append(None)
+    return trace.add_outputs(key, made)
+
+
+def main_device(refs: Sequence[Ref]) -> str:
+    """Returns the device of a call: that of most of its tensors, and rather not the CPU, where
+    numbers of calls on other devices are."""
+    counts = Counter(ref.device for ref in refs)
+    return max(counts, key=lambda name: (not name.startswith("cpu"), counts[name]), default="")
+
+
+def _ranges(text: Any) -> dict[int, tuple[int, int]]:
+    """Returns the recorded smallest and largest number of integer tensors, by the tensor's index;
+    none if they cannot be read."""
+    try:
+        found = json.loads(text) if isinstance(text, str) and text else {}
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        int(index): (pair[0], pair[1])
+        for index, pair in found.items()
+        if index.isdecimal()
+        and isinstance(pair, list)
+        and len(pair) == 2
+        and all(map(_is_integer, pair))
+    }
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64
+
+
+def _integer(value: Any, default: int = 0) -> int:
+    return value if _is_integer(value) else default

@@ -1,0 +1,98 @@
+"""Reads the traces of a file, an archive or a folder: one for each process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import UsageError
+from opperf.plurals import pluralize
+from opperf.sources.traces.archives import Member, open_members
+from opperf.sources.traces.execution_trace import read_nodes
+from opperf.sources.traces.kineto import read_events
+from opperf.sources.traces.objects import Objects
+from opperf.sources.traces.trace import Trace
+
+READERS = {"nodes": read_nodes, "traceEvents": read_events}
+"""Functions that add the nodes of a trace, by the name of the file's list."""
+
+
+def read_traces(paths: Sequence[Path]) -> Iterator[Trace]:
+    """Yields the traces of files and folders, one after the other. The execution trace of a process
+    and its profiler's trace, of one rank or both without one, are one trace: that with the times of
+    the other.
+
+    Raises `UsageError` for a file that cannot be read or is no trace.
+    """
+    members = itertools.chain.from_iterable(map(_read, paths))
+    for _, of_rank in itertools.groupby(members, key=lambda pair: pair[1].rank):
+        found: dict[str, Trace] = {}
+        for kind, trace in of_rank:
+            if kind in found:
+                yield from _joined(found)
+                found = {}
+            found[kind] = trace
+        yield from _joined(found)
+
+
+def _read(path: Path) -> Iterator[tuple[str, Trace]]:
+    """Yields the traces of a path, each with the name of its list. Raises `UsageError` for a folder
+    or archive without one."""
+    is_empty = True
+    for member in open_members(path):
+        is_empty = False
+        yield read_member(member)
+    if is_empty:
+        raise UsageError(f"{path} has no trace: no file in it ends in .json or .json.gz")
+
+
+def read_member(member: Member) -> tuple[str, Trace]:
+    """Returns the name of the list of a JSON file, and its trace. Raises `UsageError`."""
+    objects = Objects(member.stream, member.name)
+    trace = Trace(member.name, member.rank)
+    # The list's name is known when its first object is.
+    found = iter(objects)
+    first = list(itertools.islice(found, 1))
+    READERS[objects.kind](trace, itertools.chain(first, found))
+    trace.remarks = [*objects.remarks, *trace.remarks]
+    _add_facts(trace, objects.facts)
+    return objects.kind, trace
+
+
+def _add_facts(trace: Trace, facts: dict[str, Any]) -> None:
+    trace.schema = str(facts.get("schema", ""))
+    processes = facts.get("distributedInfo")
+    if isinstance(processes, dict):
+        rank, size = processes.get("rank"), processes.get("world_size")
+        trace.rank = rank if isinstance(rank, int) else trace.rank
+        trace.world_size = size if isinstance(size, int) else None
+
+
+def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
+    """Yields a trace, with the times of the other one of its process."""
+    if len(found) < len(READERS):
+        yield from found.values()
+        return
+    trace, other = found["nodes"], found["traceEvents"]
+    timed = {
+        node.rf_id: node for node in other.nodes.values() if node.rf_id and other.is_operator(node)
+    }
+    operators = [node for node in trace.nodes.values() if trace.is_operator(node)]
+    known = 0
+    for node in operators:
+        match = timed.get(node.rf_id)
+        if match is not None and match.name == node.name:
+            known += 1
+            node.start_ns, node.time_ns = match.start_ns, match.time_ns
+            node.kernel_ns = match.kernel_ns
+    trace.kernels = other.kernels
+    trace.world_size = trace.world_size or other.world_size
+    trace.rank = other.rank if trace.rank is None else trace.rank
+    trace.remarks += [
+        *other.remarks,
+        f"{trace.name}: {known:,} of {pluralize(len(operators), 'call')} with times of "
+        f"{other.name}",
+    ]
+    yield trace

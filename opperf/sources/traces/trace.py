@@ -1,0 +1,215 @@
+"""A trace: its nodes, which of them are calls of operators, and where in the program they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.model import Argument, Struct
+from opperf.sources.traces.values import Ref
+
+NO_CALL = -1
+"""Index of the call of a node that is no operator."""
+
+
+class Call(Struct, frozen=True):
+    """A distinct call: an operator with its arguments."""
+
+    path: str
+    """Namespace and name, as `aten.add`; of what is no operator of PyTorch's, its name."""
+    overload: str
+    """`default` for one without a name; empty where the trace does not say it."""
+    arguments: tuple[tuple[str, Argument], ...]
+    """By name, or by position as `0`, `1` ..., where the trace has no names."""
+    schema: str = ""
+    notes: tuple[str, ...] = ()
+    """A few words on each change of an argument."""
+    refusal: str = ""
+    """Why no case can be made of it."""
+    collective: str = ""
+    """Name of the collective operation that it is: `all_reduce`; empty for an operator."""
+
+
+class Node(msgspec.Struct):
+    """One entry of a trace: a call of an operator, or a label."""
+
+    id: int
+    parent: int
+    name: str
+    call: int = NO_CALL
+    """Index of its distinct call."""
+    rf_id: int = 0
+    """Number of the call, by which traces of one program are joined."""
+    seq_id: int = -1
+    """Number that a call of the forward pass and those of its backward pass have."""
+    thread: int = 0
+    inputs: tuple[Ref, ...] = ()
+    outputs: tuple[Ref, ...] = ()
+    output_specs: int = NO_CALL
+    """Index of the distinct outputs."""
+    start_ns: int = -1
+    """Since the beginning of the trace; -1 if unknown."""
+    time_ns: int = -1
+    """Time on the host; -1 if unknown."""
+    kernel_ns: int = -1
+    """Time of its kernels on a device; -1 if unknown or none."""
+
+    @property
+    def recorded_ns(self) -> int:
+        """Time of its kernels, or on the host where it has none; -1 if unknown."""
+        return self.kernel_ns if self.kernel_ns >= 0 else self.time_ns
+
+
+class Kernel(NamedTuple):
+    """A kernel or copy on a device."""
+
+    device: int
+    stream: int
+    start_ns: int
+    """Since the beginning of the trace."""
+    time_ns: int
+    node: int
+    """Number of the topmost operator that launched it; 0 for none."""
+
+
+class Place(NamedTuple):
+    """Where in the program a node is."""
+
+    labels: tuple[str, ...]
+    """Those of the program around it, the outermost first."""
+    phase: str
+    """`forward`, `backward` or `optimizer`."""
+    step: str
+    """Label of its step, `ProfilerStep#3`; empty outside of one."""
+
+
+BACKWARD = "autograd::engine::evaluate_function"
+OPTIMIZER = "Optimizer.step#"
+STEP = re.compile(r"\W*(ProfilerStep|loop|iter|iteration|step|batch)\W*\d+\W*", re.IGNORECASE)
+"""A label of a step: the profiler's own, and those that people use."""
+
+LOADER = re.compile(r"DataLoader")
+INTERNAL = re.compile(r"\[pytorch\|profiler\||autograd::|ProfilerStep|.*Backward\d*$")
+"""Labels that say nothing of the program's own structure."""
+
+LABEL = re.compile(r"##\s*(.*?)\s*##")
+"""A label of the user's, in the marks that PyTorch gives it in traces."""
+
+
+class Trace:
+    """The nodes of one process. Its distinct calls are built once."""
+
+    def __init__(self, name: str, rank: int | None = None) -> None:
+        self.name = name
+        self.rank = rank
+        self.schema = ""
+        """Version of the format."""
+        self.nodes: dict[int, Node] = {}
+        self.calls: list[Call] = []
+        self.outputs: list[tuple[Argument, ...]] = []
+        """Distinct outputs of calls."""
+        self.kernels: list[Kernel] = []
+        self.remarks: list[str] = []
+        self.world_size: int | None = None
+        self._known: dict[Hashable, int] = {}
+        self._places: dict[int, Place | None] = {}
+        self._under: dict[int, bool] = {}
+
+    def is_operator(self, node: Node) -> bool:
+        """Whether a node is a call of an operator."""
+        return node.call != NO_CALL
+
+    def topmost(self) -> Iterator[Node]:
+        """Yields the calls of operators that no other operator makes, by their ids: in the order in
+        which they began. Those of a data loader are omitted."""
+        for identity in sorted(self.nodes):
+            node = self.nodes[identity]
+            if (
+                self.is_operator(node)
+                and not self._under_operator(node.parent, node.id)
+                and self.place(node) is not None
+            ):
+                yield node
+
+    def ancestors(self, identity: int) -> list[Node]:
+        """Returns the nodes above one, from its parent on; up to the first one that is met twice,
+        as the topmost is its own parent."""
+        found: list[Node] = []
+        seen = {identity}
+        node = self.nodes.get(identity)
+        while node is not None and node.parent not in seen:
+            seen.add(node.parent)
+            node = self.nodes.get(node.parent)
+            if node is not None:
+                found.append(node)
+        return found
+
+    def _under_operator(self, identity: int, below: int) -> bool:
+        """Whether a node is an operator or is below one."""
+        path: list[int] = []
+        known = False
+        seen = {below}
+        while identity not in seen:
+            if identity in self._under:
+                known = self._under[identity]
+                break
+            node = self.nodes.get(identity)
+            if node is None:
+                break
+            seen.add(identity)
+            path.append(identity)
+            if self.is_operator(node):
+                known = True
+                break
+            identity = node.parent
+        for passed in path:
+            self._under[passed] = known
+        return known
+
+    def place(self, node: Node) -> Place | None:
+        """Returns where a node is; None for the work of a data loader."""
+        if node.parent not in self._places:
+            self._places[node.parent] = self._place_below(node.parent)
+        return self._places[node.parent]
+
+    def _place_below(self, identity: int) -> Place | None:
+        above = self.nodes.get(identity)
+        if above is None:
+            return Place((), "forward", "")
+        labels: list[str] = []
+        phase, step = "forward", ""
+        for node in (above, *self.ancestors(identity)):
+            if LOADER.search(node.name):
+                return None
+            if node.name.startswith(BACKWARD):
+                phase = "backward"
+            elif node.name.startswith(OPTIMIZER):
+                phase = "optimizer"
+            if STEP.fullmatch(node.name):
+                step = step or node.name
+            elif not self.is_operator(node) and not INTERNAL.match(node.name):
+                match = LABEL.fullmatch(node.name)
+                labels.append(match[1] if match else node.name)
+        return Place(tuple(reversed(labels)), phase, step)
+
+    def steps(self) -> list[str]:
+        """Returns the labels of the steps, in their order."""
+        found = {node.id: node.name for node in self.nodes.values() if STEP.fullmatch(node.name)}
+        return [found[identity] for identity in sorted(found)]
+
+    def intern(self, key: Hashable) -> int | None:
+        """Returns the index of a distinct call or output of that key; None for a new one."""
+        return self._known.get(key)
+
+    def add_call(self, key: Hashable, call: Call) -> int:
+        """Adds a distinct call, and returns its index."""
+        self.calls.append(call)
+        return self._known.setdefault(key, len(self.calls) - 1)
+
+    def add_outputs(self, key: Hashable, outputs: Sequence[Argument]) -> int:
+        """Adds distinct outputs, and returns their index."""
+        self.outputs.append(tuple(outputs))
+        return self._known.setdefault(key, len(self.outputs) - 1)
