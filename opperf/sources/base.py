@@ -165,7 +165,7 @@ def open_source(path: Path) -> Source:
     if kind is not None:
         return kind.open(path)
     if path.is_dir():
-        raise UsageError(f"{path} is a folder without a trace; name a file in it")
+        raise UsageError(f"{path} is a folder; name a file in it")
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
     raise UsageError(
         f"{path} is not a file of cases that opperf reads: "

@@ -195,7 +195,7 @@ class Objects:
 
 
 Repair = tuple[str, str]
-"""What is counted, and a sentence on it."""
+"""A noun that is counted, and a sentence on it."""
 
 CUT_SHORT: Repair = ("", "the file is cut short; what precedes the end is used")
 NO_COMMA: Repair = ("missing comma", "{} added")

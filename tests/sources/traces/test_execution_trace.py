@@ -250,5 +250,5 @@ def test_a_trace_without_a_call_says_so(tmp_path):
 
 def test_a_folder_without_a_trace_says_so(tmp_path):
     (tmp_path / "x.json").write_text(json.dumps({"a": 1}))
-    with pytest.raises(UsageError, match="a folder without a trace"):
+    with pytest.raises(UsageError, match="is a folder; name a file in it"):
         open_source(tmp_path)
