@@ -17,6 +17,7 @@ from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.times import TIMES
+from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.model import Case, Metric, MetricKind, Record, Settings
 
 BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES)
@@ -26,6 +27,11 @@ ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, RECORDED_TIMES)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 
+def _own_metrics() -> tuple[Metric, ...]:
+    """Returns the metrics that opperf declares."""
+    return (*(metric for instrument in BUILT_IN for metric in instrument.metrics), *WRAPPED)
+
+
 @functools.cache
 def added_instruments() -> tuple[Instrument, ...]:
     """Returns the instruments of other packages, sorted by entry point.
@@ -33,7 +39,7 @@ def added_instruments() -> tuple[Instrument, ...]:
     Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or has a metric whose
     name is taken.
     """
-    taken = {metric.name for instrument in BUILT_IN for metric in instrument.metrics}
+    taken = {metric.name for metric in _own_metrics()}
     found = []
     for entry in declared(GROUP):
         instrument = load_declared(entry)
@@ -86,13 +92,11 @@ def check_instruments(settings: Sequence[Settings]) -> None:
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Returns every metric by its name: those of the built-in instruments, then those of other
-    packages. Raises `UsageError` as `added_instruments` does."""
-    return {
-        metric.name: metric
-        for instrument in (*BUILT_IN, *added_instruments())
-        for metric in instrument.metrics
-    }
+    """Returns every metric by its name: those of the built-in instruments, those of programs that
+    cases are profiled under, then those of other packages. Raises `UsageError` as
+    `added_instruments` does."""
+    added = (metric for instrument in added_instruments() for metric in instrument.metrics)
+    return {metric.name: metric for metric in (*_own_metrics(), *added)}
 
 
 def metric_named(name: str, unit: str) -> Metric:
@@ -136,5 +140,9 @@ def default_metrics() -> tuple[Metric, ...]:
 
 def exported_metrics() -> tuple[Metric, ...]:
     """Returns the registered metrics that exports have even where no record has them: the usual
-    ones but counts, which are asked for."""
-    return tuple(metric for metric in default_metrics() if metric.kind is not MetricKind.COUNT)
+    ones but counts and others that are asked for."""
+    return tuple(
+        metric
+        for metric in default_metrics()
+        if metric.kind is not MetricKind.COUNT and not metric.on_request
+    )

@@ -21,10 +21,11 @@ from opperf.commands.run import run as command
 from opperf.commands.run.request import Request, read_request
 from opperf.commands.run.running import measure_work, plan_work
 from opperf.errors import UsageError, one_line, unknown
-from opperf.execution.executor import check_executor
+from opperf.execution.executor import LOCAL, check_executor
+from opperf.execution.profiling import check_programs
 from opperf.execution.workers import Workers, build
 from opperf.machine.pinning import Pinning
-from opperf.metrics import check_instruments, metrics_by_name
+from opperf.metrics import metrics_by_name
 from opperf.model import Run
 from opperf.parameters import explicit_options
 from opperf.results.kept import display
@@ -216,7 +217,7 @@ def _measure(request: Request, run_file: Path, started: float) -> Run:
     check_executor(request.executor)
     with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
         work = plan_work(workers, request, LOG.info)
-        check_instruments([case.settings for case in work.remaining])
+        check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         build(workers, work.remaining, LOG.info)
         return measure_work(work, run_file, request, workers, pinning, started)
 

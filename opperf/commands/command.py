@@ -32,6 +32,10 @@ SECTIONS: dict[str, str] = {
         "precision max_time_s warmup runs rounds shuffle timeout_s control_blocks blocks "
         "until_settled no_pace budget"
     ),
+    "Profiling": (
+        "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "
+        "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
+    ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "no_check rtol atol weight measured_pass sort event no_python top by x rank least"

@@ -17,6 +17,7 @@ from opperf.model import (
     Header,
     Interpreter,
     Run,
+    Wrapping,
 )
 from opperf.model.runs import AXES, SELECTION
 from opperf.results.kept import new_id
@@ -39,6 +40,7 @@ def make_header(
     axes: Axes | None = None,
     labels: Mapping[str, str] | None = None,
     interpreters: Sequence[Interpreter] = (),
+    wrapping: Wrapping | None = None,
 ) -> Header:
     """Returns the first line of a run file. `command` is that which began the run; empty for a
     function's."""
@@ -55,6 +57,7 @@ def make_header(
         interpreters=tuple(interpreters),
         id=new_id(),
         program=plan.program,
+        wrapping=wrapping,
     )
 
 

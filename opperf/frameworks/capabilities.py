@@ -33,6 +33,7 @@ from opperf.frameworks.base import (
     MemoryReading,
     Watched,
 )
+from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
 from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
@@ -586,7 +587,8 @@ class Profilers(Core):
 
 
 class Traces(Core):
-    """Traces of work, as tools show them. Default: none."""
+    """Traces of work, as tools show them, and names of its parts for profilers around the process.
+    Default: no traces."""
 
     def tracing(
         self, chrome: Path | None, execution: Path | None
@@ -595,6 +597,11 @@ class Traces(Core):
         execution trace of the operators; None for one that is not wanted. It yields a function of
         contexts that label a part of the work. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} writes no traces")
+
+    def ranges(self) -> Ranges | None:
+        """Returns a function of contexts, each a named range that profilers of NVIDIA's see; None
+        if there is none. Default: those of the package `nvtx`."""
+        return package_ranges()
 
 
 class Building(Core):

@@ -69,6 +69,7 @@ from opperf.model.values import (
     iter_tensors,
     map_tensors,
 )
+from opperf.model.wrapping import Wrapper, Wrapping
 
 __all__ = [
     "NOISE",
@@ -136,6 +137,8 @@ __all__ = [
     "Struct",
     "Summary",
     "Waits",
+    "Wrapper",
+    "Wrapping",
     "Target",
     "TargetKey",
     "TensorSpec",

@@ -40,6 +40,8 @@ class Metric(Struct, frozen=True):
     usual: bool = True
     """Whether tables, exports and comparisons show it unless metrics are named. The others are
     parts or sums of those, or the same quantity by another clock."""
+    on_request: bool = False
+    """Whether only an option makes records have it: exports have it where a record does."""
     forward: str = ""
     """For a metric of the backward pass, that of the forward pass, whose name selects both."""
     relative_tolerance: float = 0.0
@@ -83,6 +85,8 @@ class NoteCode(str, enum.Enum):
     """No value: the framework does not report its allocations."""
     NOT_PRODUCED = "not_produced"
     """No value: what produces the metric, of another package, failed."""
+    NOT_PROFILED = "not_profiled"
+    """A program that the calls were profiled under has no figures, or lacks some."""
     NOT_PRISTINE = "not_pristine"
     """Memory was measured in a process that had run operators before."""
     COLD_CACHE = "cold_cache"

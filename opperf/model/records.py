@@ -187,6 +187,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Id of the environment it was measured in; empty if no process has started it."""
     place: Place | None = None
     """Place in a schedule of arms; None in a run."""
+    profiles: dict[str, str] = {}
+    """By program that profiled the case's calls, the name of the file that it wrote, in the folder
+    of profiles beside the run file."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, digest
 from opperf.model.cases import Case
 from opperf.model.records import Outcome, Place, Record, Summary
+from opperf.model.wrapping import Wrapping
 
 SCHEMA_VERSION = 2
 """Version of the run file's lines. Raised when a reader of the old lines would misread
@@ -113,6 +114,8 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """Identity of the run, which its copies share."""
     program: Program | None = None
     """The program whose calls are the cases; None of any other run."""
+    wrapping: Wrapping | None = None
+    """Programs that the cases are profiled under; None without one."""
     session: dict[str, Any] = {}
     """Arms and plan of a session of `opperf ab`, which `comparison.ab.session` reads; empty of a
     run."""

@@ -167,6 +167,7 @@ def _figures_text(record: Record | None) -> str:
         shown = format_figure(figure, unit)
         words = (metric, shown.value, unit.name, shown.share, shown.mark)
         texts.append(" ".join(word for word in words if word))
+    texts += [f"{program}'s report {file}" for program, file in record.profiles.items()]
     return ", ".join(texts)
 
 

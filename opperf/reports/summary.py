@@ -100,7 +100,12 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     return sentences
 
 
-SAID = (NoteCode.WRITTEN, NoteCode.CONSTANT, NoteCode.NOT_PRODUCED)
+SAID = (
+    NoteCode.WRITTEN,
+    NoteCode.CONSTANT,
+    NoteCode.NOT_PRODUCED,
+    NoteCode.NOT_PROFILED,
+)
 """Codes of notes on what was measured, which are printed after a run."""
 
 

@@ -12,7 +12,8 @@ import itertools
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -132,8 +133,9 @@ def keep(path: Path) -> KeptRun:
             path.rename(kept)
         else:
             replace(kept, path.read_bytes())
-        if profiles_of(path).is_dir():
-            shutil.copytree(profiles_of(path), profiles_of(kept))
+        for folder_of, _ in BESIDE:
+            if folder_of(path).is_dir():
+                shutil.copytree(folder_of(path), folder_of(kept))
     except OSError as error:
         raise unwritable(kept, error) from error
     cut_short = [run for run in _cut_short() if not run.is_being_written]
@@ -147,17 +149,43 @@ def profiles_of(run_file: Path) -> Path:
     return run_file.with_suffix(".callgrind")
 
 
-def place_profiles(run_file: Path, copy: Path) -> None:
-    """Puts a copy of a run file's profiles beside a copy of it, in place of earlier ones. Raises
+def wrapped_profiles_of(run_file: Path) -> Path:
+    """Returns the folder beside a run file with what programs wrote that its cases were profiled
+    under."""
+    return run_file.with_suffix(".profiles")
+
+
+BESIDE = ((profiles_of, "*.callgrind"), (wrapped_profiles_of, "opperf-*"))
+"""Folders beside a run file, each with the pattern of what opperf leaves there."""
+
+BESIDE_ANY = BESIDE[1:]
+"""Those beside a run's output of any format: they are for the programs' own tools."""
+
+
+def place_profiles(
+    run_file: Path, output: Path, folders: Sequence[tuple[Callable[[Path], Path], str]] = BESIDE
+) -> None:
+    """Puts a copy of a run file's profiles beside its output, in place of earlier ones. Raises
     `OutputError` if that fails."""
-    ours, theirs = profiles_of(run_file), profiles_of(copy)
-    try:
-        for path in theirs.glob("*.callgrind"):
+    for folder_of, pattern in folders:
+        ours, theirs = folder_of(run_file), folder_of(output)
+        try:
+            _empty(theirs, pattern)
+            if ours.is_dir():
+                shutil.copytree(ours, theirs, dirs_exist_ok=True)
+        except OSError as error:
+            raise unwritable(theirs, error) from error
+
+
+def _empty(folder: Path, pattern: str) -> None:
+    """Removes profiles from a folder. Raises `OSError` if that fails."""
+    for path in folder.glob(pattern):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
             path.unlink(missing_ok=True)
-        if ours.is_dir():
-            shutil.copytree(ours, theirs, dirs_exist_ok=True)
-    except OSError as error:
-        raise unwritable(theirs, error) from error
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def remove(path: Path) -> None:
@@ -165,8 +193,9 @@ def remove(path: Path) -> None:
     try:
         # Another process may have removed them.
         path.unlink(missing_ok=True)
-        if profiles_of(path).is_dir():
-            shutil.rmtree(profiles_of(path))
+        for folder_of, _ in BESIDE:
+            if folder_of(path).is_dir():
+                shutil.rmtree(folder_of(path))
     except OSError as error:
         raise OutputError(f"{path} cannot be removed: {error.strerror}") from error
 
@@ -244,9 +273,8 @@ def display(path: Path) -> str:
 
 def profile_folder(run_file: Path, is_new: bool = False) -> Path:
     """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
-    of an earlier run, which a new one replaces, are removed."""
-    folder = profiles_of(run_file)
+    of an earlier run, which a new one replaces, are removed, with those of other programs."""
     if is_new:
-        for path in folder.glob("*.callgrind"):
-            path.unlink()
-    return folder
+        for folder_of, pattern in BESIDE:
+            _empty(folder_of(run_file), pattern)
+    return profiles_of(run_file)

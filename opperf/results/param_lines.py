@@ -10,6 +10,7 @@ from typing import Any
 from opperf.dtypes import PYTORCH_NAMES
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD
+from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.model import (
     PASSES,
     Argument,
@@ -21,6 +22,7 @@ from opperf.model import (
     Number,
     ObjectTarget,
     OperatorTarget,
+    Pass,
     Record,
     Run,
     Status,
@@ -56,8 +58,21 @@ def _lines(run: Run) -> Iterator[dict[str, Any]]:
     }
     for record in run.records:
         yield _record(record)
+    yield from _profiles(run.records)
     if run.closing is not None:
         yield {"finish_time": run.closing.finished}
+
+
+def _profiles(records: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    """Yields a line for each file of a program that cases were profiled under, with the ids of its
+    first and last case."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        for program, file in record.profiles.items():
+            found.setdefault((program, file), []).append(case_line(record.case)["id"])
+    for (program, file), ids in found.items():
+        key = f"{program.replace(' ', '_')}_file"
+        yield {key: file, "start_run_id": ids[0], "end_run_id": ids[-1]}
 
 
 def device_name(device: str) -> str:
@@ -136,8 +151,19 @@ def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
             "warmup.gpu.memory": [],
             "measure.time": [sample / NS_PER_MS for sample in record.samples[name]],
             "measure.gpu.memory": [] if peak is None else [peak.median / MIB],
+            **_profiled(record, name),
         }
     return found
+
+
+def _profiled(record: Record, name: Pass) -> dict[str, list[float]]:
+    """Returns a pass's samples of metrics by programs that the case was profiled under, in their
+    own units."""
+    return {
+        f"measure.{metric.forward or metric.name}": record.samples[metric.name]
+        for metric in WRAPPED
+        if metric.name in record.samples and bool(metric.forward) == (name == BACKWARD.name)
+    }
 
 
 def _operator_name(case: Case) -> str:

@@ -13,6 +13,7 @@ from typing import IO
 import msgspec
 
 from opperf.errors import WorkerError, one_line
+from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
 from opperf.metrics import launcher_of
@@ -25,9 +26,13 @@ OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3,
 replace it, and takes a fifth of a second to import."""
 
 
+SERVER = "opperf.worker.serve"
+"""Module of the process that answers requests."""
+
+
 class WorkerProgram:
     """The program of a worker for a framework and process settings, run in another one if an
-    instrument needs that."""
+    instrument needs that, or by a `launcher`. `options` are further arguments of the `module`."""
 
     def __init__(
         self,
@@ -37,12 +42,15 @@ class WorkerProgram:
         python: str,
         cpus: Cpus,
         options: Sequence[str],
+        module: str = SERVER,
+        launcher: Launcher | None = None,
     ) -> None:
+        self._module = module
         self.python = python or sys.executable
         process = settings.process()
         self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
-        """Of the module `worker`: the framework, its settings as JSON, options."""
-        self._launcher = launcher_of(framework, settings)
+        """Of the module: the framework, its settings as JSON, options."""
+        self._launcher = launcher or launcher_of(framework, settings)
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
@@ -59,10 +67,13 @@ class WorkerProgram:
         """Whether its interpreter is another than this process's, with other packages."""
         return self.python != sys.executable
 
-    def start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Starts the program, with its standard error to a file. Raises `WorkerError` if that
-        fails, and `UsageError` without another program that it needs."""
-        command = module_command("opperf.worker.serve", *self.arguments, python=self.python)
+    def start(
+        self, output: IO[bytes], answers: int | IO[bytes] = subprocess.PIPE
+    ) -> subprocess.Popen[bytes]:
+        """Starts the program, with its standard error to a file, and its standard output to
+        `answers`. Raises `WorkerError` if that fails, and `UsageError` without another program that
+        it needs."""
+        command = module_command(self._module, *self.arguments, python=self.python)
         variables = self.variables
         if self._launcher is not None:
             command = self._launcher.command(command)
@@ -71,7 +82,7 @@ class WorkerProgram:
             return subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=answers,
                 stderr=output,
                 env=variables,
                 bufsize=0,

@@ -210,6 +210,20 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
 """Functions that make answers, by the request's type."""
 
 
+def load_framework(name: str) -> Framework:
+    """Returns a framework that is imported, and set up by the settings of this process. Raises the
+    errors of `load`, `import_operators` and the framework's options."""
+    configure_heap(name)
+    framework = load(name)
+    if PROCESS_SETTINGS.get("threads") is not None:
+        framework.set_threads(PROCESS_SETTINGS["threads"])
+    for module in PROCESS_SETTINGS.get("imports", ()):
+        import_operators(module, framework)
+    for option, text in PROCESS_SETTINGS.get("options", {}).items():
+        framework.option(option, text)()
+    return framework
+
+
 class Server:
     """Answers requests in this process or in a fork of it."""
 
@@ -223,14 +237,7 @@ class Server:
     def start(self, framework_name: str) -> None:
         """Imports the framework, and answers requests until there are no more."""
         try:
-            configure_heap(framework_name)
-            framework = load(framework_name)
-            if PROCESS_SETTINGS.get("threads") is not None:
-                framework.set_threads(PROCESS_SETTINGS["threads"])
-            for name in PROCESS_SETTINGS.get("imports", ()):
-                import_operators(name, framework)
-            for option, text in PROCESS_SETTINGS.get("options", {}).items():
-                framework.option(option, text)()
+            framework = load_framework(framework_name)
             self._begin_process(framework)
             where = environment(framework, configure_heap(framework.name))
             ready = encode_answer(where)

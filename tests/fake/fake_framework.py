@@ -265,9 +265,11 @@ class FakeFramework(Framework):
         return {"CUDA": False}
 
     def devices(self):
-        return ("cpu(0)",)
+        return ("cpu(0)", "gpu(0)", "gpu(1)")[: 3 if "FAKE_GPU" in os.environ else 1]
 
     def parse_device(self, text):
+        if text in self.devices():
+            return text
         if text.startswith("gpu"):
             raise DeviceError(f"{text}: the fake has no GPU", "gpu(0)")
         if not text.startswith("cpu"):

@@ -10,6 +10,7 @@ import click
 import opperf
 from opperf.commands.command import command
 from opperf.commands.run import run
+from opperf.commands.run.wrapping import option_of, without_program, wrapping_options
 from opperf.parameters import debug, explicit_options
 
 EXEC_MODES = ("discrete", "continuous", "continuous_events")
@@ -33,13 +34,8 @@ def switch(
     )
 
 
-WITHOUT_EFFECT = (
-    *("ncu-bin", "ncu-args-file", "ncu-warmup", "ncu-iteration", "ncu-batch"),
-    *("nsys-bin", "nsys-args-file", "nsys-warmup", "nsys-iteration"),
-    *("run-batch-size", "batch-cuda-device", "batch-cmd", "cupti-profiler-metrics"),
-)
-"""Options with a value that have no effect here: programs that opperf does not start, and batches,
-as each case is one."""
+WITHOUT_EFFECT = ("cupti-profiler-metrics",)
+"""Options with a value that have no effect here."""
 
 SWITCHES_WITHOUT_EFFECT = {
     "cupti-profiler": (),
@@ -128,8 +124,8 @@ def without_effect(function: Decorated) -> Decorated:
 @click.option("--pt2-model", is_flag=True, help="Compile the operator with torch.compile.")
 @click.option("-p", "--profile", is_flag=True, help="Write a Chrome trace beside the results.")
 @click.option("--et", is_flag=True, help="Write an execution trace beside the results.")
-@click.option("--ncu", is_flag=True, help="Not supported; run `ncu opperf param ...` instead.")
-@click.option("--nsys", is_flag=True, help="Not supported; run `nsys profile opperf param ...`.")
+@wrapping_options
+@click.option("--ncu-batch", type=click.IntRange(min=1), hidden=True)
 @click.option(
     "-l",
     "--log-level",
@@ -154,8 +150,16 @@ def param(ctx: click.Context, /, **options: object) -> None:
         print(f"opperf {opperf.__version__}")
         ctx.exit()
 
+    # The name of earlier versions of PARAM.
+    older = options.pop("ncu_batch")
+    if options["batch_size"] is None:
+        options["batch_size"] = older
     names = [*WITHOUT_EFFECT, *SWITCHES_WITHOUT_EFFECT]
     given = [f"--{name}" for name in names if options.pop(name.replace("-", "_"))]
+    # Scripts may have them for runs with a program and without.
+    for name, _ in without_program(options):
+        given.append(option_of(name))
+        options[name] = None
     if given:
         click.echo(f"opperf: no effect here: {', '.join(given)}", err=True)
 

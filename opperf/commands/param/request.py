@@ -9,17 +9,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from opperf.commands.run.wrapping import words_of
 from opperf.errors import UsageError
 from opperf.sources.param.arguments import device_named
 
 QUIET = ("WARNING", "ERROR", "CRITICAL")
 """Log levels at which only errors are printed."""
-
-OUTSIDE = {
-    "ncu": "opperf does not start Nsight Compute; run `ncu opperf param ...` without it",
-    "nsys": "opperf does not start Nsight Systems; run `nsys profile opperf param ...` without it",
-}
-"""Options for programs that opperf does not start, with what to do."""
 
 THREADS = "1"
 """Compute threads, as PARAM sets them for steadier times."""
@@ -48,6 +43,8 @@ class Request:
     profile: bool
     et: bool
     log_level: str
+    profiling: tuple[str, ...]
+    """Words of the options of programs that the cases are profiled under."""
 
     @property
     def is_quiet(self) -> bool:
@@ -64,12 +61,10 @@ def read_request(options: Mapping[str, Any]) -> Request:
     each other or cannot be used."""
     if options["config"] is None:
         raise UsageError("name the configuration: -c FILE")
+    options = {**options, "profiling": tuple(words_of(options))}
     request = Request(**{field.name: options[field.name] for field in fields(Request)})
     if not request.config.is_file():
         raise UsageError(f"{request.config}: no such file")
-    for name, advice in OUTSIDE.items():
-        if options[name]:
-            raise UsageError(f"--{name}: {advice}")
     if request.warmup and not request.iteration:
         raise UsageError("-i 0 times nothing; with -w 0 too, cases are expanded and written")
     is_gpu = device_named(request.device, "-d").startswith("gpu")
@@ -101,4 +96,4 @@ def run_words(request: Request, path: Path) -> list[str]:
     for name, mode in MODES.items():
         words += ["--mode", mode] if getattr(request, name) else []
     words += ["--quiet"] if request.is_quiet else []
-    return words
+    return [*words, *request.profiling]

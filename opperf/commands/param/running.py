@@ -72,7 +72,8 @@ def _measure(
     request: Request, parse: Parse, file: SourceFile, cases: Sequence[Case], path: Path
 ) -> int:
     """Measures the cases and returns the exit code."""
-    target = path.with_name(f".{path.stem}_{os.getpid()}.json") if request.append else path
+    # The folder of what profiling programs write has its name.
+    target = path.with_name(f"{path.stem}_{os.getpid()}.json") if request.append else path
     run = replace(parse(run_words(request, target)), files=(file,))
     if request.resume_id or request.stop_id:
         ids = tuple(case.source_id for case in cases)

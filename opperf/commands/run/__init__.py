@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
+from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
     argument_options,
     axis_option,
@@ -99,6 +100,7 @@ from opperf.reports.formats import RUN
 @no_backward
 @setting_option("callgrind_cache")
 @setting_option("memory")
+@wrapping_options
 @random_shape_options
 @click.option(
     "--scale-batch",

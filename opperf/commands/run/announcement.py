@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opperf.metrics import instruments_of
-from opperf.model import DECLARED, DEFAULTS, Case, Settings
+from opperf.model import DECLARED, DEFAULTS, Case, Settings, Wrapping
 from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, settings_text
@@ -72,6 +72,13 @@ def announcement(
         f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{at_sizes}"
         f"{in_rounds}{already}: {settings}, to {display(output)}{cores and '; '}{cores}"
     )
+
+
+def profiled_text(wrapping: Wrapping | None) -> str:
+    """Returns a sentence on the programs that the cases are profiled under; empty without one."""
+    if wrapping is None:
+        return ""
+    return f"profiled under {' and '.join(wrapper.name for wrapper in wrapping.wrappers)} too"
 
 
 ALWAYS = ("device", "dtype", "profiler")

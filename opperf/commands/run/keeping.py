@@ -12,6 +12,8 @@ from opperf.folders import DATA, unfinished_folder
 from opperf.results import kept_outputs
 from opperf.results.first_lines import id_of
 from opperf.results.kept import (
+    BESIDE,
+    BESIDE_ANY,
     KeptRun,
     display,
     is_being_written,
@@ -85,9 +87,10 @@ def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str
             kept_outputs.remember(request.output, kept.id, request.is_default_output)
         except OutputError as error:
             problem = f"warning: {request.output} will not be known as this run's: {error}"
-    if request.output_format == "jsonl" and request.output not in (run_file, STDOUT):
+    if request.output not in (run_file, STDOUT):
+        folders = BESIDE if request.output_format == "jsonl" else BESIDE_ANY
         try:
-            place_profiles(kept.path if kept else run_file, request.output)
+            place_profiles(kept.path if kept else run_file, request.output, folders)
         except OutputError as error:
             problem = f"warning: {error}"
     if run_file.parent == unfinished_folder() and (kept is not None or request.resume is None):

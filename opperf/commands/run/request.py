@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from opperf.commands.frameworks import FrameworkChoice, read_choice
+from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
-from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status
+from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
@@ -72,6 +73,8 @@ class Request:
     quiet: bool
     cpus: str
     executor: str
+    wrapping: Wrapping | None
+    """Programs that the cases are profiled under; None without one."""
     columns: tuple[str, ...]
     """Names of the columns of tables; empty for the usual ones."""
     command: str
@@ -347,6 +350,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         quiet=options["quiet"],
         cpus=options["cpus"],
         executor=options["executor"],
+        wrapping=read_wrapping(options),
         columns=options["columns"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from opperf.commands.run.request import Request
 from opperf.errors import RunFileError
-from opperf.model import DECLARED, Run
+from opperf.model import DECLARED, Run, Wrapping
 from opperf.results.run_files import check_is_run
 from opperf.results.runfile import is_run_file, read_run
 from opperf.sources.selecting import Selection
@@ -88,6 +88,18 @@ def check_axes(earlier: Axes, asked: Axes, explicit: Container[str]) -> Axes:
 def axis_text(values: tuple[Any, ...]) -> str:
     """Returns the values of an axis as text."""
     return ", ".join(str(value) for value in values)
+
+
+def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
+    """Raises `RunFileError` if the cases of the run to resume are profiled in another way."""
+    if before != asked:
+        named = (
+            [" ".join(wrapper.words) for wrapper in before.wrappers] if before else ["no program"]
+        )
+        raise RunFileError(
+            f"the run to resume was made under {' and '.join(named)}, with other options; omit "
+            "those of profiling, or replace the run with --overwrite"
+        )
 
 
 def check_same(option: str, before: object, after: object) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
-from opperf.commands.run.announcement import announcement, cases_table
+from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.keeping import (
     choose_run_file,
     keep_cut_short,
@@ -22,7 +22,13 @@ from opperf.commands.run.keeping import (
     may_replace,
 )
 from opperf.commands.run.request import Request, quick_settings
-from opperf.commands.run.resuming import check_axes, check_same, check_selection, read_unfinished
+from opperf.commands.run.resuming import (
+    check_axes,
+    check_same,
+    check_same_programs,
+    check_selection,
+    read_unfinished,
+)
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
@@ -36,19 +42,20 @@ from opperf.execution.forecast import (
     pace_of,
 )
 from opperf.execution.planning import check_names, plan_run
+from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
-from opperf.metrics import check_instruments, metrics_by_name
-from opperf.model import Case, Header, Record, Run, Status
+from opperf.metrics import metrics_by_name
+from opperf.model import Case, Header, Record, Run, Status, Wrapping
 from opperf.reports import runs
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.results import output
 from opperf.results.columns import select_columns
-from opperf.results.kept import display, profile_folder
+from opperf.results.kept import display, profile_folder, wrapped_profiles_of
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
@@ -67,6 +74,12 @@ class Work(NamedTuple):
     rounds: int
     begun: Header | Run
     """First line of the run file, or a run to resume."""
+
+    @property
+    def wrapping(self) -> Wrapping | None:
+        """The programs that the cases are profiled under; None without one."""
+        begun = self.begun
+        return (begun.header if isinstance(begun, Run) else begun).wrapping
 
 
 def run_command(request: Request) -> int:
@@ -101,9 +114,10 @@ def run_command(request: Request) -> int:
             _list_cases(work, request.lists_lines)
             return 0
         if not request.dry_run:
-            check_instruments([case.settings for case in work.remaining])
+            check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         cores = _describe_cores(request.executor, work.remaining, pinning)
-        line = announcement(work.plan, work.remaining, work.rounds, request.output, cores)
+        ends = "; ".join(filter(None, (cores, profiled_text(work.wrapping))))
+        line = announcement(work.plan, work.remaining, work.rounds, request.output, ends)
         width = terminal_width()
         has_quick = not (
             request.files
@@ -158,7 +172,15 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
         say,
     )
     _check_plan(plan)
-    head = make_header(plan, selection, request.command, axes, request.labels, workers.interpreters)
+    head = make_header(
+        plan,
+        selection,
+        request.command,
+        axes,
+        request.labels,
+        workers.interpreters,
+        request.wrapping,
+    )
     remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
     return Work(plan, remaining, selection.rounds, head)
 
@@ -202,7 +224,11 @@ def measure_work(
     progress = make_progress(
         sys.stderr, len(work.remaining), request.quiet, pace_of(work.remaining)
     )
-    with open_executor(request.executor, task, workers, pinning) as executor:
+    folder = wrapped_profiles_of(run_file)
+    with (
+        open_executor(request.executor, task, workers, pinning) as measuring,
+        profiling(measuring, work.wrapping, task, pinning, folder) as executor,
+    ):
         return execute_to_file(
             run_file,
             work.begun,
@@ -257,6 +283,8 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
         found = workers.of(next(iter(frameworks))).resolve(request.axes).axes
         check_axes(axes_before, {**request.axes, **found}, explicit)
     remaining = find_pending(run, request.retry, before.rounds, before.settings.seed)
+    if request.wrapping is not None:
+        check_same_programs(run.header.wrapping, request.wrapping)
     plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
     return Work(plan, remaining, before.rounds, run)
 
@@ -324,6 +352,9 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
         also = ""
         if kept is not None and request.output_format != "jsonl":
             also = f"; the run file is kept as {kept.name}"
+        profiles = wrapped_profiles_of(request.output)
+        if profiles.is_dir():
+            also += f"; what the profiling programs wrote is in {display(profiles)}"
         _print(request, f"\nwritten to {name}{also}")
         if is_swept(records) and request.output_format == "jsonl":
             _print(request, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")

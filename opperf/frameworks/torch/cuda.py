@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from opperf.errors import UnsupportedError, one_line
+from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
 from opperf.frameworks.timing import Event
 from opperf.frameworks.torch.devices import torch_device
 from opperf.frameworks.torch.messages import NOISE
@@ -44,6 +45,23 @@ def empty_kernel(device: str) -> Callable[[], object] | None:
 def has_events(device: str) -> bool:
     """Whether the device has events."""
     return torch_device(device).type == "cuda"
+
+
+def ranges() -> Ranges | None:
+    """Returns NVTX ranges by PyTorch, or by the package `nvtx` where the build has none; None
+    without either."""
+    return _ranged if torch.backends.cuda.is_built() or torch.version.hip else package_ranges()
+
+
+@contextmanager
+def _ranged(name: str) -> Iterator[None]:
+    started = torch.cuda.nvtx.range_start(name)
+    torch.cuda.nvtx.range_push(name)
+    try:
+        yield
+    finally:
+        torch.cuda.nvtx.range_pop()
+        torch.cuda.nvtx.range_end(started)
 
 
 def event(device: str) -> CudaEvent:

@@ -96,6 +96,7 @@ class PyTorch(Framework):
     tracing = staticmethod(trace.tracing)
     has_events = staticmethod(cuda.has_events)
     event = staticmethod(cuda.event)
+    ranges = staticmethod(cuda.ranges)
     cache_flush = staticmethod(cuda.cache_flush)
     memory = staticmethod(measure)
     option = staticmethod(options.option)

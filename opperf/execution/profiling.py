@@ -1,0 +1,331 @@
+"""An executor around another one, which also profiles the cases' calls under other programs.
+
+Each case is measured as without it. Its calls are then made once more in a process that Nsight,
+perf or another program runs, with those of the cases that follow, as a framework's import takes
+seconds.
+What the program finds becomes metrics of the record, beside those that were measured.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import UsageError, WorkerError
+from opperf.execution.executor import Executor, Task
+from opperf.execution.workers import interpreter_of
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.wrapped.perf import SPANS
+from opperf.instruments.wrapped.program import Findings, ProcessFiles, WrappingProgram, written
+from opperf.instruments.wrapped.programs import check_program, program_of
+from opperf.machine.pinning import Pinning
+from opperf.metrics import check_instruments
+from opperf.model import (
+    DEFAULTS,
+    Case,
+    CaseLine,
+    Environment,
+    Note,
+    NoteCode,
+    Pass,
+    Record,
+    Status,
+    Wrapper,
+    Wrapping,
+)
+from opperf.sources.varying import process_key
+from opperf.worker.profiled_calls import Batch, Made
+from opperf.worker.wrapped_process import Ended, WrappedProcess
+
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+"""Environment variable of CUDA with the GPUs that a process sees."""
+
+ONLY_GPU = "gpu(0)"
+"""The device of a process that sees one GPU."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Findings of one program for a case, and the file that it wrote."""
+
+    program: str
+    findings: Findings
+    file: str = ""
+
+
+class ProfilingExecutor:
+    """Measures by another executor, and profiles each case at its first record that is ok."""
+
+    lanes = 1
+
+    def __init__(
+        self, measuring: Executor, wrapping: Wrapping, task: Task, pinning: Pinning, folder: Path
+    ) -> None:
+        self._measuring, self._wrapping = measuring, wrapping
+        self._task, self._pinning, self._folder = task, pinning, folder
+        self._waiting = {case.id: case for case in reversed(task.cases)}
+        """Cases that are not profiled yet, the next one last."""
+        self._found: dict[str, list[Profile]] = {}
+        self._empty: dict[tuple[str, str], dict[str, float]] = {}
+        self._process: WrappedProcess | None = None
+        self._killed = False
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of the process that measures the case."""
+        return self._measuring.environment(case)
+
+    def kill(self) -> None:
+        """Ends what is being measured or profiled."""
+        self._killed = True
+        self._measuring.kill()
+        if self._process is not None:
+            self._process.kill()
+
+    def measure(self, case: Case) -> Record:
+        """Returns the record of a case, with what the programs found of it."""
+        record = self._measuring.measure(case)
+        if record.status is not Status.OK:
+            self._waiting.pop(case.id, None)
+            return record
+        if case.id in self._waiting:
+            self._profile(case)
+        for profile in self._found.pop(case.id, ()):
+            record = with_profile(record, profile)
+        return record
+
+    def _profile(self, case: Case) -> None:
+        """Profiles a case, and with it those that follow in a process of the same settings."""
+        key = process_key(case.target.framework, case.settings)
+        batch = [case]
+        for other in reversed(self._waiting.values()):
+            if len(batch) == self._wrapping.batch_size:
+                break
+            if other.id != case.id and process_key(other.target.framework, other.settings) == key:
+                batch.append(other)
+        for profiled in batch:
+            del self._waiting[profiled.id]
+        for wrapper in self._wrapping.wrappers:
+            for group in _groups(program_of(wrapper), batch):
+                for id, profile in self._run(wrapper, *group).items():
+                    self._found.setdefault(id, []).append(profile)
+
+    def _run(
+        self, wrapper: Wrapper, cases: Sequence[Case], passes: tuple[Pass, ...]
+    ) -> dict[str, Profile]:
+        """Profiles cases, in as many processes as it takes: one that ends its process is noted, and
+        the rest have a new one. Raises `WorkerError` if a process does not come to any case."""
+        program, left = program_of(wrapper), list(cases)
+        found: dict[str, Profile] = {}
+        while left:
+            with tempfile.TemporaryDirectory(prefix="opperf-profile-") as name:
+                folder = Path(name)
+                files = self._files(wrapper, program, folder)
+                empty = self._read_empty(wrapper, program, left[0], folder)
+                ended = self._start(wrapper, program, left, passes, files, folder)
+                profiles = self._read(wrapper, program, ended, files, empty)
+            if ended.ended_by:
+                # What the program loses of the others at such an end is profiled again.
+                profiles = {
+                    id: profile
+                    for id, profile in profiles.items()
+                    if profile.findings.samples or not (program.metrics and ended.made[id].passes)
+                }
+                profiles[ended.ended_by] = _without(wrapper, ended.reason)
+            found |= profiles
+            before = len(left)
+            left = [case for case in left if case.id not in found]
+            if len(left) == before:
+                raise WorkerError(
+                    f"{wrapper.words[0]} ended before it profiled a case: {ended.reason}; finish "
+                    "the run with --resume, after fixing that"
+                )
+        return found
+
+    def _start(
+        self,
+        wrapper: Wrapper,
+        program: WrappingProgram,
+        cases: Sequence[Case],
+        passes: tuple[Pass, ...],
+        files: ProcessFiles,
+        folder: Path,
+        empty_spans: int = 0,
+    ) -> Ended:
+        """Runs one process with the calls of cases, or of the first one's framework alone if only
+        spans without a call are asked for."""
+        control = None if files.control is None else (str(files.control[0]), str(files.control[1]))
+        lines = () if empty_spans else [CaseLine(case.id, self._visible(case)) for case in cases]
+        batch = Batch(
+            cases=tuple(lines),
+            passes=passes,
+            warmup=wrapper.warmup,
+            runs=wrapper.runs,
+            lines=str(folder / "lines.jsonl"),
+            control=control,
+            needs_ranges=program.needs_ranges,
+            empty_spans=empty_spans,
+        )
+        first = cases[0]
+        # Not in a process that runs under Valgrind.
+        settings = msgspec.structs.replace(first.settings, profiler=DEFAULTS["profiler"])
+        self._process = process = WrappedProcess(
+            first.target.framework,
+            settings,
+            self._python(first),
+            self._pinning.choose(self._pinning.core_count(settings, os.environ)),
+            self._variables(),
+        )
+        if self._killed:
+            process.kill()
+        try:
+            return process.run(wrapper, program, batch, files, folder)
+        finally:
+            self._process = None
+
+    def _read(
+        self,
+        wrapper: Wrapper,
+        program: WrappingProgram,
+        ended: Ended,
+        files: ProcessFiles,
+        empty: Mapping[str, float],
+    ) -> dict[str, Profile]:
+        """Returns what a program found of the cases whose calls were made."""
+        made = {id: line.passes for id, line in ended.made.items()}
+        findings = program.read(files, made, empty)
+        kept = program.kept(files)
+        file = kept[0].name if kept else ""
+        found = {}
+        for id, line in ended.made.items():
+            own = findings.get(id, Findings())
+            own.notes += _refusals(wrapper, line)
+            found[id] = Profile(wrapper.name, own, file)
+        return found
+
+    def _read_empty(
+        self, wrapper: Wrapper, program: WrappingProgram, case: Case, folder: Path
+    ) -> dict[str, float]:
+        """Returns what a process counts in a span without a call, found once for each framework and
+        process settings."""
+        if not program.counts_process:
+            return {}
+        key = wrapper.name, process_key(case.target.framework, case.settings)
+        if key not in self._empty:
+            apart = folder / "empty"
+            apart.mkdir()
+            files = _files_in(apart, apart / "report", is_controlled=True)
+            ended = self._start(wrapper, program, [case], (), files, apart, SPANS)
+            if ended.reason:
+                raise WorkerError(f"{wrapper.words[0]} ended without a count: {ended.reason}")
+            self._empty[key] = program.read_empty(files, SPANS)
+        return self._empty[key]
+
+    def _files(self, wrapper: Wrapper, program: WrappingProgram, folder: Path) -> ProcessFiles:
+        """Returns the files of a process, whose report is the next of its program."""
+        stem = f"opperf-{wrapper.name.replace(' ', '-')}"
+        number = 1
+        while written(self._folder / f"{stem}-{number}"):
+            number += 1
+        report = self._folder / f"{stem}-{number}"
+        return _files_in(folder, report, program.is_controlled)
+
+    def _python(self, case: Case) -> str:
+        found = interpreter_of(self._task.interpreters, case.target.framework, case.settings.python)
+        return found.path if found else ""
+
+    def _variables(self) -> dict[str, str]:
+        device = self._wrapping.cuda_device
+        return {} if device is None else {VISIBLE_DEVICES: str(device)}
+
+    def _visible(self, case: Case) -> Case:
+        """Returns a case on the device by which its process knows it."""
+        if self._wrapping.cuda_device is None or not case.settings.device.startswith("gpu"):
+            return case
+        settings = msgspec.structs.replace(case.settings, device=ONLY_GPU)
+        return msgspec.structs.replace(case, settings=settings)
+
+
+def _files_in(folder: Path, report: Path, is_controlled: bool) -> ProcessFiles:
+    return ProcessFiles(
+        report=report,
+        log=folder / "log.txt",
+        table=folder / "table.csv",
+        control=(folder / "commands", folder / "answers") if is_controlled else None,
+    )
+
+
+def _groups(
+    program: WrappingProgram, cases: Sequence[Case]
+) -> list[tuple[list[Case], tuple[Pass, ...]]]:
+    """Returns the cases that share a process, each group with the passes that are profiled."""
+    if program.counts_process:
+        return [([case], (name,)) for case in cases for name in case.passes]
+    return [(list(cases), ("forward", "backward"))]
+
+
+def _without(wrapper: Wrapper, reason: str) -> Profile:
+    """Returns the profile of a case that ended its process."""
+    note = Note("", NoteCode.NOT_PROFILED, f"not profiled by {wrapper.name}: {reason}")
+    return Profile(wrapper.name, Findings(notes=[note]))
+
+
+def _refusals(wrapper: Wrapper, line: Made) -> Iterator[Note]:
+    for name, reason in line.refusals.items():
+        text = f"the {name} pass is not profiled by {wrapper.name}: {reason}"
+        yield Note("", NoteCode.NOT_PROFILED, text)
+
+
+def with_profile(record: Record, profile: Profile) -> Record:
+    """Returns the record with what a program found of its case."""
+    findings = profile.findings
+    summaries = {
+        name: summarise(values, findings.units[name]) for name, values in findings.samples.items()
+    }
+    files = {profile.program: profile.file} if profile.file else {}
+    return msgspec.structs.replace(
+        record,
+        summaries=record.summaries | summaries,
+        samples=record.samples | findings.samples,
+        notes=(*record.notes, *findings.notes),
+        profiles=record.profiles | files,
+    )
+
+
+def check_programs(cases: Sequence[Case], wrapping: Wrapping | None, is_local: bool) -> None:
+    """Raises `UsageError` if this machine lacks what the cases are measured or profiled with, or if
+    another executor than this machine's is to measure cases that are profiled."""
+    check_instruments([case.settings for case in cases])
+    if wrapping is None or not cases:
+        return
+    if not is_local:
+        raise UsageError(
+            "cases are profiled on this machine only; omit --executor, or the option of the "
+            "profiling program"
+        )
+    devices = list(dict.fromkeys(case.settings.device for case in cases))
+    for wrapper in wrapping.wrappers:
+        check_program(wrapper, devices)
+
+
+@contextmanager
+def profiling(
+    executor: Executor, wrapping: Wrapping | None, task: Task, pinning: Pinning, folder: Path
+) -> Iterator[Executor]:
+    """Returns a context with an executor that profiles too; the given one without programs.
+    `folder` keeps what the programs write."""
+    if wrapping is None:
+        yield executor
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield ProfilingExecutor(executor, wrapping, task, pinning, folder)
+    finally:
+        # Not every program leaves a file there.
+        with suppress(OSError):
+            folder.rmdir()

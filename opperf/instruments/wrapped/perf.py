@@ -1,0 +1,220 @@
+"""Linux's perf: counts of `perf stat` for each pass of a case, and samples of `perf record`.
+
+Counting begins and ends with the profiled calls, by commands in a pipe (perf's `--control`), so
+that the framework's import and the tensors' making are not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from opperf.errors import UsageError
+from opperf.instruments.wrapped.program import (
+    SUFFIXES,
+    CallsMade,
+    Findings,
+    ProcessFiles,
+    WrappingProgram,
+    is_given,
+    read_text,
+    wrapped_metric,
+)
+from opperf.machine.kernel import PROCFS
+from opperf.model import Metric, Note, NoteCode, Pass, Wrapper
+
+LARGEST_PARANOID = 2
+"""Largest value of `kernel.perf_event_paranoid` with which a user may count the events of an own
+process: Linux's default. Debian's 3 and 4 forbid it."""
+
+SEPARATOR = ";"
+"""Between perf's columns: a comma may be part of an event's name."""
+
+
+class Event(NamedTuple):
+    """An event of perf's, and opperf's metric of it."""
+
+    metrics: tuple[Metric, Metric]
+    """Of the forward and the backward pass."""
+    factor: float = 1.0
+    """Of the metric's unit in perf's."""
+
+
+NS_PER_MS = 1e6
+
+EVENTS = {
+    "cycles": Event(
+        wrapped_metric("perf_cycles", "cycles", "Cycles", "cycles of the cores", usual=True)
+    ),
+    "instructions": Event(
+        wrapped_metric(
+            "perf_instructions",
+            "instructions",
+            "perf instructions",
+            "instructions that retired",
+            usual=True,
+        )
+    ),
+    "cache-misses": Event(
+        wrapped_metric(
+            "perf_cache_misses",
+            "misses",
+            "Cache misses",
+            "accesses that missed the last-level cache",
+            usual=True,
+        )
+    ),
+    "branch-misses": Event(
+        wrapped_metric(
+            "perf_branch_misses",
+            "misses",
+            "Branch misses",
+            "branches that were mispredicted",
+            usual=True,
+        )
+    ),
+    "task-clock": Event(
+        wrapped_metric(
+            "perf_task_clock", "ns", "Task clock", "time on cores, of all threads,", usual=True
+        ),
+        NS_PER_MS,
+    ),
+    "page-faults": Event(
+        wrapped_metric("perf_page_faults", "faults", "Page faults", "faults of pages of memory")
+    ),
+}
+"""Events that are asked for. Of those of the processor, a core counts four at once on every machine
+that perf knows, so that none is estimated."""
+
+NAME = re.compile(r"(?:cpu\w*/)?(?P<event>[^/:]+)/?(?::[ukhGHSDWep]+)?")
+"""An event as perf prints it: with the cores that have it, and `:u` where only a user's own code is
+counted."""
+
+SPANS = 20
+"""Spans without a call, of which the mean is subtracted."""
+
+
+def check_paranoid(option: str) -> None:
+    """Raises `UsageError` if the kernel does not let this user count events."""
+    path = PROCFS / "sys/kernel/perf_event_paranoid"
+    text = read_text(path).strip()
+    value = int(text) if text.lstrip("-").isdigit() else LARGEST_PARANOID
+    if value > LARGEST_PARANOID and os.geteuid() != 0:
+        raise UsageError(
+            f"{option}: the kernel lets no user count events, as kernel.perf_event_paranoid is "
+            f"{value}; allow it: sudo sysctl kernel.perf_event_paranoid={LARGEST_PARANOID}"
+        )
+
+
+class Perf(WrappingProgram):
+    """A command of perf's that begins and ends counting by commands in a pipe."""
+
+    title = "perf"
+    is_controlled = True
+
+    def check(self, wrapper: Wrapper, devices: Iterable[str]) -> None:
+        check_paranoid(f"--batch-cmd {wrapper.name!r}")
+
+    def command(self, wrapper: Wrapper, files: ProcessFiles) -> list[str]:
+        program, subcommand, *own = wrapper.words
+        assert files.control is not None
+        pipes = ",".join(map(str, files.control))
+        begin = ["--delay=-1", f"--control=fifo:{pipes}"]
+        return [program, subcommand, *begin, *self.options(files, own), *own]
+
+    def options(self, files: ProcessFiles, own: list[str]) -> list[str]:
+        """Returns the options of the command, beside the user's."""
+        return [f"--output={files.report}.data"] if not is_given(own, "-o", "--output") else []
+
+
+class PerfRecord(Perf):
+    """`perf record`: samples of where the calls are, for `perf report`."""
+
+    name = "perf record"
+
+
+class PerfStat(Perf):
+    """`perf stat`: counts of events. They are those of a process, and one case's therefore need a
+    process of its own."""
+
+    name = "perf stat"
+    metrics = tuple(metric for event in EVENTS.values() for metric in event.metrics)
+    counts_process = True
+
+    def options(self, files: ProcessFiles, own: list[str]) -> list[str]:
+        asked = [] if is_given(own, "-e", "--event", "-d", "-a") else ["-e", ",".join(EVENTS)]
+        return [f"--output={files.table}", f"--field-separator={SEPARATOR}", *asked]
+
+    def read(
+        self, files: ProcessFiles, made: CallsMade, empty: Mapping[str, float]
+    ) -> dict[str, Findings]:
+        counted = list(counts(read_text(files.table)))
+        lacking = dict.fromkeys(event.reason for event in counted if event.value is None)
+        notes = [_lacking(why, counted) for why in lacking]
+        found = {}
+        for case, passes in made.items():
+            own = found[case] = Findings(notes=notes)
+            for name, calls in passes.items():
+                for event in counted:
+                    if event.value is None:
+                        continue
+                    metric, factor, unit = metric_of(event, name)
+                    value = event.value - calls.spans * empty.get(event.name, 0.0)
+                    own.samples[metric] = [max(0.0, factor * value / calls.calls)]
+                    own.units[metric] = unit
+        return found
+
+    def read_empty(self, files: ProcessFiles, spans: int) -> dict[str, float]:
+        return {
+            event.name: event.value / spans
+            for event in counts(read_text(files.table))
+            if event.value is not None
+        }
+
+
+class Counted(NamedTuple):
+    """A line of `perf stat`."""
+
+    name: str
+    value: float | None
+    unit: str
+    reason: str = ""
+    """Why there is no value: `not supported`, `not counted`."""
+
+
+def counts(text: str) -> Iterator[Counted]:
+    """Yields the lines of `perf stat` with columns: value, unit, event, and others."""
+    for line in text.splitlines():
+        value, *columns = line.split(SEPARATOR)
+        if line.startswith("#") or len(columns) < 2:
+            continue
+        unit, name = columns[:2]
+        match = NAME.fullmatch(name)
+        event = name if match is None else match["event"]
+        try:
+            yield Counted(event, float(value), unit)
+        except ValueError:
+            yield Counted(event, None, unit, value.strip("<>"))
+
+
+EXPLANATIONS = {"not supported": ", as on most virtual machines"}
+"""Explanations of perf's words for events that it has no count of."""
+
+
+def _lacking(why: str, counted: Iterable[Counted]) -> Note:
+    """Returns the note on the events that have no count."""
+    names = ", ".join(event.name for event in counted if event.reason == why)
+    text = f"perf stat: {names}: {why} here{EXPLANATIONS.get(why, '')}"
+    return Note("", NoteCode.NOT_PROFILED, text)
+
+
+def metric_of(event: Counted, name: Pass) -> tuple[str, float, str]:
+    """Returns the name of an event's metric for a pass, the factor of its unit, and that unit. An
+    event that is not in the table keeps perf's name."""
+    known = EVENTS.get(event.name)
+    if known is None:
+        return f"perf.{event.name}{SUFFIXES[name]}", 1.0, event.unit or "events"
+    metric = known.metrics[list(SUFFIXES).index(name)]
+    return metric.name, known.factor, metric.unit
