@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs all that needs a GPU, on a machine that has one: the tests, PyTorch's registry at two sizes,
-# and ten operators by each profiler. Prints the figures that docs/measuring.md has of a GPU. Run
+# ten operators by each profiler, and some under Nsight where it is installed. Prints the figures that docs/measuring.md has of a GPU. Run
 # files and the GPU's state stay in a folder.
 # Run: benchmarks/gpu_check.sh [FOLDER] [PYTHON]
 # Variables: DEVICE=cpu runs what a CPU can; OPERATORS limits the sweeps to some operators.
@@ -41,4 +41,16 @@ done
 # indexing, and several kernels in a call.
 measure operators add.Tensor exp clone sum.dim_IntList softmax.int mm convolution \
     native_layer_norm index_select sort --size default --max-configs 1 --profiler "$profilers"
+# Kernels in calls of one and of several, forward and backward: ncu's times beside the profiler's.
+for program in ncu nsys; do
+    if [ "$device" = cpu ]; then
+        echo "no GPU: nothing to profile under $program"
+    elif command -v "$program" >/dev/null; then
+        measure "$program" add.Tensor mm softmax.int native_layer_norm relu_ --size default \
+            --max-configs 1 --quick --profiler native "--$program"
+        ls -l "$folder/$program.profiles"
+    else
+        echo "$program is not installed: its figures are not checked"
+    fi
+done
 "$python" -m benchmarks.gpu_figures "$device" "$folder"

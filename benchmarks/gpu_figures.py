@@ -1,8 +1,9 @@
 """Figures of PyTorch on a GPU, from the run files of `benchmarks/gpu_check.sh`.
 
 Prints how the cases of each sweep of the registry ended, the medians of native over python and of
-native over events on the same cases, the time of an empty kernel by each profiler, how many times
-are those of a launch, and the GPU's clocks and temperatures during the cases.
+native over events on the same cases, times of kernels by Nsight Compute over those of native, the
+time of an empty kernel by each profiler, how many times are those of a launch, and the GPU's clocks
+and temperatures during the cases.
 
 Run: python -m benchmarks.gpu_figures DEVICE FOLDER
 """
@@ -24,8 +25,13 @@ from opperf.results.runfile import read_run
 SWEEPS = ("small", "default")
 """Names of the run files of the whole registry: the sizes."""
 
+NCU = "ncu"
+"""Name of the run file of some operators under Nsight Compute."""
+
 OPERATORS = "operators"
 """Name of the run file of some operators by each profiler."""
+
+LACKING = NoteCode.NOT_PROFILED
 
 PYTHON, NATIVE, EVENTS = "python", "native", "events"
 
@@ -90,6 +96,27 @@ def ratios(records: Iterable[Record], name: str, other: str) -> Iterator[str]:
             )
 
 
+def profiled(records: Sequence[Record]) -> Iterator[str]:
+    """Yields how many passes have kernels that ncu found, and the ratio of their times by ncu to
+    those by the framework's own profiler, in the same run."""
+    passes = [(one, metric) for one in records for metric in PASSES if metric in one.summaries]
+    found = {}
+    for one, metric in passes:
+        time = one.summaries.get("ncu_time" if metric == "forward" else f"ncu_time_{metric}")
+        if time is not None:
+            ratio = time.median / one.summaries[metric].median
+            found[f"{one.case.label} {metric}"] = ratio
+    yield f"kernels by ncu in {share(len(found), len(passes))} passes"
+    if found:
+        low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+        yield (
+            f"ncu/native: median {statistics.median(found.values()):.3f}, from "
+            f"{found[low]:.3f} ({low}) to {found[high]:.3f} ({high})"
+        )
+    notes = Counter(note.message for one in records for note in one.notes if note.code == LACKING)
+    yield from (f"  {count} {text}" for text, count in notes.most_common(REASONS))
+
+
 def launch_times(device: str) -> Iterator[str]:
     """Yields the time of an empty kernel by each profiler of the device, waited for and queued."""
     framework = load("torch")
@@ -115,6 +142,10 @@ def main(device: str, folder: Path) -> None:
         pairs = ((NATIVE, PYTHON), (NATIVE, EVENTS))
         lines = [line for pair in pairs for line in ratios(run.records, *pair)]
         print("\nOperators:", *lines, launches(run.records), state(run.records), sep="\n  ")
+    path = folder / f"{NCU}.jsonl"
+    if path.exists():
+        run, _ = read_run(path)
+        print("\nUnder ncu:", *profiled(run.records), sep="\n  ")
     print("\nLaunches:", *launch_times(device), sep="\n  ")
 
 

@@ -18,10 +18,12 @@ from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import FORWARD
+from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
     BUILT_IN,
     added_instruments,
     default_metrics,
+    exported_metrics,
     metric_named,
     metrics_by_name,
     metrics_in,
@@ -51,7 +53,9 @@ from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
 
-METRICS = tuple(metric for instrument in BUILT_IN for metric in instrument.metrics)
+METRICS = (*(metric for instrument in BUILT_IN for metric in instrument.metrics), *WRAPPED)
+
+PROFILED = [metric.name for metric in WRAPPED if metric.usual]
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +135,18 @@ def test_what_counts_where_nothing_is_named():
         "backward",
         "memory",
         *COUNTS,
+        *PROFILED,
     ]
+
+
+def test_what_a_program_finds_has_no_column_where_no_record_has_it():
+    assert {metric.name for metric in WRAPPED} >= {"ncu_time", "perf_cycles_backward"}
+    assert not set(exported_metrics()) & set(WRAPPED)
+    for metric in WRAPPED:
+        assert metric.on_request and metric.title
+        assert metric.unit and (not metric.forward or metric.name == f"{metric.forward}_backward")
+        pass_name = "backward" if metric.forward else "forward"
+        assert metric.description.endswith(f"in the {pass_name} pass")
 
 
 @pytest.mark.parametrize("kind", MetricKind)
@@ -170,6 +185,7 @@ def test_a_metric_of_another_package_is_found(toy):
         "backward",
         "memory",
         *COUNTS,
+        *PROFILED,
         "bandwidth",
     ]
 
@@ -231,9 +247,12 @@ def test_it_can_be_named(toy, compared, tmp_path):
     done = CliRunner().invoke(command, [*files, "--metric", "bandwidth", "-f", "csv"])
     assert done.exit_code == 0 and "forward" not in done.stdout
     refused = CliRunner().invoke(command, [*files, "--metric", "bandwith"])
-    assert "not one of forward" in refused.output and "recorded, bandwidth" in refused.output
+    assert (
+        "not one of forward" in refused.output
+        and "page_faults_backward, bandwidth" in refused.output
+    )
     printed = CliRunner().invoke(command, ["--help"]).output
-    assert "bytes_accessed, bandwidth;" in " ".join(printed.split())
+    assert "recorded, bandwidth, ncu_time," in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ import msgspec
 from opperf.errors import UsageError, WorkerError
 from opperf.execution.executor import Executor, Task
 from opperf.execution.workers import interpreter_of
-from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.wrapped.perf import SPANS
 from opperf.instruments.wrapped.program import Findings, ProcessFiles, WrappingProgram, written
 from opperf.instruments.wrapped.programs import check_program, program_of
@@ -40,7 +39,7 @@ from opperf.model import (
     Wrapping,
 )
 from opperf.sources.varying import process_key
-from opperf.worker.profiled_calls import Batch, Made
+from opperf.worker.batch import Batch, Made
 from opperf.worker.wrapped_process import Ended, WrappedProcess
 
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
@@ -283,6 +282,9 @@ def _refusals(wrapper: Wrapper, line: Made) -> Iterator[Note]:
 
 def with_profile(record: Record, profile: Profile) -> Record:
     """Returns the record with what a program found of its case."""
+    # It imports NumPy, which the manager of a run without programs does not need.
+    from opperf.instruments.profilers.summary import summarise
+
     findings = profile.findings
     summaries = {
         name: summarise(values, findings.units[name]) for name, values in findings.samples.items()

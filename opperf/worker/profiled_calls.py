@@ -25,48 +25,10 @@ from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import PreparedCase, Visit, case_scope
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
-from opperf.model import Case, CaseLine, Pass, Settings, Struct
+from opperf.model import Case, Pass, Settings
+from opperf.worker.batch import Batch, Begun, Line, Made
 from opperf.worker.process import end_with_parent, parent_is_gone
 from opperf.worker.serve import PROCESS_SETTINGS, end_without, load_framework
-
-
-class Batch(Struct, frozen=True):
-    """The calls that a process makes."""
-
-    cases: tuple[CaseLine, ...]
-    """Cases, each with the id that its ranges and lines have."""
-    passes: tuple[Pass, ...]
-    """Passes that are profiled."""
-    warmup: int
-    """Calls of each pass before those that are profiled."""
-    runs: int | None
-    """Profiled calls of each pass; None for as many as take `PROFILED_S`."""
-    lines: str
-    """Path of the file to which lines are appended."""
-    control: tuple[str, str] | None = None
-    """Paths of pipes for commands to the program and for its answers."""
-    needs_ranges: bool = False
-    """Whether the program finds calls by their ranges."""
-    empty_spans: int = 0
-    """Number of spans to make without a call, before the cases."""
-
-
-class Begun(Struct, frozen=True, tag="begun"):
-    """A case whose calls begin."""
-
-    id: str
-
-
-class Made(Struct, frozen=True, tag="made"):
-    """A case whose calls were made."""
-
-    id: str
-    passes: dict[Pass, Calls]
-    refusals: dict[Pass, str] = {}
-    """Why a pass has no calls."""
-
-
-Line = Begun | Made
 
 PROFILED_S = 0.1
 """Seconds of the calls of a pass, if their number is not set: perf takes some 400 samples in them,

@@ -18,8 +18,8 @@ from opperf.errors import one_line
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
+from opperf.worker.batch import Batch, Begun, Line, Made
 from opperf.worker.client import KILL_WAIT_S, LOG_TAIL_BYTES, START_TIMEOUT_S
-from opperf.worker.profiled_calls import Batch, Begun, Line, Made
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
 
 POLL_S = 0.05

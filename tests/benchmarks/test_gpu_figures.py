@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu_figures import launches, ratios, state, statuses
+from benchmarks.gpu_figures import launches, profiled, ratios, state, statuses
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
@@ -82,6 +82,22 @@ def test_the_state_is_that_of_all_cases():
         "clocks 1200 to 1980 MHz, up to 70 °C; lowered in 1 of 2 (50.0%) cases power cap"
     )
     assert "pip install" in state([record("exp")])
+
+
+def test_times_by_ncu_are_beside_those_of_the_same_run():
+    note = Note("", NoteCode.NOT_PROFILED, "ncu has no figures of the forward pass: none")
+    records = [
+        record(
+            "exp", "native", forward=100.0, ncu_time=150.0, backward=10.0, ncu_time_backward=10.0
+        ),
+        record("mm", forward=100.0, notes=(note,)),
+    ]
+    assert list(profiled(records)) == [
+        "kernels by ncu in 2 of 3 (66.7%) passes",
+        "ncu/native: median 1.250, from 1.000 (exp backward) to 1.500 (exp forward)",
+        "  1 ncu has no figures of the forward pass: none",
+    ]
+    assert list(profiled([])) == ["kernels by ncu in 0 of 0 (0.0%) passes"]
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])

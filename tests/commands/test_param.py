@@ -65,6 +65,10 @@ def test_the_defaults_are_those_of_param():
         (("--pt2-model",), "--mode compile"),
         (("-l", "error"), "--quiet"),
         (("--exec-mode", "--cuda-l2-cache"), "--profiler python"),
+        (("--ncu", "--ncu-bin", "a b", "--ncu-warmup", "0"), "--ncu --ncu-bin a b --ncu-warmup 0"),
+        (("--nsys", "--nsys-iteration", "3"), "--nsys --nsys-iteration 3"),
+        (("--batch-cmd", "perf stat"), "--batch-cmd perf stat"),
+        (("--ncu", "--run-batch-size", "2", "--batch-cuda-device", "0"), "--run-batch-size 2 --b"),
     ],
 )
 def test_an_option_has_one_of_opperfs(given, expected):
@@ -134,8 +138,6 @@ def test_an_output_is_replaced_or_appended_to(config):
         ((), "name the configuration: -c FILE"),
         (("-c", "none.json"), "none.json: no such file"),
         (("-c", "exp.json", "-i", "0"), "-i 0 times nothing"),
-        (("-c", "exp.json", "--ncu"), "run `ncu opperf param"),
-        (("-c", "exp.json", "--nsys"), "run `nsys profile opperf param"),
         (("-c", "exp.json", "--cuda-graph"), "add -d cuda"),
         (("-c", "exp.json", "-d", "cuda", "--cuda-graph", "--pt2-model"), "use one of them"),
         (("-c", "exp.json", "-d", "warp"), "-d: 'warp' is no device"),

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -172,12 +172,11 @@ def test_a_kill_from_another_thread_ends_what_is_profiled(programs, fake, make_c
     executor = profiling(
         Measuring({"fake": fake}), made, task, Pinning(NONE), tmp_path / "profiles"
     )
-    with executor as running:
-        thread = threading.Thread(target=running.measure, args=(cases[0],))
-        thread.start()
+    with executor as running, ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(running.measure, cases[0])
         running.kill()
-        thread.join(60)
-        assert not thread.is_alive()
+        with pytest.raises(WorkerError, match="ended before it profiled"):
+            ended.result(60)
 
 
 def check(case, *words, is_local=True):

@@ -107,6 +107,23 @@ def test_times_are_in_ms_for_each_pass():
     }
 
 
+def test_what_programs_found_is_beside_the_times_and_their_files_are_lines():
+    profiled = Record(
+        case=ADD,
+        id=ADD.id,
+        status=Status.OK,
+        samples={"forward": [1e6], "ncu_time": [5.0], "ncu_time_backward": [7.0]},
+        profiles={"perf record": "opperf-perf-record-1.data"},
+    )
+    _, line, file, _ = lines(profiled)
+    assert line["metric"]["forward"]["measure.ncu_time"] == [5.0]
+    assert file == {
+        "perf_record_file": "opperf-perf-record-1.data",
+        "start_run_id": "0|0|1_2",
+        "end_run_id": "0|0|1_2",
+    }
+
+
 def test_memory_is_in_mib_on_a_gpu():
     case = Case(ADD.target, ADD.arguments, Settings(device="gpu(1)"), source_id=ADD.source_id)
     first, record, _ = lines(measured(case))

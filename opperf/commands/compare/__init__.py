@@ -42,11 +42,17 @@ class MetricOption(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from opperf.metrics import metrics_by_name
 
-        metrics = ", ".join(metrics_by_name())
-        usual = ", ".join(metric.name for metric in metrics_by_name().values() if metric.usual)
+        known = metrics_by_name().values()
+        own = [metric for metric in known if not metric.on_request]
+        profiled = [metric for metric in known if metric.on_request and not metric.forward]
+        names, usual = (
+            ", ".join(metric.name for metric in chosen)
+            for chosen in ([*own, *profiled], [metric for metric in own if metric.usual])
+        )
         self.help = (
-            f"{metrics}; commas separate several. kernel is the forward time by the framework's "
-            f"own profiler.  [default: those of {usual} that the files have]"
+            f"{names}; commas separate several. kernel is the forward time by the framework's "
+            f"own profiler.  [default: those of {usual} that the files have, and the main ones of "
+            "programs that profiled them]"
         )
         return super().get_help_record(ctx)
 

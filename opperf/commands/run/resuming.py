@@ -93,12 +93,10 @@ def axis_text(values: tuple[Any, ...]) -> str:
 def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
     """Raises `RunFileError` if the cases of the run to resume are profiled in another way."""
     if before != asked:
-        named = (
-            [" ".join(wrapper.words) for wrapper in before.wrappers] if before else ["no program"]
-        )
+        named = [" ".join(wrapper.words) for wrapper in before.wrappers] if before else []
         raise RunFileError(
-            f"the run to resume was made under {' and '.join(named)}, with other options; omit "
-            "those of profiling, or replace the run with --overwrite"
+            f"the run to resume was profiled under {' and '.join(named) or 'no program'}, with "
+            "other options; omit those of profiling, or replace the run with --overwrite"
         )
 
 

@@ -115,3 +115,6 @@ def test_options_of_param_without_effect_are_accepted_in_one_line(tmp_path):
     names = ", ".join([f"--{name}" for name in WITHOUT_EFFECT] + switches)
     assert said == f"opperf: no effect here: {names}\n"
     assert expand(tmp_path, "-v")[1] == "opperf: no effect here: --verbose\n"
+    # Without the program that they are for.
+    _, said = expand(tmp_path, "--ncu-bin", "x", "--ncu-batch", "2", "--batch-cuda-device", "1")
+    assert said == "opperf: no effect here: --ncu-bin, --run-batch-size, --batch-cuda-device\n"
