@@ -18,7 +18,6 @@ from opperf.comparison.statistics.control import fault
 from opperf.comparison.statistics.data import Phase, Thresholds
 from opperf.comparison.statistics.decisions import Decisions
 from opperf.comparison.statistics.design import block_order
-from opperf.comparison.statistics.equivalence import p_within
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import (
     Estimate,
@@ -27,6 +26,7 @@ from opperf.comparison.statistics.paired_t import (
     p_above,
     p_below,
     p_beyond,
+    p_within,
 )
 
 Floats = NDArray[np.float64]

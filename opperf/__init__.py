@@ -26,7 +26,7 @@ numpy_aliases.install()
 MODULES = {
     "ab": "opperf.api.ab",
     "compare": "opperf.api.compare",
-    "export": "opperf.reports.exporting",
+    "export": "opperf.reports.writing",
     "read": "opperf.api.run",
     "run": "opperf.api.run",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",

@@ -27,7 +27,7 @@ from opperf.errors import (
     unknown,
 )
 from opperf.results.messages import tell
-from opperf.results.unwritable import ADVICE, unwritable
+from opperf.results.output import ADVICE, unwritable
 
 
 def load_command(name: str) -> click.Command:

@@ -51,7 +51,7 @@ def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
     codes = [
         "import opperf.worker.serve, opperf.worker.measure, opperf.frameworks.numpy.framework",
         "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.reports",
-        "import opperf.comparison.files.reports, opperf.reports.output, opperf.reports.exporting",
+        "import opperf.comparison.files.reports, opperf.reports.writing, opperf.reports.writing",
         "import opperf.results.plots.command",
         "import opperf.commands.explain.running",
     ]

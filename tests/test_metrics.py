@@ -45,10 +45,9 @@ from opperf.model import (
 )
 from opperf.reports.formats import formats_of
 from opperf.reports.run_tables import run_text
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.csv_file import csv_text
-from opperf.results.exports.bencher import bencher
-from opperf.results.exports.github_action import github_action
+from opperf.results.exports import bencher, github_action
 from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"

@@ -20,7 +20,7 @@ OWN = (
 ALLOWED = {
     "__init__.py": "its users import `run_all_mxnet_operator_benchmarks` from the package",
     "numpy_aliases.py": "`import opperf` loads it, and none of MXNet's folders",
-    "results/result_keys.py": "the keys of results of its own utility are data, like a format's",
+    "results/opperf_json.py": "the keys of results of its own utility are data, like a format's",
     "frameworks/__init__.py": "the table of frameworks that come with opperf is data",
 }
 """Other files that name MXNet, each with the reason."""

@@ -21,7 +21,7 @@ from opperf.commands.ab.request import read_request
 from opperf.commands.ab.running import exit_code, measure_session, open_session
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
-from opperf.comparison.files.outcome import outcome
+from opperf.comparison.files.comparison import outcome
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.reports.formats import format_named

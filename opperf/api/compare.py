@@ -10,10 +10,9 @@ from pathlib import Path
 import msgspec
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
-from opperf.comparison.files.comparison import Change, Comparison, Row
+from opperf.comparison.files.comparison import LOOKED_FOR, Change, Comparison, Row, outcome
 from opperf.comparison.files.judging import Question
 from opperf.comparison.files.judging import compare as judge
-from opperf.comparison.files.outcome import LOOKED_FOR, outcome
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import ProjectFile, make_limits, read_project_file

@@ -17,8 +17,8 @@ from opperf.reports.formats import RUN, format_named, format_of_extension, forma
 from opperf.reports.html import write_html
 from opperf.reports.run_page import report_of
 from opperf.reports.run_tables import legend, run_text, wrap_all
-from opperf.reports.runs import write
 from opperf.reports.summary import summarise
+from opperf.reports.writing import write
 from opperf.results.columns import select_columns
 from opperf.results.output import check_output
 from opperf.results.text import inputs_text, terminal_width

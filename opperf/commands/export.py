@@ -30,6 +30,6 @@ from opperf.reports.formats import RUN
 def export(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
     benchmark tool, or as Markdown."""
-    from opperf.reports.exporting import Request, export_command
+    from opperf.reports.writing import Request, export_command
 
     ctx.exit(export_command(Request(**options)))

@@ -36,8 +36,7 @@ TABLE = ("tool", "opperf")
 """The table of `pyproject.toml`."""
 
 ROOT = ".git"
-"""Name that only the last folder that is searched has: a file above the repository is another
-project's."""
+"""Only the last folder that is searched has it: a file above is another project's."""
 
 
 Value = TypeVar("Value")
@@ -47,18 +46,15 @@ class ProjectFile(Struct, frozen=True):
     """The content of such a file."""
 
     path: Path | None = None
-    """None without a file."""
     threshold: float | None = None
     same_within: float | None = None
     rules: tuple[Rule, ...] = ()
 
 
 class Limits(Struct, frozen=True):
-    """The thresholds and tolerances of a comparison: a user's options, or else the project's
-    file."""
+    """The thresholds and tolerances of the user's options, or else of the project's file."""
 
     threshold: float | None = None
-    """None where nothing is set."""
     same_within: float | None = None
     tolerances: Tolerances = Tolerances()
     path: str = ""
@@ -73,11 +69,8 @@ class Limits(Struct, frozen=True):
 
 
 def limits_from(options: Mapping[str, Any]) -> Limits:
-    """Returns the limits of the options `threshold`, `same_within`, `tolerances` and `config`; of
-    the nearest project's file where `config` names none.
-
-    Raises `UsageError` for a file that cannot be used.
-    """
+    """Returns the limits of a command's options, and of the project's file, the nearest one if none
+    is named. Raises `UsageError` for a file that cannot be used."""
     named: Path | None = options["config"]
     file = find_project_file(Path.cwd()) if named is None else read_project_file(named)
     same_within: float | None = options.get("same_within")
@@ -102,8 +95,7 @@ def make_limits(
 
 
 def find_project_file(folder: Path) -> ProjectFile:
-    """Returns the content of the nearest file: in the folder, or in one above it up to that of the
-    repository. Of one folder `opperf.toml` comes first."""
+    """Returns the nearest file, in the folder or above, up to that of the repository."""
     for place in (folder, *folder.parents):
         if (place / NAME).is_file():
             return read_project_file(place / NAME)
@@ -117,8 +109,7 @@ def find_project_file(folder: Path) -> ProjectFile:
 
 
 def read_project_file(path: Path) -> ProjectFile:
-    """Returns a file's content. Raises `UsageError` for one that cannot be read, for a key that is
-    none of its keys, and for a value that cannot be used."""
+    """Returns a file's content. Raises `UsageError` for a wrong file, key or value."""
     if path.name != PROJECT:
         return _parse(path, _read(path), "")
     found = _table(path)
@@ -138,7 +129,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _table(path: Path) -> Any:
-    """Returns the table of `pyproject.toml`; None without one."""
     found: Any = _read(path)
     for key in TABLE:
         found = found.get(key) if isinstance(found, dict) else None
@@ -146,7 +136,6 @@ def _table(path: Path) -> Any:
 
 
 def _parse(path: Path, table: Any, place: str) -> ProjectFile:
-    """Returns the content of a table, which is at this place in the file."""
     entries = _entries(path, place, table)
     for key in entries:
         if key not in KEYS:
@@ -206,7 +195,6 @@ def _rule(path: Path, place: str, metric: str, value: Any, operator: str = "") -
 
 
 def _placed(path: Path, place: str, read: Callable[[], Value]) -> Value:
-    """Returns what is read. Raises `UsageError` with the file, the key and the fault."""
     try:
         return read()
     except (UsageError, ValueError) as error:

@@ -40,13 +40,11 @@ class ResultsRow(Struct, frozen=True, omit_defaults=False):
     outcome: SameResults
     note: str
     differences: tuple[Difference, ...]
-    """The first ones."""
     count: int
     """Number of places that differ."""
 
     @classmethod
     def of(cls, id: str, operator: str, inputs: str, check: Check) -> ResultsRow:
-        """Returns the row of a case."""
         rest = check.outcome, check.note, check.differences, check.count
         return cls(id, operator, inputs, *rest)
 
@@ -97,12 +95,9 @@ def reasons_section(title: str, reasons: Mapping[str, str]) -> Section:
         names("Case", [case for case, _ in rows], wraps=True),
         texts("Reason", [why for _, why in rows]),
     )
-    table = Table(columns, _first(rows), more_text(len(rows) - MOST))
+    shown = None if len(rows) <= MOST else tuple(range(MOST))
+    table = Table(columns, shown, more_text(len(rows) - MOST))
     return Section(title, table=table, is_folded=True)
-
-
-def _first(rows: Sequence[object]) -> tuple[int, ...] | None:
-    return None if len(rows) <= MOST else tuple(range(MOST))
 
 
 def more_text(number: int) -> str:

@@ -33,23 +33,19 @@ class Rule(Struct, frozen=True):
     amount: float | None = None
     """In the metric's unit; None for the metric's own, beside a share."""
     operator: str = ""
-    """Pattern of the operators that it is for; empty for all."""
     is_for_some: bool = False
-    """Whether the pattern has to match an operator: that of a command, which is for its cases, but
-    not that of a file, which is for many commands."""
+    """Whether the pattern has to match: that of a command, not of a file for many commands."""
 
 
 class Tolerances(Struct, frozen=True):
     """Tolerances that a user sets in place of those that metrics declare."""
 
     share: float | None = None
-    """Of all metrics; None for each metric's own."""
     rules: tuple[Rule, ...] = ()
     """Of two for the same metric and operator, the later one counts."""
 
     def of(self, metric: Metric, operators: Iterable[str] = ()) -> Metric:
-        """Returns a metric with the tolerances of a case of these operators: by the rule that names
-        most of it, an operator before a metric."""
+        """Returns a metric with its tolerances: the rule that names most of it decides."""
         found = metric
         if self.share is not None:
             found = msgspec.structs.replace(found, relative_tolerance=self.share)
@@ -114,7 +110,6 @@ def make_rule(metric: str, value: object, operator: str = "") -> Rule:
 
 
 def _parse_tolerance(value: object) -> tuple[float | None, float | None]:
-    """Returns a share and an amount, of which one may be None."""
     fault = UsageError(f"{value!r} is not a tolerance; {FORM}")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise fault

@@ -12,9 +12,8 @@ from opperf.plurals import pluralize
 from opperf.reports.formats import formats_of
 from opperf.reports.model import Section, Table, figures, numbers
 from opperf.reports.model import names as name_column
-from opperf.results.figures import NOT_APPLICABLE, Unit
+from opperf.results import units
 from opperf.results.text import count_text
-from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
 
 COUNT = "count"
 """The weight: how often the source of a case saw it."""
@@ -53,8 +52,7 @@ def check_format(weight: str | None, output_format: str, command: str) -> None:
 
 
 def weighted_section(found: Weighted, names: Names) -> Section:
-    """Returns the section of the totals weighted by count, and of the operators that made the
-    difference."""
+    """Returns the section of the totals and of the operators that made the difference."""
     return Section(TITLE, prose=sentences(found, names), table=table(found, names))
 
 
@@ -62,7 +60,7 @@ def sentences(found: Weighted, names: Names) -> list[str]:
     """Returns the totals and averages, and what they lack, a sentence each."""
     if not found.cases:
         return ["Weighted by count: no case has a ratio yet."]
-    unit = choose_unit("ns", [Figure(found.base_ns), Figure(found.new_ns)])
+    unit = units.choose_unit("ns", [units.Figure(found.base_ns), units.Figure(found.new_ns)])
     calls = count_text(found.base_calls, "call")
     if found.new_calls != found.base_calls:
         calls = f"{found.base_calls:,} and {count_text(found.new_calls, 'call')}"
@@ -76,7 +74,6 @@ def sentences(found: Weighted, names: Names) -> list[str]:
 
 
 def _doubts(found: Weighted, names: Names) -> list[str]:
-    """Returns what a reader of the totals must know besides."""
     said = []
     if found.base_calls == found.new_calls == found.cases:
         said.append("Every count is 1: the cases are of no recording, or were seen once each.")
@@ -98,7 +95,6 @@ def _doubts(found: Weighted, names: Names) -> list[str]:
 
 
 def _alone(alone: Sequence[Alone], name: str) -> str:
-    """Returns the sentence on the cases that only one side has times of."""
     total = math.fsum(case.time_ns for case in alone)
     calls = count_text(sum(case.calls for case in alone), "call")
     names = [f"{case.operator} ({case.inputs})" if case.inputs else case.operator for case in alone]
@@ -109,36 +105,36 @@ def _alone(alone: Sequence[Alone], name: str) -> str:
     )
 
 
-def _total(value: float, unit: Unit | None = None) -> str:
-    """Returns a time in nanoseconds with its unit."""
-    figure = Figure(value)
-    unit = unit or choose_unit("ns", [figure])
-    return f"{format_figure(figure, unit)} {unit.name}"
+def _total(value: float, unit: units.Unit | None = None) -> str:
+    figure = units.Figure(value)
+    unit = unit or units.choose_unit("ns", [figure])
+    return f"{units.format_figure(figure, unit)} {unit.name}"
 
 
 def _number(ratio: float | None) -> str:
-    return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
+    return units.NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
 
 
 def table(found: Weighted, names: Names, most: int = MOST) -> Table:
     """Returns the table of the operators that made the difference."""
     shown = found.operators[:most]
     left = found.operators[most:]
-    both = [Figure(value) for part in shown for value in (part.base_ns, part.new_ns)]
-    unit = choose_unit("ns", both)
+    both = [units.Figure(value) for part in shown for value in (part.base_ns, part.new_ns)]
+    unit = units.choose_unit("ns", both)
     changes = [
-        _signed(format_figure(Figure(part.change_ns, part.half_width_ns), unit)) for part in shown
+        _signed(units.format_figure(units.Figure(part.change_ns, part.half_width_ns), unit))
+        for part in shown
     ]
     base, new = (name.capitalize() for name in names)
     rest = math.fsum(part.change_ns for part in left)
     return Table(
         (
             name_column("Operator", [part.operator for part in shown]),
-            numbers(f"Change {unit.name}", align(changes)),
+            numbers(f"Change {unit.name}", units.align(changes)),
             numbers("Of the total", [_percent(part.of_total) for part in shown]),
             numbers("Of the change", [_of_change(found, part) for part in shown]),
-            figures(base, [Figure(part.base_ns) for part in shown], unit),
-            figures(new, [Figure(part.new_ns) for part in shown], unit),
+            figures(base, [units.Figure(part.base_ns) for part in shown], unit),
+            figures(new, [units.Figure(part.new_ns) for part in shown], unit),
             numbers("Ratio", [_number(part.ratio) for part in shown]),
             numbers("Calls", [_calls(part) for part in shown]),
         ),
@@ -146,24 +142,22 @@ def table(found: Weighted, names: Names, most: int = MOST) -> Table:
     )
 
 
-def _signed(text: FigureText) -> FigureText:
-    """Returns a change with its sign."""
-    has_sign = text.value.startswith("-") or text.value in ("0", NOT_APPLICABLE)
+def _signed(text: units.FigureText) -> units.FigureText:
+    has_sign = text.value.startswith("-") or text.value in ("0", units.NOT_APPLICABLE)
     return text if has_sign else text._replace(value=f"+{text.value}")
 
 
 def _percent(share: float | None, sign: str = "+") -> str:
     """Returns a share as text; nothing that rounds to zero has a sign."""
     if share is None:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     value = round(100 * share, 1)
     return f"{value:{sign}.1f} %" if value else "0.0 %"
 
 
 def _of_change(found: Weighted, part: Part) -> str:
-    """Returns an operator's share of the change of the total, if that changed."""
     is_equal = abs(found.change_ns) < EQUAL * found.base_ns
-    return NOT_APPLICABLE if is_equal else _percent(part.of_change, "-")
+    return units.NOT_APPLICABLE if is_equal else _percent(part.of_change, "-")
 
 
 def _calls(part: Part) -> str:

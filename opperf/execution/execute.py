@@ -25,8 +25,7 @@ from opperf.execution.run_header import make_folder, utc_now
 from opperf.execution.stalls import find_suspects, settle
 from opperf.folders import FOLDER, cache_folder
 from opperf.model import Case, Closing, Environment, Header, Record, Run, Status
-from opperf.results.merging import merge
-from opperf.results.runfile import RunWriter
+from opperf.results.runfile import RunWriter, merge
 from opperf.sources.varying import group_by_process
 
 

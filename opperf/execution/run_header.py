@@ -21,8 +21,7 @@ from opperf.model import (
 )
 from opperf.model.runs import AXES, SELECTION
 from opperf.results.kept import new_id
-from opperf.results.output import STDOUT
-from opperf.results.unwritable import reason
+from opperf.results.output import STDOUT, reason
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes

@@ -5,10 +5,8 @@ All are frozen and serialise to JSON and back without loss. They import no frame
 can be read on a machine that has none.
 """
 
-from opperf.model.base import Struct
-from opperf.model.canonical import ID_VERSION
+from opperf.model.base import ID_VERSION, Struct
 from opperf.model.cases import PASSES, CallSite, Case, Pass, display_arguments, split_positional
-from opperf.model.checks import DIFFERENT, Check, Difference, SameResults, Tolerance
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
@@ -20,7 +18,21 @@ from opperf.model.metrics import (
     NoteCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
-from opperf.model.records import OWN, GpuState, Outcome, Place, Record, Status, Summary, Waits
+from opperf.model.records import (
+    DIFFERENT,
+    OWN,
+    Check,
+    Difference,
+    GpuState,
+    Outcome,
+    Place,
+    Record,
+    SameResults,
+    Status,
+    Summary,
+    Tolerance,
+    Waits,
+)
 from opperf.model.runs import (
     SCHEMA_VERSION,
     CaseLine,
@@ -34,14 +46,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import (
-    DECLARED,
-    DEFAULTS,
-    INSTRUCTIONS,
-    MAPPINGS,
-    SESSION_AXES,
-    Settings,
-)
+from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, SESSION_AXES, Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -70,82 +75,3 @@ from opperf.model.values import (
     map_tensors,
 )
 from opperf.model.wrapping import Wrapper, Wrapping
-
-__all__ = [
-    "NOISE",
-    "UNRELIABLE",
-    "WITHOUT_FIGURE",
-    "Metric",
-    "MetricKind",
-    "Note",
-    "NoteCode",
-    "DECLARED",
-    "DIFFERENT",
-    "ID_VERSION",
-    "INSTRUCTIONS",
-    "OWN",
-    "SCHEMA_VERSION",
-    "UNKNOWN",
-    "DEFAULTS",
-    "MAPPINGS",
-    "SESSION_AXES",
-    "Argument",
-    "CallSite",
-    "CallableTarget",
-    "Case",
-    "CaseLine",
-    "Check",
-    "Closing",
-    "DType",
-    "Device",
-    "Difference",
-    "Element",
-    "Environment",
-    "EnvironmentLine",
-    "FileTarget",
-    "Fill",
-    "Function",
-    "Generator",
-    "GpuState",
-    "Header",
-    "Interpreter",
-    "Kind",
-    "ListedOperator",
-    "Listing",
-    "Mapping",
-    "MemoryFormat",
-    "Number",
-    "ObjectTarget",
-    "Operator",
-    "OperatorTarget",
-    "Outcome",
-    "Parameter",
-    "PASSES",
-    "Pass",
-    "Place",
-    "ProcessLine",
-    "Program",
-    "Record",
-    "RecordLine",
-    "Run",
-    "SameResults",
-    "Scalar",
-    "Setting",
-    "Settings",
-    "SnippetTarget",
-    "Status",
-    "Struct",
-    "Summary",
-    "Waits",
-    "Wrapper",
-    "Wrapping",
-    "Target",
-    "TargetKey",
-    "TensorSpec",
-    "Tolerance",
-    "split_positional",
-    "display_argument",
-    "display_arguments",
-    "iter_tensors",
-    "map_tensors",
-]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args
 
-from opperf.model.base import Struct
-from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
+from opperf.model.base import ID_LENGTH, ID_VERSION, Struct, digest
 from opperf.model.settings import Settings, without_defaults
 from opperf.model.targets import (
     CallableTarget,
@@ -54,20 +53,16 @@ class Case(Struct, frozen=True):
     passes: tuple[Pass, ...] = ("forward", "backward")
     """`backward` requests it; whether there is a gradient is found by trying."""
     origin: str = ""
-    """The rule, file or call that made the case."""
     why: str = ""
     """In one line, which model, paper or kernel its inputs stand for."""
     category: str = ""
     tags: tuple[str, ...] = ()
     point: dict[str, int] = {}
-    """Values of the swept variables that its inputs have, by variable; empty without a sweep."""
     count: int = 1
-    """How often the case occurred in its source."""
     source_id: str = ""
     """The case's id in its source, if that has ids."""
     repeat: int = 0
-    """Number of the earlier cases of its source that are equal to it; of a source whose every case
-    is measured."""
+    """Number of equal cases before it, of a source whose every case is measured."""
     sites: tuple[CallSite, ...] = ()
     """Where a recorded program made the calls."""
     recorded: tuple[int, ...] = ()
@@ -100,13 +95,11 @@ class Case(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Name in results."""
         return self.name or self.target.label
 
     @property
     def pattern(self) -> str:
-        """The target as a command takes it: an operator's name, or the path of a function; empty
-        for any other."""
+        """The target as a command takes it; empty where none can name it."""
         if isinstance(self.target, OperatorTarget):
             return self.target.path
         if isinstance(self.target, FileTarget):

@@ -21,11 +21,10 @@ class Setting:
     read: Read = str
     short: str = ""
     also: str = ""
-    """Another spelling of the option."""
-    metavar: str = "VALUE"
+    metavar: str = ""
+    """By default the field's name; so is the title."""
     identity: bool = True
-    """Whether it is part of a case's id. The others set how often, how long or with which random
-    numbers a case is measured."""
+    """Whether it is part of a case's id, or says how often, how long or how a case is measured."""
     process: bool = False
     """Whether its scope is the worker process; otherwise it is the call."""
     axis: bool = False
@@ -33,15 +32,11 @@ class Setting:
     common: bool = False
     """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
     title: str = ""
-    """Its name in reports."""
     empty: str = ""
-    """A word for None and for an empty value."""
     many: bool = False
-    """Whether the option can be repeated, and all its values apply together."""
     flag: Any = None
     """The value set by an option that takes none."""
     name: str = ""
-    """Field of `Settings`."""
 
     def text(self, value: Any) -> str:
         """The value as a user writes it; `empty` for None and for an empty value."""
@@ -111,8 +106,7 @@ def number_between(low: float, high: float = float("inf")) -> Read:
 
 
 def read_flag(text: str) -> str:
-    """Returns the text, in lower case if it is true or false: either spelling is the same value, of
-    the same id."""
+    """Returns the text, in lower case if it is true or false: both spellings have one id."""
     return text.lower() if text.lower() in ("true", "false") else text
 
 

@@ -13,7 +13,6 @@ class MetricKind(str, enum.Enum):
     KERNEL = "kernel"
     """Time in kernels, by the framework's own profiler."""
     WALL = "wall"
-    """Wall-clock time."""
     MEMORY = "memory"
     """Bytes allocated: the same on every run."""
     COUNT = "count"
@@ -29,25 +28,21 @@ class Metric(Struct, frozen=True):
     """A measured quantity, with all that tables, exports and verdicts need of it."""
 
     name: str
-    """Key in `Record.summaries`."""
     unit: str
     """Unit of its samples and summaries: `ns`, `B`, or any other, which is printed unchanged."""
     kind: MetricKind
     title: str
-    """Column header in tables."""
     description: str = ""
     lower_is_better: bool = True
     usual: bool = True
-    """Whether tables, exports and comparisons show it unless metrics are named. The others are
-    parts or sums of those, or the same quantity by another clock."""
+    """Whether reports have it unless metrics are named, as no other has it or contains it."""
     on_request: bool = False
     """Whether only an option makes records have it: exports have it where a record does."""
     forward: str = ""
     """For a metric of the backward pass, that of the forward pass, whose name selects both."""
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
-    """Largest difference at which two values of a steady metric count as equal: a share of the
-    first, or an amount in the unit, whichever is larger."""
+    """Two values within the larger of both, a share of the first and an amount, are equal."""
 
     @property
     def is_time(self) -> bool:

@@ -31,16 +31,12 @@ class Parameter(Struct, frozen=True):
     kind: Kind
     required: bool
     default: str | None = None
-    """As the framework prints it; None if the parameter is required."""
     choices: tuple[str, ...] = ()
-    """Allowed values of an `ENUM`; empty for other kinds."""
     declared: str = ""
-    """The framework's own description of the type."""
     aliases: tuple[str, ...] = ()
     """Other names of the argument, which functions of the framework take in its place."""
     length: int = 0
-    """Number of elements of a list for which users may write one number, like a window's sides; 0
-    if there is none."""
+    """Elements of a list for which users may write one number; 0 if there is none."""
 
 
 class Operator(Struct, frozen=True):
@@ -52,7 +48,6 @@ class Operator(Struct, frozen=True):
     """The name users know it by; the registry's own is among the aliases."""
     aliases: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    """Every namespace that has one of its names."""
     parameters: tuple[Parameter, ...] = ()
     category: str = ""
     public: bool = True
@@ -60,7 +55,6 @@ class Operator(Struct, frozen=True):
     variadic: str | None = None
     """Name of the parameter that is the number of tensors, for a variadic operator."""
     differentiable: bool | None = None
-    """None until it was tried."""
     variants: tuple[str, ...] = ()
     """How it differs from a public operator that returns its result: `in-place`, `out`, `internal`.
     A run has such operators only if all of these are asked for."""
@@ -69,8 +63,7 @@ class Operator(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """The framework's own classes of operators that it is in."""
     overload: str = ""
-    """Its own name among those of the same name, which differ in their parameters; empty where a
-    framework has no overloads."""
+    """Its own name among those of one name; empty where a framework has no overloads."""
     prefixes: tuple[str, ...] = ()
     """Texts that users may write in front of any of its names: `aten::`."""
 
@@ -81,7 +74,6 @@ class Operator(Struct, frozen=True):
 
     @property
     def target(self) -> OperatorTarget:
-        """The target that calls it."""
         return OperatorTarget(framework=self.framework, name=self.name, overload=self.overload)
 
     @property
@@ -101,12 +93,10 @@ class Operator(Struct, frozen=True):
         return tuple(p for p in self.parameters if p.kind in (Kind.TENSOR, Kind.TENSORS))
 
     def parameter(self, name: str) -> Parameter | None:
-        """Returns the parameter of that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
 
     def own_name(self, name: str) -> str:
-        """Returns the operator's own name of an argument that may have an alias; a name that it has
-        not as it is."""
+        """Returns the operator's own name of an argument, which may be an alias."""
         if self.parameter(name) is not None:
             return name
         return next((p.name for p in self.parameters if name in p.aliases), name)
@@ -130,15 +120,11 @@ class ListedOperator(Struct, frozen=True):
 
     operator: Operator
     rule: str = ""
-    """Name of the rule; empty if there is none."""
     reason: str = ""
-    """Why there is no rule."""
     has_kernel: bool = True
-    """Whether the framework's default device has a kernel of it."""
     cases: int | None = 0
     """Number of cases at the default size; None if inputs have to be searched for first."""
     whys: tuple[str, ...] = ()
-    """The use that each of the cases stands for, in one line."""
 
 
 class Listing(Struct, frozen=True):
@@ -147,8 +133,5 @@ class Listing(Struct, frozen=True):
     framework: str
     version: str
     registered: int
-    """Number of names in the registry, aliases and internal names included."""
     operators: tuple[ListedOperator, ...]
-    """Every distinct operator, sorted by name."""
     functions: tuple[str, ...] = ()
-    """Paths of functions, for suggestions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from typing import Final, Literal
 
 from opperf.model.base import Struct
 from opperf.model.cases import Case
@@ -23,22 +24,18 @@ class Summary(Struct, frozen=True):
     p90: float
     p99: float
     mad: float
-    """Median absolute deviation from the median."""
     ci_low: float
     ci_high: float
-    """95 % confidence interval of the median, from order statistics; the extremes if there are too
-    few samples for one."""
+    """95 % confidence interval of the median, from order statistics, or the extremes."""
     loops: int = 1
     """Calls per sample, which is their mean."""
     outliers_low: int = 0
     outliers_high: int = 0
-    """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, not
-    removed."""
+    """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: not removed."""
 
     @property
     def half_width(self) -> float | None:
-        """Largest distance from the median to a bound of its confidence interval; None for a single
-        sample or an infinite bound."""
+        """Largest distance from the median to a finite bound of its interval; None without one."""
         if self.n < 2 or not (math.isfinite(self.ci_low) and math.isfinite(self.ci_high)):
             return None
         return max(self.ci_high - self.median, self.median - self.ci_low)
@@ -61,15 +58,12 @@ class GpuState(Struct, frozen=True, kw_only=True):
     throttled: int = 0
     """Readings at which the GPU had a reason to lower its clocks."""
     reasons: tuple[str, ...] = ()
-    """Those reasons, sorted."""
     lowest_mhz: int | None = None
     highest_mhz: int | None = None
     """Clocks of its processors (SM), while it was not idle; None if they cannot be read."""
     temperature_c: int | None = None
-    """The highest; None if it cannot be read."""
 
     def merge(self, other: GpuState) -> GpuState:
-        """Returns the state by the readings of both."""
         lowest, highest, temperatures = (
             [value for value in pair if value is not None]
             for pair in (
@@ -92,26 +86,19 @@ class Waits(Struct, frozen=True, kw_only=True):
     """Counts of the kernel on a busy machine while a pass was sampled."""
 
     wall_s: float
-    """Seconds of the sampling."""
     waited_s: float | None = None
-    """Seconds that threads of the process were ready and waited for a core, summed over threads;
-    None if the kernel does not count them."""
+    """Seconds that ready threads of the process waited for a core; None if unknown."""
     preempted: int = 0
-    """Times that a thread of the process was stopped for another one."""
     blocked: int = 0
-    """Times that a thread of the process waited by itself: for other threads of a kernel."""
     pressure_s: float | None = None
-    """Seconds in which some thread of the machine waited for a core; None if they cannot be
-    read."""
+    """Seconds in which some thread of the machine waited for a core; None if unknown."""
     stolen_s: float | None = None
-    """Seconds that the hypervisor gave to other guests, of all cores; None if they cannot be
-    read."""
+    """Seconds of all cores that the hypervisor gave to other guests; None if unknown."""
     share: float = 0.0
     """Share of a typical sample that has to be waits: of those of the process's threads, and of
     what was stolen, the part that the longer samples do not explain."""
 
     def merge(self, other: Waits) -> Waits:
-        """Returns the waits of two samplings."""
         wall_s = self.wall_s + other.wall_s
         share = (self.share * self.wall_s + other.share * other.wall_s) / wall_s
         return Waits(
@@ -126,7 +113,6 @@ class Waits(Struct, frozen=True, kw_only=True):
 
 
 def _sum(first: float | None, other: float | None) -> float | None:
-    """Returns the sum of two numbers; None without one of them."""
     return None if first is None or other is None else first + other
 
 
@@ -137,11 +123,8 @@ class Place(Struct, frozen=True):
     """`control`: all arms are the first. `comparison`: each is itself. `coarse`: the same, with all
     threads. `counts`: each once."""
     block: int
-    """Number of the block in its phase, from 0."""
     position: int
-    """Number of the process in its block, from 0."""
     arm: str
-    """Name of the arm whose cases are measured."""
     role: str
     """Name of the arm that it stands for: another one in the control."""
 
@@ -162,13 +145,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """By pass, the wall-clock times of its warmup calls, each with its synchronisation, in
     nanoseconds; empty unless their number was set."""
     reason: str = ""
-    """Why the status is not ok, in one line that a user can act on."""
     notes: tuple[Note, ...] = ()
     reference: dict[str, dict[str, float]] = {}
     """By pass, the trimmed mean in nanoseconds of the operator's own calls, under `OWN`, and of
     each piece of reference work timed between them; empty without reference work."""
     waits: dict[str, Waits] = {}
-    """By pass, what the kernel counted of a busy machine while it was sampled."""
     wall_s: float = 0.0
     """Wall time of the case in seconds, inputs and warmup included."""
     busy_s: float = 0.0
@@ -180,13 +161,13 @@ class Outcome(Struct, frozen=True, kw_only=True):
     that is both, or several inputs, counts once; a sparse one by its stored elements; a view, which
     is neither read nor written, does not count."""
     time_kind: MetricKind | None = None
-    """Kind of its times, as its profiler measures them; None if nothing was timed."""
+    """None if nothing was timed."""
     gpu: GpuState | None = None
-    """State of the GPU that the case used; None without one, or without NVIDIA's library."""
+    """None without one, or without NVIDIA's library."""
     environment: str = ""
     """Id of the environment it was measured in; empty if no process has started it."""
     place: Place | None = None
-    """Place in a schedule of arms; None in a run."""
+    """None in a run."""
     profiles: dict[str, str] = {}
     """By program that profiled the case's calls, the name of the file that it wrote, in the folder
     of profiles beside the run file."""
@@ -203,3 +184,51 @@ class Record(Outcome, frozen=True, kw_only=True):
         return next(
             (note for note in self.notes if note.metric == metric and note.code in codes), None
         )
+
+
+SameResults = Literal["same", "different", "not compared"]
+
+DIFFERENT: Final = "different"
+"""The outcome that is a finding."""
+
+
+class Tolerance(Struct, frozen=True):
+    """Largest error of an element of B: `rtol` of A's, and `atol`; None: by the precision."""
+
+    rtol: float | None = None
+    atol: float | None = None
+
+
+class Difference(Struct, frozen=True, omit_defaults=False):
+    """A place in which the results of B differ from those of A."""
+
+    place: str
+    text: str
+    index: tuple[int, ...] | None = None
+    """Of the element with the largest error, or the first that is finite in one arm only."""
+    absolute: float | None = None
+    """Largest absolute error; None without two numbers to subtract."""
+    relative: float | None = None
+    """That error as a share of A's element; None likewise, and of zero."""
+    share: float = 1.0
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+class Check(Struct, frozen=True):
+    """How the results of a case in A and of its partner in B compare."""
+
+    outcome: SameResults
+    note: str = ""
+    """Why they are not compared, or what is not; empty where all of it is."""
+    differences: tuple[Difference, ...] = ()
+    """The first ones: outputs, then what a call wrote to, then gradients."""
+    count: int = 0
+
+    @property
+    def line(self) -> str:
+        """The first difference, and how many there are besides, as one line; or the note."""
+        first = next(map(str, self.differences), "")
+        more = f"; {self.count - 1} more" if self.count > 1 else ""
+        return f"{first}{more}" if first else self.note

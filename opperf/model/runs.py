@@ -6,15 +6,13 @@ from typing import Any
 
 import msgspec
 
-from opperf.model.base import Struct
-from opperf.model.canonical import ID_LENGTH, digest
+from opperf.model.base import ID_LENGTH, Struct, digest
 from opperf.model.cases import Case
 from opperf.model.records import Outcome, Place, Record, Summary
 from opperf.model.wrapping import Wrapping
 
 SCHEMA_VERSION = 2
-"""Version of the run file's lines. Raised when a reader of the old lines would misread
-the new ones; adding a field with a default is no such change."""
+"""Version of the run file's lines; raised when readers of old ones would misread new ones."""
 
 
 class Environment(Struct, frozen=True):
@@ -29,10 +27,8 @@ class Environment(Struct, frozen=True):
     hostname: str
     cpu: str
     cores: int
-    """Cores of the machine that opperf may use."""
     threads: dict[str, str]
-    """Thread settings in force, by environment variable; and the framework's compute threads, where
-    it says them."""
+    """By environment variable, and the framework's compute threads, where it says them."""
     memory_bytes: int
     load_1min: float
     governor: str
@@ -44,17 +40,13 @@ class Environment(Struct, frozen=True):
     changes from moment to moment is `ok` unless it made timings noisy."""
 
     commit: str = ""
-    """Commit of the framework's source, if the build records it."""
     cpus: str = ""
     """Cores that the process is pinned to, `3` or `0-1`; empty if it may use the whole machine."""
     caches: dict[str, str] = {}
-    """Sizes of the CPU's caches, by level."""
     gpus: tuple[dict[str, str], ...] = ()
-    """Facts about each GPU: model, driver, CUDA, memory, largest clocks."""
 
     @property
     def id(self) -> str:
-        """Hash of the content."""
         return digest(self)[:ID_LENGTH]
 
 
@@ -63,12 +55,10 @@ class Interpreter(Struct, frozen=True):
 
     path: str
     label: str = ""
-    """`Settings.python` of the cases that it measures."""
     framework: str = ""
     """The one framework it is for; empty for all."""
 
     def __str__(self) -> str:
-        """As `--python` takes it."""
         label = f"{self.label}:" if self.label else ""
         framework = f"{self.framework}=" if self.framework else ""
         return f"{label}{framework}{self.path}"
@@ -103,12 +93,9 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
 
     schema: int
     started: str
-    """ISO 8601, UTC."""
     options: dict[str, Any]
     excluded: dict[str, str] = {}
-    """Selected operators that have no case, each with the reason."""
     labels: dict[str, str] = {}
-    """The user's own labels of the run: commit, branch, build."""
     interpreters: tuple[Interpreter, ...] = ()
     id: str = ""
     """Identity of the run, which its copies share."""
@@ -117,8 +104,7 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     wrapping: Wrapping | None = None
     """Programs that the cases are profiled under; None without one."""
     session: dict[str, Any] = {}
-    """Arms and plan of a session of `opperf ab`, which `comparison.ab.session` reads; empty of a
-    run."""
+    """Plan of a session, which `comparison.ab.session` reads; empty of a run."""
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):
@@ -139,15 +125,12 @@ class RecordLine(Outcome, frozen=True, kw_only=True, tag="record", tag_field="li
     """The results of a planned case."""
 
     id: str
-    """Id of the case."""
 
     @classmethod
     def of(cls, record: Record) -> RecordLine:
-        """Returns the line of a record."""
         return cls(id=record.id, **{name: getattr(record, name) for name in _OUTCOME})
 
     def record(self, case: Case) -> Record:
-        """Returns the record of this line and its case."""
         return Record(case=case, id=self.id, **{name: getattr(self, name) for name in _OUTCOME})
 
 
@@ -159,9 +142,7 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
 
     place: Place
     started: str
-    """ISO 8601, UTC."""
     wall_s: float
-    """Seconds, its start included."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
@@ -179,15 +160,11 @@ class Run(Struct, frozen=True):
     records: tuple[Record, ...]
     closing: Closing | None = None
     environments: dict[str, Environment] = {}
-    """By id, in the order of their first use."""
     cases: tuple[Case, ...] = ()
-    """All planned cases, in order."""
     processes: tuple[ProcessLine, ...] = ()
-    """Processes of a session, in order."""
 
     @property
     def planned(self) -> tuple[str, ...]:
-        """The ids of the planned cases, in order."""
         return tuple(case.id for case in self.cases)
 
     @property

@@ -12,20 +12,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from opperf import defaults
 from opperf.dtypes import canonical
+from opperf.model import declaring
 from opperf.model.base import Struct
-from opperf.model.declaring import (
-    ALL,
-    CONTIGUOUS,
-    OFF,
-    Setting,
-    integer_from,
-    number_between,
-    one_of,
-    read_autocast,
-    read_flag,
-    read_names,
-    read_thread_count,
-)
 
 INSTRUCTIONS = "instructions"
 """Profiler that counts instructions, in processes that run under Valgrind."""
@@ -36,25 +24,22 @@ class Settings(Struct, frozen=True):
 
     device: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--ctx",
             "Device, one of those that `opperf frameworks NAME` lists.  [default: the first "
             "of them]",
             also="--device",
-            metavar="DEVICE",
             axis=True,
             common=True,
-            title="Device",
         ),
     ] = "cpu(0)"
     dtype: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--dtype",
             "Data type of the inputs, one of those that `opperf frameworks NAME` lists.  [default: "
             "float32]",
             canonical,
-            metavar="DTYPE",
             axis=True,
             common=True,
             title="dtype",
@@ -62,7 +47,7 @@ class Settings(Struct, frozen=True):
     ] = "float32"
     profiler: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--profiler",
             "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
             "call and its synchronisation. events: time between two events on the device. "
@@ -70,68 +55,60 @@ class Settings(Struct, frozen=True):
             "all.  [default: the first of them]",
             str.lower,
             short="-p",
-            metavar="PROFILER",
             axis=True,
             common=True,
-            title="Profiler",
         ),
     ] = "native"
     warmup: Annotated[
         int | None,
-        Setting(
+        declaring.Setting(
             "--warmup",
             "Warmup calls before timing.  [default: until calls stop getting faster]",
-            integer_from(0),
+            declaring.integer_from(0),
             short="-w",
             metavar="CALLS",
             identity=False,
             title="Warm-up",
         ),
     ] = None
-    """Warmup calls; None to warm up until calls get no faster."""
     runs: Annotated[
         int | None,
-        Setting(
+        declaring.Setting(
             "--runs",
             "Timed calls of each pass.  [default: as many as --precision needs]",
-            integer_from(1),
+            declaring.integer_from(1),
             short="-r",
             metavar="CALLS",
             identity=False,
-            title="Runs",
         ),
     ] = None
-    """Samples of each pass; None for as many as the precision needs."""
     precision: Annotated[
         float,
-        Setting(
+        declaring.Setting(
             "--precision",
             "Stop once the half-width of the median's 95 % confidence interval is at most this "
             "share of the median.",
-            number_between(0, 1),
+            declaring.number_between(0, 1),
             metavar="SHARE",
             identity=False,
             title="Precision of medians",
         ),
     ] = defaults.PRECISION
-    """Target half-width of the median's 95 % confidence interval, as a share of the median."""
     threads: Annotated[
         int | None,
-        Setting(
+        declaring.Setting(
             "--threads",
             "Number of compute threads, or all: the framework's own choice.  [default: all]",
-            read_thread_count,
+            declaring.read_thread_count,
             metavar="COUNT",
             process=True,
             axis=True,
-            title="Threads",
-            empty=ALL,
+            empty=declaring.ALL,
         ),
     ] = None
-    """Compute threads of the framework; None for its own choice."""
     env: Annotated[
         dict[str, str],
-        Setting(
+        declaring.Setting(
             "--env",
             "Environment variable of the workers; separate several values with |.",
             metavar="NAME=VALUE",
@@ -141,14 +118,13 @@ class Settings(Struct, frozen=True):
             empty="unset",
         ),
     ] = {}
-    """Environment variables of the worker, beside those it inherits."""
     options: Annotated[
         dict[str, str],
-        Setting(
+        declaring.Setting(
             "--set",
             "Option of the framework, by its name there, e.g. "
             "torch.set_flush_denormal=true; separate several values with |.",
-            read_flag,
+            declaring.read_flag,
             metavar="NAME=VALUE",
             process=True,
             axis=True,
@@ -156,10 +132,9 @@ class Settings(Struct, frozen=True):
             empty="unset",
         ),
     ] = {}
-    """Options of the framework that hold for the worker's process, by name."""
     python: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--python",
             "Python interpreter that runs the workers; its environment has the framework. LABEL "
             "names it in results, FRAMEWORK limits it to one framework.",
@@ -173,7 +148,7 @@ class Settings(Struct, frozen=True):
     """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
     imports: Annotated[
         tuple[str, ...],
-        Setting(
+        declaring.Setting(
             "--import",
             "Import your module (kernels, or its file kernels.py) into the workers, to measure "
             "the operators it registers.",
@@ -185,10 +160,9 @@ class Settings(Struct, frozen=True):
             title="Imported modules",
         ),
     ] = ()
-    """Modules of the user's, imported into the worker after the framework."""
     input_function: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--inputs",
             "Your function that returns the inputs, in place of the rules, as a dict of "
             "arguments (arrays, shapes, numbers), or a list of such dicts, one for each "
@@ -199,41 +173,38 @@ class Settings(Struct, frozen=True):
             title="Function of the inputs",
         ),
     ] = ""
-    """Function of the user's whose arrays the case's tensors are."""
     seed: Annotated[
         int,
-        Setting(
+        declaring.Setting(
             "--seed",
             "Seed of the inputs' contents, of random shapes, and of random orders.",
-            integer_from(0),
+            declaring.integer_from(0),
             metavar="NUMBER",
             identity=False,
             common=True,
-            title="Seed",
         ),
     ] = 0
     max_time_s: Annotated[
         float | None,
-        Setting(
+        declaring.Setting(
             "--max-time",
             "Maximum time spent timing a case, shared among its passes. A slow operator gets "
             f"fewer samples, at least 3.  [default: {defaults.MAX_TIME_S:g}, or less in a run of "
             f"many cases, {defaults.SWEEP_S / 60:g} minutes in total; no limit with -r]",
-            number_between(0),
+            declaring.number_between(0),
             metavar="SECONDS",
             identity=False,
             title="Time limit of a case (s)",
             empty="none",
         ),
     ] = None
-    """Limit on the seconds a case is timed for, shared among its passes; None for no limit if
-    `runs` is set, and for the default one otherwise."""
+    """None for no limit if `runs` is set, and for the default one otherwise."""
     timeout_s: Annotated[
         float,
-        Setting(
+        declaring.Setting(
             "--timeout",
             "Limit on the time of one case, inputs and warmup included.",
-            number_between(0),
+            declaring.number_between(0),
             metavar="SECONDS",
             identity=False,
             title="Timeout (s)",
@@ -241,31 +212,28 @@ class Settings(Struct, frozen=True):
     ] = defaults.TIMEOUT_S
     mode: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--mode",
             "Execution mode, one of those that `opperf frameworks NAME` lists.  [default: eager]",
             str.lower,
-            metavar="MODE",
             axis=True,
-            title="Mode",
         ),
     ] = "eager"
     autocast: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--autocast",
             "Automatic mixed precision: the dtype that the framework casts to where it holds that "
             "suitable, one of those that `opperf frameworks NAME` lists.  [default: off]",
-            read_autocast,
+            declaring.read_autocast,
             metavar="DTYPE",
             axis=True,
             common=True,
-            title="Autocast",
         ),
-    ] = OFF
+    ] = declaring.OFF
     memory_format: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--memory-format",
             "Order of the axes in memory, one of those that `opperf frameworks NAME` lists. "
             "channels_last: of tensors of 4 and 5 axes. A case without such a tensor is measured "
@@ -274,16 +242,15 @@ class Settings(Struct, frozen=True):
             metavar="FORMAT",
             axis=True,
             common=True,
-            title="Memory format",
         ),
-    ] = CONTIGUOUS
+    ] = declaring.CONTIGUOUS
     compile_cache: Annotated[
         Literal["warm", "cold"],
-        Setting(
+        declaring.Setting(
             "--compile-cache",
             "Cache of compiled code, in modes that compile. warm: that of the user, kept between "
             "runs. cold: an empty one for each case.  [default: warm]",
-            one_of("warm", "cold"),
+            declaring.one_of("warm", "cold"),
             metavar="warm|cold",
             axis=True,
             title="Cache of compiled code",
@@ -291,46 +258,43 @@ class Settings(Struct, frozen=True):
     ] = "warm"
     phase: Annotated[
         Literal["train", "predict"],
-        Setting(
+        declaring.Setting(
             "--phase",
             "Run operators such as dropout and normalisation as in training or as in inference.  "
             "[default: by the operator's rule]",
-            one_of("train", "predict"),
+            declaring.one_of("train", "predict"),
             metavar="train|predict",
             axis=True,
-            title="Phase",
         ),
     ] = "predict"
     grad: Annotated[
         str,
-        Setting(
+        declaring.Setting(
             "--grad",
             "Arguments with respect to which the backward pass computes gradients, e.g. "
             "weight,bias, or parameters of a module of PyTorch.  [default: all that take a "
             "gradient]",
-            read_names,
+            declaring.read_names,
             metavar="NAMES",
             common=True,
             title="Gradients of",
             empty="all",
         ),
     ] = ""
-    """Names of what is differentiated, separated by commas; empty for all that takes a gradient."""
     cache: Annotated[
         Literal["hot", "cold"],
-        Setting(
+        declaring.Setting(
             "--cache",
             "hot: inputs stay where the previous call left them. cold: inputs are not in any "
             "cache.  [default: hot]",
-            one_of("hot", "cold"),
+            declaring.one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
-            title="Cache",
         ),
     ] = "hot"
     callgrind_cache: Annotated[
         bool,
-        Setting(
+        declaring.Setting(
             "--callgrind-cache",
             "With --profiler instructions, simulate caches and branch prediction too, which takes "
             "several times as long.",
@@ -339,10 +303,9 @@ class Settings(Struct, frozen=True):
             flag=True,
         ),
     ] = False
-    """Whether caches and branches are simulated beside the instructions."""
     memory: Annotated[
         bool,
-        Setting(
+        declaring.Setting(
             "--no-memory",
             "Do not measure memory.",
             identity=False,
@@ -350,11 +313,9 @@ class Settings(Struct, frozen=True):
             flag=False,
         ),
     ] = True
-    """Whether memory is measured beside the times."""
 
     @property
     def differentiated(self) -> tuple[str, ...]:
-        """Names of what is differentiated; empty for all that takes a gradient."""
         return tuple(self.grad.split(",")) if self.grad else ()
 
     def identity(self) -> dict[str, Any]:
@@ -377,13 +338,16 @@ def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
-def _declared() -> Iterator[Setting]:
+def _declared() -> Iterator[declaring.Setting]:
     for name, hint in get_type_hints(Settings, include_extras=True).items():
-        (setting,) = (metadata for metadata in hint.__metadata__ if isinstance(metadata, Setting))
-        yield replace(setting, name=name)
+        (setting,) = (
+            metadata for metadata in hint.__metadata__ if isinstance(metadata, declaring.Setting)
+        )
+        title = setting.title or name.replace("_", " ").capitalize()
+        yield replace(setting, name=name, title=title, metavar=setting.metavar or name.upper())
 
 
-DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()}
+DECLARED: dict[str, declaring.Setting] = {setting.name: setting for setting in _declared()}
 """Every setting, by the field of `Settings`."""
 
 DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any, NamedTuple, Union
 
-from opperf.model.base import Struct
-from opperf.model.canonical import canonical, digest
+from opperf.model.base import Struct, canonical, digest
 from opperf.model.values import Argument, display_argument
 
 
@@ -20,7 +19,6 @@ class TargetKey(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The name with its namespace."""
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
     def __str__(self) -> str:
@@ -69,7 +67,6 @@ class CallableTarget(Struct, frozen=True, tag="callable"):
 
     @property
     def label(self) -> str:
-        """The callable's own name, without its module."""
         return self.key.name
 
 
@@ -87,7 +84,6 @@ class FileTarget(Struct, frozen=True, tag="file"):
 
     @property
     def label(self) -> str:
-        """The function's name."""
         return self.function
 
 
@@ -96,11 +92,8 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
 
     framework: str
     path: str
-    """Dotted path of its constructor."""
     arguments: dict[str, Argument] = {}
-    """Arguments of the constructor."""
     file: str = ""
-    """Path of the user's file that has the constructor. Only its name is part of the case's id."""
 
     @property
     def key(self) -> TargetKey:
@@ -129,18 +122,12 @@ class SnippetTarget(Struct, frozen=True, tag="snippet"):
     source: str
     setup: str = ""
     language: str = "python"
-    """`python` or `c++`."""
     name: str = ""
-    """Its labels, joined by `/`."""
     global_setup: str = ""
-    """C++ in front of all functions, as `#include`."""
     model: str = ""
-    """Python that makes the variable `model`, which TorchScript compiles before the source calls
-    it; empty of a source that calls no program."""
+    """Python that makes `model` for TorchScript to compile; empty without a program."""
     output: str = ""
-    """The variable of the source that holds its result; empty if none is named."""
     differentiated: bool = False
-    """Whether a backward pass begins at its result."""
 
     @property
     def key(self) -> TargetKey:

@@ -8,6 +8,12 @@ from typing import Any, Literal, Union
 
 from opperf.model.base import Struct
 
+Drawn = Literal["normal", "uniform", "integers", "zipf", "constant", "boolean", "signs", "odds"]
+Arranged = Literal["spread", "sequence", "permutation", "simplex", "padded"]
+Matrices = Literal["positive_definite", "invertible", "lower_triangular", "upper_triangular"]
+Boxes = Literal["boxes", "detections", "grid"]
+Given = Literal["literal", "function", "given", "same"]
+
 
 class Fill(Struct, frozen=True):
     """How a tensor's contents are drawn: a distribution with its domain, or literal data.
@@ -38,32 +44,7 @@ class Fill(Struct, frozen=True):
     name, or `name.index` for an element of a list.
     """
 
-    distribution: Literal[
-        "normal",
-        "uniform",
-        "integers",
-        "spread",
-        "zipf",
-        "constant",
-        "sequence",
-        "boolean",
-        "signs",
-        "odds",
-        "permutation",
-        "simplex",
-        "padded",
-        "positive_definite",
-        "invertible",
-        "lower_triangular",
-        "upper_triangular",
-        "boxes",
-        "detections",
-        "grid",
-        "literal",
-        "function",
-        "given",
-        "same",
-    ] = "normal"
+    distribution: Literal[Drawn, Arranged, Matrices, Boxes, Given] = "normal"
     low: float = 0.0
     high: float = 1.0
     data: Any = None
@@ -78,7 +59,6 @@ class Fill(Struct, frozen=True):
     real: float = 0.0
     """Share of the elements of a complex tensor that have no imaginary part."""
     dtype: str = ""
-    """Dtype of the user's array, if it is converted to the tensor's; empty if it has that one."""
 
 
 UNKNOWN = (-1,)
@@ -92,42 +72,29 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     dtype: str = "float32"
     fill: Fill = Fill()
     layout: str = "dense"
-    """`dense`, `csr`, `row_sparse`, or `file`: the argument is the path of a file of these
-    bytes."""
+    """`dense`, `csr`, `row_sparse`, or `file`: the path of a file of these bytes."""
     gradient: bool = False
-    """Whether the backward pass computes a gradient for it."""
     array_type: str = ""
     """Array type, if the framework has several, such as `"np"`; empty for its default."""
     strides: tuple[int, ...] = ()
-    """Elements from one index to the next along each axis, which may be negative or zero; empty for
-    a contiguous tensor."""
+    """Elements between indices of each axis, maybe negative or zero; empty if contiguous."""
     offset: int = 0
-    """Elements of the storage before the tensor's first."""
     memory_format: str = ""
-    """Order of the axes in memory, by the framework's name (`channels_last`); empty for its
-    default."""
+    """Order of the axes in memory, by the framework's name; empty for its default."""
     device: str = ""
-    """Device of the tensor, if it is not the case's."""
     storage: str = ""
-    """Name of the storage, which tensors of a case with the same name share; empty for its own."""
     density: float = 1.0
-    """Share of the elements (`csr`) or of the rows (`row_sparse`) that a sparse layout stores."""
     block: tuple[int, ...] = ()
-    """Rows and columns at the beginning of a `csr` tensor that hold all it stores; empty for the
-    whole."""
+    """Rows and columns at the beginning of a `csr` tensor that hold all it stores."""
     gradient_layout: str = ""
-    """Layout of the tensor's gradient; empty for the tensor's own."""
     read_only: bool = False
-    """Whether the framework refuses to write to it."""
     donated: bool = False
-    """Whether the call may write its result to this tensor's memory, as `jax.jit` has it with
-    `donate_argnums`."""
+    """Whether the call may write its result to its memory: `donate_argnums` of `jax.jit`."""
     weak_type: bool = False
     """Whether its dtype yields to those of other tensors, as that of a Python number does."""
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         count = 1
         for extent in self.shape:
             count *= extent
@@ -135,8 +102,7 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
 
     @property
     def stored(self) -> int:
-        """Number of entries that the layout stores: elements, or rows if it is `row_sparse`. A
-        sparse tensor has at least one."""
+        """Number of stored elements, or rows if it is `row_sparse`; at least one if sparse."""
         entries = self.shape[0] if self.layout == "row_sparse" else self.size
         most = math.prod(self.block) if self.block else entries
         return min(most, max(1, round(entries * self.density)))
@@ -164,7 +130,6 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
 
     @property
     def is_view(self) -> bool:
-        """Whether it is made as a view of a storage."""
         return bool(self.storage or self.strides or self.offset)
 
 
@@ -173,7 +138,6 @@ CHANNELS_LAST = ("channels_last", "channels_last_3d")
 
 
 def _dense_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the elements from one index to the next of a contiguous tensor."""
     steps = [1]
     for extent in reversed(shape[1:]):
         steps.append(steps[-1] * extent)
@@ -186,18 +150,15 @@ class Number(Struct, frozen=True, tag="number"):
     real: str
     """As Python prints it: `inf`, `-inf`, `nan`, `1.5`."""
     imaginary: str = ""
-    """Empty for a real number."""
 
     @classmethod
     def of(cls, value: complex | float) -> Number:
-        """Returns the representation of a number."""
         if isinstance(value, complex):
             return cls(repr(value.real), repr(value.imag))
         return cls(repr(value))
 
     @property
     def value(self) -> complex | float:
-        """The number."""
         return (
             complex(float(self.real), float(self.imaginary)) if self.imaginary else float(self.real)
         )
@@ -240,21 +201,8 @@ class Mapping(Struct, frozen=True, tag="mapping"):
 
 
 Scalar = Union[bool, int, float, str, None]
-Atom = Union[
-    TensorSpec,
-    Number,
-    DType,
-    Device,
-    MemoryFormat,
-    Generator,
-    Function,
-    Mapping,
-    bool,
-    int,
-    float,
-    str,
-    None,
-]
+Other = Union[Number, DType, Device, MemoryFormat, Generator, Function, Mapping]
+Atom = Union[TensorSpec, Other, Scalar]
 Inner = Union[Atom, tuple[Atom, ...]]
 Element = Union[Atom, tuple[Inner, ...]]
 Argument = Union[Atom, tuple[Element, ...]]
@@ -286,8 +234,7 @@ def map_tensors(argument: Argument, change: Callable[[TensorSpec], TensorSpec]) 
 
 
 def display_argument(argument: Argument) -> Any:
-    """Returns an argument as users write it: a tensor as its shape, a list of tensors as a list of
-    shapes, a plain value unchanged."""
+    """Returns an argument as users write it: a tensor as its shape."""
     if isinstance(argument, TensorSpec):
         return list(argument.shape)
     if isinstance(argument, tuple):

@@ -12,7 +12,7 @@ from opperf.instruments.profilers import profiler
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind
 from opperf.mxnet_api import FRAMEWORK
-from opperf.results.figures import UNITS
+from opperf.results.units import UNITS
 
 Result = TypeVar("Result")
 

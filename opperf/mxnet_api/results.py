@@ -9,7 +9,7 @@ from typing import Any
 
 from opperf.errors import OutputError, UsageError
 from opperf.model import MetricKind
-from opperf.reports.results_page import results_text
+from opperf.reports.run_page import results_text
 
 KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
 """Kind of the times of each of the two profilers of MXNet's utility."""

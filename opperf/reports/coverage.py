@@ -34,9 +34,7 @@ class Coverage(Struct, frozen=True):
     framework: str
     version: str
     registered: int
-    """Names in the registry, including those that are not operators."""
     names: int
-    """Names of operators, including aliases."""
     total: Count
     """Of the operators that a run without names measures, overloads counted one by one."""
     by_name: Count
@@ -47,11 +45,8 @@ class Coverage(Struct, frozen=True):
     namespaces: dict[str, Count]
     categories: dict[str, Count]
     not_measured: dict[str, str]
-    """Operators that were not measured forward, each with the reason."""
 
     def as_json(self) -> dict[str, object]:
-        """Returns the coverage as plain values, including percentages."""
-
         def convert(count: Count) -> dict[str, float]:
             return {
                 "distinct": count.distinct,
@@ -76,12 +71,12 @@ class Coverage(Struct, frozen=True):
 
 
 def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
-    """Returns the coverage of the records. An operator is measured forward if one of its cases is
-    ok, and backward if one has a backward time."""
+    """Returns the coverage of the records; an operator needs one case that is measured."""
     by_label: dict[str, list[Record]] = {}
     for record in records:
         by_label.setdefault(record.case.label, []).append(record)
-    measured = [record for group in by_label.values() for record in group if _is_ok(record)]
+    every = [record for group in by_label.values() for record in group]
+    measured = [record for record in every if record.status is Status.OK]
     forward = {record.case.label for record in measured}
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
     usual = [listed for listed in listing.operators if listed.operator.is_usual]
@@ -124,16 +119,11 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     )
 
 
-def _is_ok(record: Record) -> bool:
-    return record.status is Status.OK
-
-
 def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count:
     return Count(len(names), len(forward.intersection(names)), len(backward.intersection(names)))
 
 
 def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
-    """Returns why an operator was not measured: its first case's reason, or why it has none."""
     if records:
         return f"{records[0].status.value}: {one_line(records[0].reason)}"
     return listed.reason or NOT_RUN
@@ -202,8 +192,7 @@ def _count_cells(count: Count) -> list[str]:
 
 
 def coverage_rows(found: Coverage) -> tuple[Sequence[str], list[list[str]]]:
-    """Returns the header and the rows of one table of all: the total, the namespaces, the
-    categories, and the operators that were not measured, each with the reason."""
+    """Returns header and rows of the total, namespaces, categories and what was not measured."""
     groups = {
         "total": {"": found.total},
         "namespace": found.namespaces,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 
 from opperf.reports.formats import json_of
 from opperf.reports.model import Report
@@ -22,8 +21,3 @@ def write_csv(report: Report, width: int | None = None) -> str:
     writer.writerow(report.header)
     writer.writerows(report.rows)
     return text.getvalue()
-
-
-def finite_or_none(value: float) -> float | None:
-    """Returns the value; None if it is not finite, which JSON cannot express."""
-    return value if math.isfinite(value) else None

@@ -41,36 +41,28 @@ REPORTS = COMPARISONS | LISTINGS | {"report", "explain"}
 
 
 class Format(NamedTuple):
-    """A format: what it writes, by functions, or by their names `module:function` of modules that
-    are imported when they are needed."""
+    """A format: what it writes, by functions or their names `module:function`."""
 
     name: str
     extension: str
     """With its point: `.md`."""
     description: str = ""
     run: RunWriter | str | None = None
-    """Writes a run; None if the format is not one of runs."""
     values: RunValues | str | None = None
     """Returns a run as values of JSON, in the place of `run`."""
     report: ReportWriter | str | None = None
-    """Writes a report of any command; None if the format is not one of reports."""
     commands: frozenset[str] = REPORTS
-    """Commands whose reports it writes."""
     has_sections: bool = True
     """Whether it writes all sections of a report, or the rows of figures alone."""
     environment: Callable[..., dict[str, Any]] | str | None = None
-    """Returns the content of a file beside the output, if the format has no place for the
-    environment of a run."""
+    """Returns the content of a file beside the output, for what the format has no place."""
     other_extensions: tuple[str, ...] = ()
-    """Those that mean the format too."""
     has_columns: bool = False
-    """Whether what it writes of a run has columns that can be chosen."""
     by_extension: bool = True
     """Whether the extension of an output means it; else another format has the extension."""
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """All extensions of its files."""
         return self.extension, *self.other_extensions
 
     def writes(self, what: str) -> bool:
@@ -87,7 +79,6 @@ class Format(NamedTuple):
         return json_of(content), missing
 
     def write_report(self, report: Report, width: int | None = None) -> str:
-        """Returns the text of a report."""
         text: str = function_of(self.report)(report, width)
         return text
 
@@ -110,16 +101,12 @@ def function_of(named: Callable[..., Any] | str | None) -> Callable[..., Any]:
 
 
 BUILT_IN = (
-    Format(
-        "text",
-        ".txt",
-        report="opperf.reports.text:write_text",
-    ),
+    Format("text", ".txt", report="opperf.reports.text:write_text"),
     Format(
         "json",
         ".json",
         run="opperf.results.opperf_json:json_text",
-        environment="opperf.reports.runs:environment_and_unmeasured",
+        environment="opperf.reports.writing:environment_and_unmeasured",
         report="opperf.reports.data:write_json",
     ),
     Format(
@@ -134,23 +121,15 @@ BUILT_IN = (
         "csv",
         ".csv",
         run="opperf.results.csv_file:csv_text",
-        environment="opperf.reports.runs:environment_of",
+        environment="opperf.reports.writing:environment_of",
         report="opperf.reports.data:write_csv",
         commands=REPORTS - {"explain"},
         has_sections=False,
     ),
     Format(
-        "jsonl",
-        ".jsonl",
-        run="opperf.reports.runs:runfile_text",
-        commands=frozenset({SESSION}),
+        "jsonl", ".jsonl", run="opperf.reports.writing:runfile_text", commands=frozenset({SESSION})
     ),
-    Format(
-        "param",
-        ".json",
-        run="opperf.results.param_lines:param_text",
-        by_extension=False,
-    ),
+    Format("param", ".json", run="opperf.results.param_lines:param_text", by_extension=False),
     Format(
         "instruction-counts",
         ".json",
@@ -158,16 +137,11 @@ BUILT_IN = (
         by_extension=False,
     ),
     *(
-        Format(
-            name,
-            ".json",
-            values=f"opperf.results.exports.{module}",
-            by_extension=False,
-        )
-        for name, module in (
-            ("pytest-benchmark", "pytest_benchmark:pytest_benchmark"),
-            ("bencher", "bencher:bencher"),
-            ("github-action-benchmark", "github_action:github_action"),
+        Format(name, ".json", values=f"opperf.results.exports:{function}", by_extension=False)
+        for name, function in (
+            ("pytest-benchmark", "pytest_benchmark"),
+            ("bencher", "bencher"),
+            ("github-action-benchmark", "github_action"),
         )
     ),
     Format(
@@ -202,8 +176,7 @@ BUILT_IN = (
 
 
 def known_formats() -> dict[str, Format]:
-    """Returns all formats by name. Raises `UsageError` for an entry point that names none, or one
-    of a name that another has."""
+    """Returns all formats by name. Raises `UsageError` for a wrong entry point."""
     # Few commands need those of other packages.
     from opperf.declared import declared, load_declared
 
@@ -229,8 +202,7 @@ def built_in_names(what: str) -> tuple[str, ...]:
 
 
 def format_named(name: str, what: str) -> Format:
-    """Returns a format of runs (`RUN`) or of the reports of a command. Raises `UsageError`, which
-    suggests near names, for one that there is not."""
+    """Returns a format of runs, or of a command's reports. Raises `UsageError` for any other."""
     for format in BUILT_IN:
         if format.name == name and format.writes(what):
             return format

@@ -29,9 +29,7 @@ class Field(NamedTuple):
 FIELDS = (
     Field("Operator", lambda listed: listed.operator.label),
     Field(
-        "Cases",
-        lambda listed: "" if listed.cases is None else str(listed.cases),
-        is_number=True,
+        "Cases", lambda listed: "" if listed.cases is None else str(listed.cases), is_number=True
     ),
     Field("Category", lambda listed: listed.operator.category),
     Field(
@@ -43,16 +41,14 @@ FIELDS = (
     Field("Aliases", lambda listed: ", ".join(listed.operator.aliases), wraps=True),
     Field("Namespace", lambda listed: listed.operator.namespace),
 )
-"""Columns of the list, ordered by importance. The cell of an operator whose inputs have to be
-searched for has no number of cases."""
+"""Columns of the list, the most important first."""
 
 ALWAYS = 3
 """Columns that a narrow terminal shows as well."""
 
 
 def operators_report(operators: Sequence[ListedOperator]) -> Report:
-    """Returns a report with a row for each operator. Of a single operator, also what its cases
-    stand for."""
+    """Returns a row for each operator; of a single one, also what its cases stand for."""
     cells = [[field.read(listed) for listed in operators] for field in FIELDS]
     columns = tuple(
         Column(
@@ -82,7 +78,6 @@ def operators_report(operators: Sequence[ListedOperator]) -> Report:
 
 
 def _closing(operators: Sequence[ListedOperator]) -> str:
-    """Returns the numbers of operators and of cases."""
     cases = pluralize(sum(listed.cases or 0 for listed in operators), "case")
     without = sum(not listed.rule for listed in operators)
     searched = sum(listed.cases is None for listed in operators)

@@ -1,5 +1,4 @@
-"""A report as Markdown, for a page or a comment on a pull request: the answer first, and what holds
-no finding folded."""
+"""A report as Markdown for a page or a comment: the answer first, folded without a finding."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from opperf.reports.model import Cell, Column, Fact, Report, Section
 from opperf.results.text import short_inputs
 
 INPUTS_WIDTH = 120
-"""Characters of a case's inputs where fewer distinguish an operator's cases: a comment on GitHub
-has at most 65536 in all."""
+"""Characters of inputs, if fewer distinguish cases: a comment on GitHub has at most 65536."""
 
 LONGEST_INPUTS = 400
 """Most characters of a case's inputs: the rows of a metric are then well within that limit."""
@@ -124,11 +122,9 @@ def plain(text: str) -> str:
 
 
 def in_cell(text: str) -> str:
-    """Returns text for a table's cell, with tags, entities and emphasis escaped, but not the
-    underscores in names."""
+    """Returns text for a table's cell, with its markup escaped, but not underscores in names."""
     return re.sub(r"[&<*`]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text)
 
 
 def _escape(text: str) -> str:
-    """Returns text for a cell with newlines, bars and backslashes escaped."""
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from opperf.results.figures import Unit
 from opperf.results.text import Shown
-from opperf.results.units import Figure, FigureText, choose_unit, format_figure, unit_words
+from opperf.results.units import Figure, FigureText, Unit, choose_unit, format_figure, unit_words
 
 Tone = Literal["", "worse", "better", "open"]
 """The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
@@ -20,14 +19,12 @@ INDENT = "  "
 
 
 class Cell(NamedTuple):
-    """A cell of a table. A figure has its value, its interval and its mark, and the column its
-    unit."""
+    """A cell of a table; of a figure, value, interval and mark, as the column has its unit."""
 
     value: str | Figure | None
     """None where there is no figure; a text in a column of figures says why."""
     tone: Tone = ""
     note: str = ""
-    """A remark, for where there is room beside the table."""
     depth: int = 0
     """Number of rows that it is below, in a tree."""
 
@@ -38,40 +35,30 @@ class Column(NamedTuple):
     title: str
     cells: Sequence[Cell]
     unit: Unit | None = None
-    """Of its figures; None for texts."""
     is_number: bool = False
     """Whether it is aligned to the right, and never cut or wrapped."""
     is_name: bool = False
-    """Whether its cells are names of code."""
     wraps: bool = False
-    """Whether long texts take several lines, else they are cut."""
     extra: int = 0
-    """Above 0 of a column that is dropped where there is not enough room, the highest number
-    first."""
+    """Above 0 of a column that may be dropped for want of room, the highest number first."""
     is_whole: bool = False
     """Whether a text is neither cut nor wrapped while other columns can be."""
     is_key: bool = False
     """Whether its numbers, as texts do, say what a row is of."""
     cases: tuple[Sequence[Shown], Sequence[Shown]] | None = None
-    """Of a column of inputs: the cases of its rows, and all from which a shorter text must tell
-    them."""
+    """Of inputs: the cases of the rows, and all from which a shorter text must tell them."""
     page_title: str = ""
-    """On a page for readers who have no manual, where it is another."""
 
     def heading(self) -> str:
-        """Returns the title with the unit."""
         return " ".join([self.title, *self.unit_words()]).replace("\n ", "\n")
 
     def unit_words(self) -> tuple[str, ...]:
-        """Returns the name of the unit, if the title does not say it."""
         return unit_words(self.title, self.unit) if self.unit else ()
 
     def whole(self) -> list[str]:
-        """Returns the cells as texts, none of them shortened, and figures in the unit."""
         return [str(text) for text in self.figure_texts()] if self.unit else self._words()
 
     def figure_texts(self) -> list[FigureText]:
-        """Returns the figures in the unit."""
         unit = self.unit or Unit("", 1.0)
         return [
             FigureText(cell.value)
@@ -135,18 +122,14 @@ class Table(NamedTuple):
 
     columns: tuple[Column, ...]
     shown: tuple[int, ...] | None = None
-    """Indices of the rows for readers who have not room for all; None if that are all."""
     more: str = ""
-    """A line on the rows that are not shown."""
     is_ranked: bool = False
-    """Whether its columns stand by importance: they are not reordered, and a line names those that
-    had no room."""
+    """Whether columns stand by importance: a line names those that had no room."""
     is_split: bool = False
-    """Whether figures that have no room are in further tables beside the same texts; the columns
-    are not reordered either."""
+    """Whether figures that have no room are in further tables beside the same texts."""
 
     def limited(self) -> Table:
-        """Returns the table of the rows for readers who have not room for all."""
+        """Returns the table of the shown rows."""
         if self.shown is None:
             return self
         picked = self.shown
@@ -155,7 +138,6 @@ class Table(NamedTuple):
 
     @property
     def height(self) -> int:
-        """Number of rows."""
         return len(self.columns[0].cells)
 
 
@@ -179,10 +161,8 @@ class Fact(NamedTuple):
 
     label: str
     name: str
-    """A path, or other code."""
     about: str = ""
     page_label: str = ""
-    """On a page for readers who have no manual, where it is another."""
 
 
 class Frame(NamedTuple):
@@ -224,16 +204,11 @@ class Section(NamedTuple):
     title: str = ""
     facts: Sequence[Fact] = ()
     prose: Sequence[str] = ()
-    """A sentence each."""
     table: Table | None = None
     items: Sequence[str] = ()
-    """A list."""
     brief: str = ""
-    """The items in one sentence, where there is not room for a line each."""
     below: Sequence[str] = ()
-    """Sentences that explain the table."""
     code: Sequence[str] = ()
-    """Lines of code."""
     commands: Sequence[tuple[str, str]] = ()
     """Commands to run next, each with the reason."""
     is_folded: bool = False
@@ -243,15 +218,11 @@ class Section(NamedTuple):
     is_extra: bool = False
     """Whether HTML alone has it, as there is room for it."""
     page_title: str = ""
-    """On a page for readers who have no manual, where it is another."""
     tip: str = ""
-    """Meaning of the title."""
     manual: str = ""
-    """How to read it, for readers who have no manual."""
 
     @property
     def has_content(self) -> bool:
-        """Whether there is anything below its title."""
         table = self.table is not None and self.table.height
         lists = (self.facts, self.prose, self.items, self.below, self.code, self.commands)
         return bool(table) or any(lists) or self.flame is not None
@@ -272,7 +243,6 @@ class Test(NamedTuple):
     result: Literal["failure", "error", "skipped", "system-out"]
     message: str
     kind: str = ""
-    """Kind of a failure."""
 
 
 @dataclass(frozen=True)
@@ -280,15 +250,12 @@ class Report:
     """The findings of a command, for every format."""
 
     command: str
-    """That which made it: `compare`."""
     title: str
     sections: Sequence[Section]
     data: Any
     """All of it as values of JSON, or as structures that are encoded to such."""
     header: Sequence[str] = ()
-    """Names of the columns of `rows`."""
     rows: Sequence[Sequence[Any]] = ()
-    """A row for each figure, with all digits; empty if the report has no place for them."""
     tests: Sequence[Test] = ()
     headline: str = ""
     """The title of a page for readers who did not make the report."""

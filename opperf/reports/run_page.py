@@ -1,46 +1,23 @@
-"""A run as a page: tables of results, then the environment and the build features."""
+"""A run, or results by operator, as a page: tables, environment and build features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from opperf.instruments.memory import MEMORY
+from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
+from opperf.reports import run_tables
 from opperf.reports.markdown import write_markdown
-from opperf.reports.model import (
-    Report,
-    Section,
-    Table,
-    numbers,
-    texts,
-    words,
-)
-from opperf.reports.run_tables import (
-    LEGEND,
-    axis_tables,
-    case_columns,
-    is_swept,
-    legend,
-    results_table,
-    sweep_tables,
-)
+from opperf.reports.model import Report, Section, Table, numbers, texts, words
+from opperf.results import outliers
 from opperf.results.columns import PERCENTILES, select_columns
-from opperf.results.figures import sort_by_operator
-from opperf.results.outliers import (
-    AGAIN,
-    COLUMNS,
-    EXPLANATION,
-    SHOWN_OUTLIERS,
-    TEXT_COLUMNS,
-    commands_for,
-    is_fuzzed,
-    outliers,
-)
-from opperf.results.ranking import explain_unranked
-from opperf.results.result_keys import OWN_TITLES, has_own_keys
+from opperf.results.opperf_json import OWN_TITLES, Source, has_own_keys, source_of
 from opperf.results.settings import differing_settings
 from opperf.results.text import duration
+from opperf.results.units import NOT_APPLICABLE, explain_unranked, sort_by_operator
 
 FEATURES = "Runtime Features"
 """Title of the build features, as MXNet's utility has it."""
@@ -49,14 +26,12 @@ GIB = 2**30
 
 
 def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
-    """Returns the run as a Markdown page, with the columns of these names, by default the usual
-    ones."""
+    """Returns the run as a Markdown page, with these columns or the usual ones."""
     return write_markdown(report_of(run, names))
 
 
 def report_of(run: Run, columns: Sequence[str] = ()) -> Report:
-    """Returns the page: results first, with the columns of these names, by default the usual ones,
-    and the environment folded at its end."""
+    """Returns the results, with these columns or the usual ones, then the environment."""
     return Report("run", "Operator benchmarks", tuple(_sections(run, columns)), None, level=1)
 
 
@@ -66,18 +41,18 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     measured = [record for record in records if record.status is Status.OK]
     others = [record for record in records if record.status is not Status.OK]
     yield _results(measured, settings, names)
-    if is_swept(records):
-        yield Section("By size", prose=[LEGEND])
-        for title, table in sweep_tables(records):
+    if run_tables.is_swept(records):
+        yield Section("By size", prose=[run_tables.LEGEND])
+        for title, table in run_tables.sweep_tables(records):
             yield Section(prose=[f"{title}:"], table=table)
     single = [record for record in records if not record.case.point]
-    for title, table in axis_tables(single, names):
+    for title, table in run_tables.axis_tables(single, names):
         yield Section(title, table=_whole(table))
-    if is_fuzzed(run):
+    if outliers.is_fuzzed(run):
         yield _outliers(run)
     if others:
         columns = (
-            *case_columns(others, others, settings),
+            *run_tables.case_columns(others, others, settings),
             words("Status", [record.status.value for record in others]),
             texts("Reason", [record.reason for record in others]),
         )
@@ -98,33 +73,31 @@ def _whole(table: Table) -> Table:
 
 
 def _results(records: Sequence[Record], settings: Sequence[str], names: Sequence[str]) -> Section:
-    """Returns the table of the measured records, and what explains its figures."""
     if not records:
         return Section("Results", prose=["Nothing was measured."])
     columns = select_columns(records, names)
     if not names and any(record.time_kind is MetricKind.WALL for record in records):
         columns += PERCENTILES
-    table = _whole(results_table(records, columns, settings))
-    return Section("Results", table=table, below=[" ".join(legend(records, columns))])
+    table = _whole(run_tables.results_table(records, columns, settings))
+    return Section("Results", table=table, below=[" ".join(run_tables.legend(records, columns))])
 
 
 def _outliers(run: Run) -> Section:
-    """Returns the outliers, and the commands for the first."""
-    found = outliers(run.records)[:SHOWN_OUTLIERS]
+    found = outliers.outliers(run.records)[: outliers.SHOWN_OUTLIERS]
     unranked = explain_unranked(run.records)
     notes = [f"{unranked}."] if unranked else []
     if not found:
         return Section("Outliers", prose=["No operator has enough shapes to fit a line.", *notes])
     columns = [
-        (texts if index < TEXT_COLUMNS else numbers)(title, list(map(read, found)))
-        for index, (title, read) in enumerate(COLUMNS)
+        (texts if index < outliers.TEXT_COLUMNS else numbers)(title, list(map(read, found)))
+        for index, (title, read) in enumerate(outliers.COLUMNS)
     ]
-    commands = commands_for(run, found[0].record)
+    commands = outliers.commands_for(run, found[0].record)
     return Section(
         "Outliers",
-        prose=[EXPLANATION, *notes],
+        prose=[outliers.EXPLANATION, *notes],
         table=Table(tuple(columns)),
-        commands=[(AGAIN[name], command) for name, command in commands.items()],
+        commands=[(outliers.AGAIN[name], command) for name, command in commands.items()],
     )
 
 
@@ -144,24 +117,19 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """The settings of the cases, with every value in use."""
     facts = []
     titles = OWN_TITLES if all(map(has_own_keys, records)) else {}
     for name, setting in DECLARED.items():
         values = [getattr(record.case.settings, name) for record in records]
         # A setting of which no case has a value is not shown.
-        texts = dict.fromkeys(map(setting.text, values)) if any(map(_has_value, values)) else {}
+        has_value = any(value not in (None, "", {}) for value in values)
+        texts = dict.fromkeys(map(setting.text, values)) if has_value else {}
         facts.append((titles.get(name, setting.title), ", ".join(filter(None, texts))))
     return facts
 
 
-def _has_value(value: object) -> bool:
-    return value not in (None, "", {})
-
-
 def flatten(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Flattens options, without empty ones and without the groups of settings and axes, which the
-    records have."""
+    """Returns options without empty ones, and without settings and axes, which records have."""
     found: list[tuple[str, str]] = []
     for name, value in options.items():
         if isinstance(value, dict):
@@ -178,3 +146,66 @@ def features_section(features: dict[str, bool]) -> Section:
     listed = [f"{name}: {'on' if on else 'off'}" for name, on in sorted(features.items())]
     none = ["The framework does not report any."]
     return Section(FEATURES, prose=listed or none, is_folded=True)
+
+
+MEDIANS = (
+    ("Forward (ms)", Source(FORWARD, "median")),
+    ("Backward (ms)", Source(BACKWARD, "median")),
+)
+MEANS = (
+    ("Mean forward (ms)", Source(FORWARD, "mean")),
+    ("Mean backward (ms)", Source(BACKWARD, "mean")),
+)
+"""Titles of columns, each with what its figure is of."""
+
+PERCENTILES_OF_RESULTS = (
+    ("P50 (ms)", Source(TOTAL, "median")),
+    ("P90 (ms)", Source(TOTAL, "p90")),
+    ("P99 (ms)", Source(TOTAL, "p99")),
+)
+"""The same of both passes together."""
+
+
+def results_text(
+    results: Mapping[str, Sequence[Mapping[str, Any]]],
+    features: Mapping[str, bool],
+    kind: MetricKind,
+) -> str:
+    """Returns a page of results by operator, of medians or else means, and the features."""
+    listed = [(name, result) for name, own in sorted(results.items()) for result in own]
+    figures = [_figures(name, result) for name, result in listed]
+    have_medians = any(source in found for found in figures for _, source in MEDIANS)
+    columns = (
+        *(MEDIANS if have_medians else MEANS),
+        ("Memory (kB)", Source(MEMORY, "median")),
+        *(PERCENTILES_OF_RESULTS if kind is MetricKind.WALL else ()),
+    )
+    table = Table(
+        (
+            words("Operator", [name for name, _ in listed]),
+            texts("Inputs", [_inputs(result) for _, result in listed]),
+            *(
+                numbers(title, [found.get(source, NOT_APPLICABLE) for found in figures])
+                for title, source in columns
+            ),
+        )
+    )
+    sections = (Section("Results", table=table), features_section(dict(features)))
+    page = Report("run", "Operator benchmarks", sections, None, level=1)
+    return write_markdown(page).rstrip("\n")
+
+
+def _inputs(result: Mapping[str, Any]) -> str:
+    inputs = str(result.get("inputs", NOT_APPLICABLE))
+    details = ", ".join(f"{name}: {text}" for name, text in result.get("details", {}).items())
+    return f"{inputs}; {details}" if details else inputs
+
+
+def _figures(name: str, result: Mapping[str, Any]) -> dict[Source, str]:
+    """Returns the figures by what they are of; of several devices' memory, the first."""
+    found: dict[Source, str] = {}
+    for key, value in result.items():
+        source = source_of(key, name)
+        if source is not None:
+            found.setdefault(source, str(value))
+    return found

@@ -11,14 +11,19 @@ from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
 from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
 from opperf.reports.text import WIDTH, render
-from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
-from opperf.results.columns import FigureColumn, bandwidth_figure, column_of, select_columns
-from opperf.results.figures import Unit
+from opperf.results.columns import (
+    BANDWIDTH,
+    FigureColumn,
+    bandwidth_figure,
+    bandwidth_of,
+    column_of,
+    select_columns,
+)
 from opperf.results.projection import Observation, describe, group, number_alike
 from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
 from opperf.results.sweeps import point_text, swept_inputs, variables_of
 from opperf.results.text import Shown, inputs_text, wrap
-from opperf.results.units import Figure, choose_unit, mark_legend
+from opperf.results.units import Figure, Unit, choose_unit, mark_legend
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
@@ -45,8 +50,7 @@ class TitledTable(NamedTuple):
 
 
 def legend(records: Iterable[Record], columns: Sequence[FigureColumn]) -> list[str]:
-    """Returns the sentences that explain the figures of a table: medians, and the mark if one of
-    the figures has it."""
+    """Returns the sentences that explain the figures of a table."""
     found = (column.read(record) for record in records for column in columns)
     return [LEGEND, *mark_legend(found)]
 
@@ -57,9 +61,8 @@ def wrap_all(sentences: Iterable[str], width: int | None) -> str:
 
 
 def run_text(records: Sequence[Record], width: int | None = None, names: Sequence[str] = ()) -> str:
-    """Returns the tables of a run, none wider than `width`: by size of the points of a sweep, and
-    of the other records, with the columns of these names, by default the usual ones, by the values
-    of a setting where it has several."""
+    """Returns the tables of a run, none wider than `width`: by size of a sweep, by the values of a
+    setting, or else a list, with these columns or the usual ones."""
     found = sweep_tables(records)
     others = [record for record in records if not record.case.point]
     if others:
@@ -94,8 +97,7 @@ def results_table(
     columns: Sequence[FigureColumn],
     settings: Sequence[str] | None = None,
 ) -> Table:
-    """Returns a table of the records in their order, with these columns, the settings in which they
-    or the whole run's records differ, and the status of those that are not ok."""
+    """Returns a table of records with these columns, and settings and statuses that differ."""
     if settings is None:
         settings = differing_settings(record.case for record in records)
     statuses = [
@@ -122,7 +124,6 @@ def metric_column(column: FigureColumn, records: Sequence[Record]) -> Column:
 def _figures_or_statuses(
     column: FigureColumn, records: Iterable[Record | None]
 ) -> list[Figure | str | None]:
-    """Returns the figures of records, and the statuses of those without any."""
     return [
         None
         if record is None
@@ -138,9 +139,8 @@ Row = Mapping[str, Record]
 
 
 def column_setting(records: Sequence[Record]) -> str:
-    """Returns the setting that has a column for each value: of those in which otherwise equal cases
-    differ the one that changes their times most. Empty if there is none, and for records of a
-    sweep."""
+    """Returns the setting that has columns: of those in which equal cases differ, the one that
+    changes their times most; empty without one, and for a sweep."""
     if any(record.case.point for record in records):
         return ""
     names = differing_settings(record.case for record in records)
@@ -149,8 +149,7 @@ def column_setting(records: Sequence[Record]) -> str:
 
 
 def _effect(rows: Sequence[Row]) -> float:
-    """Returns the mean factor, as a logarithm, between the fastest and the slowest value of a row;
-    zero if most rows have one value, and nearly so without times."""
+    """Returns the mean log factor between a row's extremes; 0 if most rows have one value."""
     joined = [row for row in rows if len(row) > 1]
     if 2 * len(joined) < len(rows):
         return 0.0
@@ -188,15 +187,13 @@ def _places(found: Iterable[str]) -> dict[str, int]:
 
 
 def value_text(record: Record, name: str) -> str:
-    """Returns a record's value of a setting, with the setting's name if the value is a number or
-    nothing."""
+    """Returns a record's value of a setting, with the name if the value is no word."""
     text = DECLARED[name].text(getattr(record.case.settings, name))
     return text if text[:1].isalpha() and text != "None" else f"{name} {text}".rstrip()
 
 
 def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[TitledTable]:
-    """Returns a table for each figure of these names, by default the usual ones, with a column for
-    each value of a setting, and for its ratio to the first; none if no setting can have columns."""
+    """Returns a table for each figure, with a column for each value of a setting, if any."""
     setting = column_setting(records)
     if not setting:
         return []
@@ -218,7 +215,6 @@ def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[Ti
 def _value_columns(
     column: FigureColumn, rows: Sequence[Row], values: Sequence[str]
 ) -> Iterator[Column]:
-    """Yields the columns of the values, all in one unit, and of the ratios to the first."""
     found = {
         value: _figures_or_statuses(column, [row.get(value) for row in rows]) for value in values
     }
@@ -234,7 +230,6 @@ def _value_columns(
 
 
 def _ratio(figure: Figure | str | None, base: Figure | str | None) -> Figure | None:
-    """Returns the ratio of two figures, which is uncertain if one of them is."""
     if not isinstance(figure, Figure) or not isinstance(base, Figure) or not base.value:
         return None
     return Figure(figure.value / base.value, None, figure.is_uncertain or base.is_uncertain)
@@ -279,7 +274,6 @@ def sweep_tables(records: Sequence[Record]) -> list[TitledTable]:
 def _contents(
     records: Sequence[Record], points: Sequence[Point]
 ) -> Iterator[tuple[str, list[Column]]]:
-    """Yields the title and the columns of each table of records with the same variables."""
     metrics = [metric for metric in metrics_in(records) if metric.usual]
     lines = _lines(records)
     if len(lines) == 1:
@@ -298,18 +292,18 @@ def _contents(
         yield (
             f"{metric.title}{of} by {by}",
             [
-                _line_column(column_of(metric), line, points, _title(name[len(operators) == 1 :]))
+                _line_column(
+                    column_of(metric),
+                    line,
+                    points,
+                    "".join(f"{wrap(word, NAME_WIDTH)}\n" for word in name[len(operators) == 1 :]),
+                )
                 for name, line in lines.items()
             ],
         )
 
 
-def _title(name: Iterable[str]) -> str:
-    return "".join(f"{wrap(word, NAME_WIDTH)}\n" for word in name)
-
-
 def _lines(records: Sequence[Record]) -> dict[tuple[str, ...], Line]:
-    """Returns the lines, those of one operator together, by what distinguishes them."""
     observed = [Observation(record) for record in records]
     variables = variables_of(record.case for record in records)
     names = [tuple(filter(None, own.values())) for own in describe(observed, without=variables)]

@@ -53,8 +53,7 @@ def _facts_of_case(case: Case) -> str:
 
 
 def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Returns the lines, before the first empty one, with which all scripts begin, and the rest of
-    each script. Of a single script these are none."""
+    """Returns the lines with which all scripts begin, and the rest of each script."""
     begins = [script.partition("\n\n")[0].splitlines() for script in scripts if "\n\n" in script]
     shared = list(commonprefix(begins)) if len(begins) > 1 else []
     head = "".join(f"{line}\n" for line in shared)
@@ -63,8 +62,7 @@ def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> Report:
-    """Returns the details of an operator: its facts, its parameters, and each case with the script
-    that reproduces it. Scripts are never cut."""
+    """Returns the facts and parameters of an operator, and its cases with whole scripts."""
     return Report(
         command="show",
         title="",
@@ -155,7 +153,6 @@ def report_of_run(
 
 
 def _figures_text(record: Record | None) -> str:
-    """Returns the figures of a record, in the unit of each."""
     if record is None:
         return "not measured yet"
     if record.status is not Status.OK:

@@ -15,21 +15,11 @@ from opperf.reports.hotspots.ranking_report import short_text
 from opperf.reports.model import Table, figures, numbers, words
 from opperf.reports.run_tables import case_columns, metric_column, wrap_all
 from opperf.reports.text import render
+from opperf.results import outliers, units
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
-from opperf.results.figures import NOT_APPLICABLE
-from opperf.results.outliers import (
-    AGAIN,
-    EXPLANATION,
-    SHOWN_OUTLIERS,
-    commands_for,
-    is_fuzzed,
-    outliers,
-)
-from opperf.results.ranking import explain_unranked, is_ranked
 from opperf.results.settings import differing_settings
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
-from opperf.results.units import Figure, choose_unit, figure_of, format_figure, mark_legend
 
 SLOWEST = 10
 
@@ -72,13 +62,15 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
 
 
 def _doubts(records: Sequence[Record]) -> list[str]:
-    """Returns sentences on uncertain figures, and on those that were measured again."""
     sentences = []
     uncertain, figures = count_uncertain(records)
     if uncertain:
         are = "is" if uncertain == 1 else "are"
         of_all = pluralize(figures, "figure")
-        sentences.append(f"{uncertain} of {of_all} {are} uncertain; {_advice(records)}")
+        advice = "opperf doctor says why"
+        if {record.case.settings.runs for record in records} == {1}:
+            advice = "-r 1 takes a single sample, whose uncertainty is unknown; use a larger -r"
+        sentences.append(f"{uncertain} of {of_all} {are} uncertain; {advice}")
     sentences += filter(None, [_busy(records)])
     stalled = [record for record in records if any(n.code == NoteCode.STALL for n in record.notes)]
     for record in stalled[:EXAMPLES]:
@@ -110,13 +102,11 @@ SAID = (
 
 
 def _text(note: Note) -> str:
-    """Returns what is printed of a note."""
     is_missing = note.code == NoteCode.NOT_PRODUCED
     return f"no {note.metric}: {note.message}" if is_missing else note.message
 
 
 def _said(records: Sequence[Record]) -> list[str]:
-    """Returns the notes on what was measured, each once for the cases of one label."""
     noted = {
         (record.case.label, _text(note)): None
         for record in records
@@ -129,7 +119,6 @@ def _said(records: Sequence[Record]) -> list[str]:
 
 
 def _busy(records: Sequence[Record]) -> str:
-    """Returns how busy the machine was with something else, if times have waits for a core."""
     waited = [
         record for record in records if any(note.code == NoteCode.BUSY for note in record.notes)
     ]
@@ -145,22 +134,13 @@ def _busy(records: Sequence[Record]) -> str:
 
 
 def waiting_share(every: Iterable[Waits]) -> float:
-    """Returns the share of the sampling in which some thread waited for a core: of the machine's,
-    or else of the process's own, as far as the kernel counts them."""
+    """Returns the share of the sampling in which a thread waited, of the machine's or our own."""
     waited_s = wall_s = 0.0
     for waits in every:
         counted = waits.waited_s if waits.pressure_s is None else waits.pressure_s
         waited_s += min(waits.wall_s, counted or 0.0)
         wall_s += waits.wall_s
     return waited_s / wall_s if wall_s else 0.0
-
-
-def _advice(records: Sequence[Record]) -> str:
-    """Returns what helps against uncertain figures."""
-    counts = {record.case.settings.runs for record in records}
-    if counts == {1}:
-        return "-r 1 takes a single sample, whose uncertainty is unknown; use a larger -r"
-    return "opperf doctor says why"
 
 
 def _not_measured(records: Iterable[Record], width: int) -> str:
@@ -193,8 +173,8 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     # The table of so few results has them all.
     if len(timed) <= SLOWEST:
         return ""
-    ranked = [record for record in timed if is_ranked(record, FORWARD.name)]
-    unranked = explain_unranked(timed, [FORWARD.name])
+    ranked = [record for record in timed if units.is_ranked(record, FORWARD.name)]
+    unranked = units.explain_unranked(timed, [FORWARD.name])
     if not ranked:
         return wrap_all([unranked], width)
     ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
@@ -203,32 +183,30 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     settings = differing_settings(record.case for record in slowest)
     columns = case_columns(slowest, timed, settings, "Slowest")
     table = render(Table((*columns, metric_column(forward, slowest)), is_split=True), width)
-    legend = mark_legend(map(forward.read, slowest))
+    legend = units.mark_legend(map(forward.read, slowest))
     explained = wrap_all([*legend, *filter(None, [unranked])], width)
     return f"{table}\n\n{explained}" if explained else table
 
 
 def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Record]:
-    """Returns the records by their figures as the table shows them, the largest first: those of
-    wide intervals have fewer digits, and 11 would otherwise stand above 11.4."""
+    """Returns the records as the table shows them: 11 would otherwise stand above 11.4."""
     figures = [column.read(record) for record in records]
-    unit = choose_unit(column.metric.unit, figures)
-    values = [format_figure(figure, unit).value for figure in figures]
-    shown = [-math.inf if value == NOT_APPLICABLE else float(value) for value in values]
+    unit = units.choose_unit(column.metric.unit, figures)
+    values = [units.format_figure(figure, unit).value for figure in figures]
+    shown = [-math.inf if value == units.NOT_APPLICABLE else float(value) for value in values]
     order = sorted(range(len(records)), key=lambda place: -shown[place])
     return [records[place] for place in order]
 
 
 def _outlier_table(run: Run, width: int | None) -> str:
-    """A table of the outliers in a run of random shapes, and the commands for the first."""
-    if not is_fuzzed(run):
+    if not outliers.is_fuzzed(run):
         return ""
-    found = outliers(run.records)[:SHOWN_OUTLIERS]
-    unranked = list(filter(None, [explain_unranked(run.records)]))
+    found = outliers.outliers(run.records)[: outliers.SHOWN_OUTLIERS]
+    unranked = list(filter(None, [units.explain_unranked(run.records)]))
     if not found:
         return wrap_all(unranked, width)
     records = [outlier.record for outlier in found]
-    medians = [figure_of(entry.record, entry.metric) for entry in found]
+    medians = [units.figure_of(entry.record, entry.metric) for entry in found]
     outlier, shown, *_ = case_columns(records, run.records, (), "Outlier")
     table = Table(
         (
@@ -236,17 +214,19 @@ def _outlier_table(run: Run, width: int | None) -> str:
             words("Pass", [outlier.metric for outlier in found]),
             shown,
             words("Id", [record.id for record in records]),
-            figures(MOVED.title, [Figure(record.moved_bytes) for record in records], MOVED.unit),
+            figures(
+                MOVED.title, [units.Figure(record.moved_bytes) for record in records], MOVED.unit
+            ),
             figures("Median", medians, FORWARD.unit),
-            figures("Line", [Figure(entry.expected_ns) for entry in found], FORWARD.unit),
+            figures("Line", [units.Figure(entry.expected_ns) for entry in found], FORWARD.unit),
             numbers("Ratio", [f"{entry.ratio:.2f}" for entry in found]),
         ),
         is_split=True,
     )
-    explained = wrap_all([EXPLANATION, *mark_legend(medians), *unranked], width)
+    explained = wrap_all([outliers.EXPLANATION, *units.mark_legend(medians), *unranked], width)
     lines = [render(table, width), "", explained]
-    commands = commands_for(run, found[0].record)
-    lines += [f"{f'{AGAIN[name]}:':<24} {command}" for name, command in commands.items()]
+    commands = outliers.commands_for(run, found[0].record)
+    lines += [f"{f'{outliers.AGAIN[name]}:':<24} {command}" for name, command in commands.items()]
     return "\n".join(lines)
 
 

@@ -8,14 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from opperf.reports.model import Column, Fact, Report, Section, Table
 from opperf.results import terminal
 from opperf.results.messages import wrap_message
-from opperf.results.terminal import (
-    GAP,
-    LEAST_TEXT,
-    fitting_columns,
-    least_width,
-    table_text,
-    widths_of,
-)
 from opperf.results.text import fit_paths, short_inputs, wrap
 from opperf.results.units import align
 
@@ -72,12 +64,12 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
     longest_label = max(len(fact.label) for fact in facts)
     abouts = max(len(fact.about) for fact in facts)
     if not abouts or not any(fact.name for fact in facts):
-        gap = " " * (GAP if abouts else 1)
+        gap = " " * (terminal.GAP if abouts else 1)
         lines = (f"{fact.label:<{longest_label}}{gap}{fact.name}{fact.about}" for fact in facts)
         return [wrap(line, width) if width else line for line in lines]
-    labels = longest_label + GAP
-    shown = fit_paths([fact.name for fact in facts], labels + GAP + abouts, width)
-    longest = max(map(len, shown)) + GAP
+    labels = longest_label + terminal.GAP
+    shown = fit_paths([fact.name for fact in facts], labels + terminal.GAP + abouts, width)
+    longest = max(map(len, shown)) + terminal.GAP
     return [
         f"{fact.label:<{labels}}{name:<{longest}}{fact.about}"
         for fact, name in zip(facts, shown, strict=True)
@@ -85,18 +77,19 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
 
 
 def render(table: Table, width: int | None = None) -> str:
-    """Returns a table, or the parts of one that is split. Columns that wrap are last, so that
-    figures stand near names."""
+    """Returns a table, or the parts of one that is split; columns that wrap are last."""
     if table.is_split:
         parts = _parts(table.columns, width)
-        return "\n\n".join(table_text(terminal_columns(part, width), width) for part in parts)
+        return "\n\n".join(
+            terminal.table_text(terminal_columns(part, width), width) for part in parts
+        )
     ordered = sorted(
         table.columns,
         key=lambda column: column.wraps and not column.is_name and not table.is_ranked,
     )
     columns = terminal_columns(ordered, width)
-    text = table_text(columns, width)
-    kept = {column.title for column in fitting_columns(columns, width)}
+    text = terminal.table_text(columns, width)
+    kept = {column.title for column in terminal.fitting_columns(columns, width)}
     dropped = [column.title.lower() for column in table.columns if column.heading() not in kept]
     if not table.is_ranked or not dropped:
         return text
@@ -105,12 +98,11 @@ def render(table: Table, width: int | None = None) -> str:
 
 
 def _parts(columns: Sequence[Column], width: int | None) -> Iterator[list[Column]]:
-    """Yields the columns with as many of the figures as fit in the width."""
     plain = [_plain(column) for column in columns]
     others = [i for i, column in enumerate(columns) if column.is_key or not column.is_number]
     part: list[int] = []
     for i in sorted(set(range(len(columns))) - set(others)):
-        needed = least_width([plain[j] for j in (*others, *part, i)])
+        needed = terminal.least_width([plain[j] for j in (*others, *part, i)])
         if part and width is not None and needed > width:
             yield [columns[j] for j in sorted((*others, *part))]
             part = []
@@ -132,15 +124,14 @@ def terminal_columns(columns: Iterable[Column], width: int | None) -> list[termi
 def _inputs(
     column: Column, others: Sequence[terminal.Column], width: int | None
 ) -> terminal.Column:
-    """Returns the inputs of cases, which use what the other columns leave of the width. They
-    distinguish the run's cases at any width: texts are shortened first, and then wrapped."""
+    """Returns inputs shortened, then wrapped, to what the other columns leave of the width."""
     cases, run = column.cases or ((), ())
     whole = _plain(column)
     line = INPUTS_WIDTH
     if width is not None:
-        left = width - sum(other.width + GAP for other in others)
+        left = width - sum(other.width + terminal.GAP for other in others)
         # Texts beside them that wrap leave more.
-        line = max(LEAST_TEXT, left, widths_of([whole, *others], width)[0])
+        line = max(terminal.LEAST_TEXT, left, terminal.widths_of([whole, *others], width)[0])
     short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
     return whole._replace(cells=[short[case] for case in cases])
 

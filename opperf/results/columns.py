@@ -12,17 +12,46 @@ from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record
-from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.units import Figure, figure_of
+
+BANDWIDTH = Metric(
+    "bandwidth",
+    "GB/s",
+    MetricKind.DERIVED,
+    title="Bandwidth",
+    description="bytes of the inputs and of the outputs over the time of the forward pass",
+    lower_is_better=False,
+    usual=False,
+)
+"""Bytes per nanosecond, which are gigabytes per second."""
+
+
+class Rate(NamedTuple):
+    """A rate, with the bounds of its 95 % confidence interval where the time has them."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def bandwidth_of(record: Record) -> Rate | None:
+    """Returns the rate of a record; None where its bytes or its time are not known."""
+    time = record.summaries.get(FORWARD.name)
+    if time is None or not record.moved_bytes or not time.median > 0:
+        return None
+    low, high = (
+        record.moved_bytes / bound if time.half_width is not None and bound > 0 else None
+        for bound in (time.ci_high, time.ci_low)
+    )
+    return Rate(record.moved_bytes / time.median, low, high)
 
 
 class FigureColumn(NamedTuple):
     """A column of figures."""
 
     metric: Metric
-    """Its name, title, unit and description."""
     read: Callable[[Record], Figure | None]
-    """Returns a record's figure; None if it has none."""
+    """None if the record has none."""
 
 
 RATIO = Metric(
@@ -80,10 +109,6 @@ def _memory_backward(record: Record) -> Figure | None:
     return Figure(both.value - forward.value)
 
 
-def _moved(record: Record) -> Figure | None:
-    return Figure(record.moved_bytes) if record.moved_bytes else None
-
-
 def _percentile(name: str, record: Record) -> Figure | None:
     summary = record.summaries.get(TOTAL.name)
     return None if summary is None else Figure(getattr(summary, name))
@@ -108,7 +133,7 @@ DERIVED = (
     FigureColumn(BANDWIDTH, bandwidth_figure),
     FigureColumn(RATIO, _ratio),
     FigureColumn(MEMORY_BACKWARD, _memory_backward),
-    FigureColumn(MOVED, _moved),
+    FigureColumn(MOVED, lambda record: Figure(record.moved_bytes) if record.moved_bytes else None),
     *PERCENTILES,
 )
 """Columns that are computed from a record's metrics."""
@@ -120,8 +145,7 @@ def column_of(metric: Metric) -> FigureColumn:
 
 
 def known_columns() -> dict[str, FigureColumn]:
-    """Returns every column by its name. A metric of another package comes before a computed column
-    of the same name."""
+    """Returns every column by name; another package's metric before a computed column."""
     derived = {column.metric.name: column for column in DERIVED}
     return derived | {name: column_of(metric) for name, metric in metrics_by_name().items()}
 
@@ -148,8 +172,7 @@ def select_columns(records: Sequence[Record], names: Sequence[str] = ()) -> list
 
 
 def count_uncertain(records: Sequence[Record]) -> tuple[int, int]:
-    """Returns the number of uncertain figures among the usual noisy ones, and the number of all of
-    these. Metrics that are the same on every run are never uncertain."""
+    """Returns the numbers of uncertain and of all usual figures that differ from run to run."""
     figures = [
         figure
         for column in select_columns(records)

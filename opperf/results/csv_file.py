@@ -11,9 +11,9 @@ import msgspec
 from opperf.metrics import exported_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.details import display_details
-from opperf.results.figures import unit_of
-from opperf.results.result_keys import figure_name
+from opperf.results.opperf_json import figure_name
 from opperf.results.sweeps import variables_of
+from opperf.results.units import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
 
@@ -27,8 +27,6 @@ STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
 
 
 def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], object]:
-    """Returns a cell function for a statistic in a unit of that size, with all digits."""
-
     def figure(record: Record) -> float | None:
         summary = record.summaries.get(metric.name)
         return None if summary is None else float(getattr(summary, statistic)) / size
@@ -37,8 +35,6 @@ def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], o
 
 
 def _setting(name: str) -> Callable[[Record], object]:
-    """Returns a cell function for a setting; a dict is written as JSON."""
-
     def setting(record: Record) -> object:
         value = getattr(record.case.settings, name)
         return (_json(value) if value else "") if isinstance(value, dict) else value
@@ -47,12 +43,10 @@ def _setting(name: str) -> Callable[[Record], object]:
 
 
 def _point(variable: str) -> Callable[[Record], object]:
-    """Returns a cell function for the value of a swept variable; empty where a case has none."""
     return lambda record: record.case.point.get(variable, "")
 
 
 def _details(record: Record) -> str:
-    """Returns the details of the tensors as JSON; empty without any."""
     details = display_details(record.case)
     return _json(details) if details else ""
 
@@ -77,9 +71,7 @@ END: tuple[Column, ...] = (
 
 
 def columns(records: Sequence[Record]) -> tuple[Column, ...]:
-    """Returns all columns: one for a metric that is the same on every run, one for each statistic
-    of a noisy metric; and the ids that cases have in their file. A figure that a record lacks is an
-    empty cell."""
+    """Returns all columns; a figure that a record lacks is an empty cell."""
     metrics = sort_metrics(dict.fromkeys((*exported_metrics(), *metrics_in(records))))
     variables = variables_of(record.case for record in records)
     points: list[Column] = [(f"sweep_{name}", _point(name)) for name in variables]

@@ -18,13 +18,11 @@ HASH_LENGTH = 8
 """Characters of a hash: enough for the cases of one operator."""
 
 RANGES = frozenset({"uniform", "integers", "zipf", "odds", "boxes"})
-"""Distributions that are always shown with their two numbers; others if these are not the
-defaults."""
+"""Distributions whose two numbers are always shown; of others, if not the defaults."""
 
 
 def display_details(case: Case) -> dict[str, str]:
-    """Returns the details of the case's tensors, each by its place: `name`, or `name.index` in a
-    list. A list whose tensors have the same details has one entry."""
+    """Returns the details of tensors by place: `name`, `name.index`, or of an even list `name`."""
     found: dict[str, str] = {}
     chosen = any(spec.gradient for _, spec in case.tensors())
     for name, argument in case.arguments.items():
@@ -40,8 +38,7 @@ def display_details(case: Case) -> dict[str, str]:
 
 
 def _gradient_word(spec: TensorSpec) -> str:
-    """Returns what tells a user's array without a gradient from those with one; empty for any other
-    tensor, of which the operator decides it."""
+    """Returns what tells a user's array without a gradient from those with one."""
     is_users = spec.fill.distribution in ("function", "given")
     return NO_GRADIENT if is_users and is_floating(spec.dtype) and not spec.gradient else ""
 
@@ -50,7 +47,6 @@ NO_GRADIENT = "without gradient"
 
 
 def _places(place: str, argument: Argument, dtype: str) -> Iterator[tuple[str, TensorSpec, str]]:
-    """Yields each tensor with its place and details."""
     if isinstance(argument, TensorSpec):
         yield place, argument, tensor_details(argument, dtype)
     elif isinstance(argument, tuple):
@@ -62,8 +58,7 @@ def _places(place: str, argument: Argument, dtype: str) -> Iterator[tuple[str, T
 
 
 def tensor_details(spec: TensorSpec, dtype: str) -> str:
-    """Returns the details of a tensor: `csr int32 integers(0, 10)`; empty if it is dense and
-    contiguous, has the requested dtype, and standard normal contents."""
+    """Returns the details of a tensor: `csr int32 integers(0, 10)`; empty if it is usual."""
     words = [] if spec.dtype == dtype else [spec.dtype]
     words += [
         FIELDS.get(name, "{name} {value}").format(name=name, value=value)
@@ -87,7 +82,6 @@ FIELDS = {
 
 
 def _fill_words(fill: Fill) -> Iterator[str]:
-    """Yields the contents of a tensor, unless they are standard normal."""
     if fill == Fill():
         return
     if fill.distribution in DATA:
@@ -107,7 +101,6 @@ def _fill_words(fill: Fill) -> Iterator[str]:
 
 
 def _literal(data: Any) -> str:
-    """Returns short data as they are, and a hash of longer ones."""
     text = str(data)
     if len(text) <= LONGEST_DATA:
         return text

@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
-from opperf.model import DEFAULTS, PASSES, Case, Run, Status
+from opperf.model import DEFAULTS, PASSES, Run, Status
 from opperf.model.settings import INSTRUCTIONS as INSTRUCTIONS_PROFILER
-from opperf.results.exports.exported import unique_names
+from opperf.results.exports import unique_names
 from opperf.results.settings import changed_settings_text
 
 VERSION = 0
@@ -38,8 +38,7 @@ def instruction_counts_text(run: Run, names: Sequence[str] = ()) -> str:
 
 
 def instruction_counts(run: Run) -> dict[str, Any]:
-    """Returns the object of a run, with its measured records. `md5` is equal for runs of the same
-    cases."""
+    """Returns the object of a run; `md5` is equal for runs of the same cases."""
     measured = [record for record in run.records if record.status is Status.OK]
     cases = " ".join(sorted(case.id for case in run.cases))
     return {
@@ -48,26 +47,21 @@ def instruction_counts(run: Run) -> dict[str, Any]:
         "start_time": _seconds(run.header.started),
         "end_time": None if run.closing is None else _seconds(run.closing.finished),
         "values": {
-            " ".join(filter(None, (name, _settings(record.case), label))): {
+            " ".join(filter(None, (name, changed_settings_text(settings, USUAL), label))): {
                 "times": [time / NS_PER_S for time in _finite(record.samples.get(label))],
                 "counts": _finite(record.samples.get(metric)),
             }
             for record, name in zip(measured, unique_names(measured), strict=True)
+            for settings in [record.case.settings.identity()]
             for label, metric in COUNTS.items()
             if label in record.samples or metric in record.samples
         },
     }
 
 
-def _settings(case: Case) -> str:
-    return changed_settings_text(case.settings.identity(), USUAL)
-
-
 def _seconds(moment: str) -> int:
-    """Returns a moment as seconds since 1970."""
     return int(datetime.fromisoformat(moment).timestamp())
 
 
 def _finite(samples: list[float] | None) -> list[float]:
-    """Returns the samples that JSON can have."""
     return [sample for sample in samples or () if math.isfinite(sample)]

@@ -21,10 +21,9 @@ from pathlib import Path
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import Header
-from opperf.results.first_lines import ID_BYTES, id_of, read_head
+from opperf.results.kept_facts import ID_BYTES, id_of, read_head
 from opperf.results.lines import check_free
-from opperf.results.output import display_path, replace
-from opperf.results.unwritable import unwritable
+from opperf.results.output import display_path, replace, unwritable
 
 MARK = "@"
 """Beginning of the name of a kept run."""
@@ -53,18 +52,14 @@ class KeptRun:
     id: str
     path: Path
     time: datetime
-    """When it was last written."""
     is_cut_short: bool = False
-    """Whether it is in the cache folder, and has not been finished."""
 
     @property
     def name(self) -> str:
-        """Its name on the command line."""
         return f"{MARK}{self.id}"
 
     @property
     def is_being_written(self) -> bool:
-        """Whether a process is writing to it now."""
         return self.is_cut_short and is_being_written(self.path)
 
 
@@ -118,9 +113,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def keep(path: Path) -> KeptRun:
-    """Keeps a copy of the file of a run or session, in place of an earlier state of the same one,
-    and removes what is then too much. Raises `OutputError` if that fails, and `RunFileError` for
-    another file."""
+    """Keeps a copy of a run or session in place of an earlier one, and removes surplus ones. Raises
+    `OutputError` if that fails, and `RunFileError` for another file."""
     id = id_of(path)
     if not id:
         raise RunFileError(f"{path} is neither a run file nor a session")
@@ -201,8 +195,7 @@ def remove(path: Path) -> None:
 
 
 def _surplus(runs: Sequence[KeptRun]) -> list[Path]:
-    """Returns the files of the oldest runs that are more than `MOST_KEPT`; those with labels stay
-    for longer."""
+    """Returns the oldest files beyond `MOST_KEPT`; those with labels stay for longer."""
     if len(runs) <= MOST_KEPT:
         return []
     latest = sorted(runs, key=lambda run: run.time, reverse=True)
@@ -223,9 +216,8 @@ def is_name(text: str) -> bool:
 
 
 def resolve(text: str) -> Path:
-    """Returns the file of `@last`, `@-2` or `@ID`; the id may be shortened. A run that is being
-    written has its id alone. Raises `UsageError`, which lists the latest runs, for a name that none
-    has."""
+    """Returns the file of `@last`, `@-2` or a shortened `@ID`; a run that is being written has its
+    id alone. Raises `UsageError`, which lists the latest runs, for any other name."""
     runs = kept_runs()
     word = text.removeprefix(MARK).casefold()
     place = 1 if word == LAST else int(word[1:]) if re.fullmatch(r"-[1-9]\d*", word) else None
@@ -272,8 +264,7 @@ def display(path: Path) -> str:
 
 
 def profile_folder(run_file: Path, is_new: bool = False) -> Path:
-    """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
-    of an earlier run, which a new one replaces, are removed, with those of other programs."""
+    """Returns the folder of a run file's dumps, emptied with those of others for a new run."""
     if is_new:
         for folder_of, pattern in BESIDE:
             _empty(folder_of(run_file), pattern)

@@ -23,7 +23,7 @@ import msgspec
 from opperf.decoding import decode
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
-from opperf.results.unwritable import unwritable
+from opperf.results.output import unwritable
 
 T = TypeVar("T")
 
@@ -33,21 +33,13 @@ class FileKind:
     """A kind of file of lines."""
 
     name: str
-    """Name in messages."""
     writer: str
-    """The command that writes such files."""
     header: str
-    """The tag of the first line."""
     schema: int
-    """Version of the lines that this opperf reads and writes."""
     type: Any
-    """Type of the first line."""
     closing: Any
-    """Type of the last line of a finished file."""
     content: str
-    """Name in messages of what one file holds: a run, a session."""
     advice: str = ""
-    """Further advice about another file, after a semicolon."""
 
 
 class LineFile(AbstractContextManager["LineFile"]):
@@ -60,11 +52,8 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     @classmethod
     def create(cls, path: Path, *first: Struct, overwrite: bool = False) -> LineFile:
-        """Creates a file with these first lines, all of them or none.
-
-        Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
-        `RunFileError` if another process is writing to it.
-        """
+        """Creates a file with these first lines, all or none. Raises `OutputError` if it exists or
+        cannot be written, and `RunFileError` if another process is writing to it."""
         exclusive = 0 if overwrite else os.O_EXCL
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | exclusive, 0o666)
@@ -91,10 +80,7 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     @classmethod
     def open(cls, path: Path) -> LineFile:
-        """Opens an existing file, which the caller reads and cuts before appending.
-
-        Raises `RunFileError` if it cannot be opened or is in use.
-        """
+        """Opens an existing file. Raises `RunFileError` if it cannot be opened or is in use."""
         try:
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
@@ -110,12 +96,10 @@ class LineFile(AbstractContextManager["LineFile"]):
         self.close()
 
     def close(self) -> None:
-        """Closes the file, which releases the lock."""
         os.close(self._descriptor)
 
     def append(self, *lines: Struct) -> None:
-        """Appends lines, and waits until they are on disk. Raises `OutputError` if they cannot be
-        written; the file is then as before."""
+        """Appends lines to the disk, or raises `OutputError` with the file as before."""
         data = b"".join(map(encode_line, lines))
         view = memoryview(data)
         try:
@@ -149,10 +133,7 @@ class Parsed(Generic[T]):
 
 
 def reopen(path: Path, parse: Callable[[Path], Parsed[T]]) -> tuple[LineFile, Parsed[T]]:
-    """Opens a file to resume, and returns it and its content; bytes after `kept_bytes` are cut off.
-
-    Raises `RunFileError` if it cannot be read or is in use.
-    """
+    """Opens a file without what follows `kept_bytes`. Raises `RunFileError` if it cannot."""
     file = LineFile.open(path)
     try:
         content = parse(path)
@@ -170,7 +151,6 @@ class NumberedLine(Generic[T]):
     number: int
     value: T
     size: int
-    """In bytes, with the newline."""
 
 
 @dataclass(frozen=True)
@@ -179,20 +159,14 @@ class Content(Generic[T]):
 
     header: Any
     lines: list[NumberedLine[T]]
-    """The lines between the header and the closing line."""
     closing: Any
-    """None for an unfinished file."""
     kept_bytes: int
-    """Bytes of the header and the lines."""
     warnings: list[str]
 
 
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
-    """Returns a file's lines, and a warning if the last one was cut short.
-
-    `decode` parses a line, and raises `msgspec.DecodeError` or `UnicodeDecodeError` for an invalid
-    one. Raises `RunFileError` for a damaged file, with the line at fault.
-    """
+    """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
+    `DecodeError` or `UnicodeDecodeError`. Raises `RunFileError` with the line at fault."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -222,10 +196,7 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
 
 
 def _take_closing(path: Path, kind: FileKind, lines: list[NumberedLine[Any]]) -> Any:
-    """Removes the closing line from the lines and returns it, or None.
-
-    Raises `RunFileError` for a second header, or a line after the closing line.
-    """
+    """Removes and returns the closing line, or None. Raises `RunFileError` for misplaced ones."""
     closing = None
     for line in lines:
         if closing is not None or isinstance(line.value, kind.type):
@@ -259,8 +230,10 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
         probe = decode(PROBE.decode, text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        is_param = text.startswith(PARAM_RESULTS)
+        instead = "results in PARAM's format (-f param), " if is_param else ""
         raise RunFileError(
-            f"{path}:1: {_what_instead(text)}not an opperf {kind.name}; write one with "
+            f"{path}:1: {instead}not an opperf {kind.name}; write one with "
             f"{kind.writer}{kind.advice}"
         ) from error
     if probe.line != kind.header:
@@ -281,11 +254,6 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
 
 PARAM_RESULTS = b'{"run_options"'
 """Beginning of results in PARAM's format."""
-
-
-def _what_instead(text: bytes) -> str:
-    """Returns what a file is that begins with this line, if that is known."""
-    return "results in PARAM's format (-f param), " if text.startswith(PARAM_RESULTS) else ""
 
 
 def check_free(path: Path) -> None:
@@ -311,8 +279,7 @@ def _lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Removes a file that is now empty, as the next attempt would refuse to replace it. Devices and
-    links stay."""
+    """Removes an empty file, which the next attempt would not replace; no device or link."""
     found = os.lstat(path)
     if stat.S_ISREG(found.st_mode) and not found.st_size:
         Path(path).unlink()

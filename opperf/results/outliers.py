@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import DECLARED, PASSES, Pass, Record, Run
-from opperf.results.ranking import is_ranked
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
-from opperf.results.units import MARK, figure_of
+from opperf.results.units import MARK, figure_of, is_ranked
 
 MIN_POINTS = 5
 """Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""
 
 LOSS_SCALE = 0.2
-"""Residual beyond which the weight of a point falls, as the logarithm of a ratio: about 20 %, by
-which two shapes of one size may differ without a fault."""
+"""Log ratio beyond which a point's weight falls: shapes of a size may differ by 20 %."""
 
 SHOWN_OUTLIERS = 10
 """Most outliers in a report."""
@@ -32,11 +30,9 @@ class Line(NamedTuple):
     """A time as a function of bytes."""
 
     call_ns: float
-    """Time of a call that moves nothing."""
     byte_ns: float
 
     def at(self, moved: float) -> float:
-        """The time for this number of bytes, in nanoseconds."""
         return self.call_ns + self.byte_ns * moved
 
 
@@ -54,13 +50,11 @@ class Outlier(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The measured time over the expected one."""
         return self.measured_ns / self.expected_ns
 
 
 def fit_line(moved: Sequence[float], times: Sequence[float]) -> Line:
-    """Fits a line to bytes and nanoseconds, all positive, by robust least squares on the logarithm
-    of the time (a soft L1 loss, which is a smooth form of Huber's)."""
+    """Fits a line to positive bytes and nanoseconds, with a soft L1 loss of logarithms."""
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -88,8 +82,7 @@ def outliers(records: Iterable[Record]) -> list[Outlier]:
 
 
 def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]]:
-    """A metric, the records of one operator's configuration, and their line, for each
-    configuration; those with too few records share one."""
+    """Yields metric, records and line of each configuration; small ones share a line."""
     groups: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for record in records:
         for metric in PASSES:
@@ -116,7 +109,6 @@ def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]
 
 
 def _median_text(outlier: Outlier) -> str:
-    """Returns the median in milliseconds, with the mark if it is uncertain."""
     figure = figure_of(outlier.record, outlier.metric)
     mark = f" {MARK}" if figure is not None and figure.is_uncertain else ""
     return f"{outlier.measured_ns / 1e6:.6f}{mark}"
@@ -149,8 +141,7 @@ AGAIN = {"run": "Measure the first again", "show": "Its script"}
 
 
 def commands_for(run: Run, record: Record) -> dict[str, str]:
-    """The commands for one case of a run of random shapes: `run` measures it again, and `show`,
-    which has no options for some settings and is then missing, prints its script."""
+    """Returns the commands that measure a case again, and print its script where they can."""
     case = record.case
     environment = run.environments.get(record.environment)
     settings = {**case.settings.identity(), "seed": case.settings.seed}

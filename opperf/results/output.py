@@ -1,7 +1,8 @@
-"""Output files: checks before a run, and atomic writes."""
+"""Output files: checks before a run, atomic writes, and errors with the cause and advice."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,24 @@ from typing import Any, NamedTuple
 
 from opperf.errors import OutputError
 from opperf.results.messages import tell
-from opperf.results.unwritable import reason, unwritable
+
+ADVICE: dict[int | None, str] = {
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space there, or have your quota raised",
+    errno.EFBIG: "allow larger files (ulimit -f)",
+}
+"""Advice by the error's number; the messages of other errors are enough."""
+
+
+def reason(error: OSError) -> str:
+    """Returns the error's message, and advice if there is any."""
+    return "; ".join(filter(None, [error.strerror or str(error), ADVICE.get(error.errno)]))
+
+
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """Returns the error for a file that cannot be written."""
+    return OutputError(f"{path} cannot be written: {reason(error)}")
+
 
 STDOUT = Path("-")
 """Name of standard output among the paths of outputs."""
@@ -40,8 +58,7 @@ def sidecar(path: Path) -> Path:
 
 
 def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Raises `OutputError` if the file could not be written after the run, or is one of the
-    inputs."""
+    """Raises `OutputError` for a file that is an input or could not be written later."""
     if path == STDOUT:
         return
     if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
@@ -80,8 +97,7 @@ def _target(path: Path) -> Path:
 
 
 def write_report(path: Path, text: str) -> None:
-    """Writes a report to a file and names it on standard error, or prints the report to standard
-    output. Raises `OutputError`."""
+    """Writes a report to a file and says so, or prints it. Raises `OutputError`."""
     if path == STDOUT:
         print(text, end="")
     else:
@@ -95,8 +111,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def replace_all(files: Mapping[Path, bytes]) -> None:
-    """Replaces files, each in one step, once all of them are on the disk: a full disk leaves all
-    files as they were. Raises `OutputError`."""
+    """Replaces files in one step each, once all are on the disk. Raises `OutputError`."""
     with ExitStack() as leftovers:
         ready = []
         for path, data in files.items():

@@ -7,29 +7,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from opperf import model
 from opperf.dtypes import PYTORCH_NAMES
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
-from opperf.model import (
-    PASSES,
-    Argument,
-    CallableTarget,
-    Case,
-    Device,
-    DType,
-    MemoryFormat,
-    Number,
-    ObjectTarget,
-    OperatorTarget,
-    Pass,
-    Record,
-    Run,
-    Status,
-    TensorSpec,
-    split_positional,
-)
-from opperf.model import Mapping as MappingValue
 from opperf.model.cases import SEPARATOR
 
 NS_PER_MS = 1e6
@@ -45,17 +27,13 @@ DEVICES = {"gpu": "cuda"}
 """PyTorch's kinds of devices, where they are not opperf's."""
 
 
-def param_text(run: Run, names: Sequence[str] = ()) -> str:
+def param_text(run: model.Run, names: Sequence[str] = ()) -> str:
     """Returns the lines of a run."""
     return "".join(f"{json.dumps(line)}\n" for line in _lines(run))
 
 
-def _lines(run: Run) -> Iterator[dict[str, Any]]:
-    yield {
-        "run_options": _options(run),
-        "sys_info": _system(run),
-        "start_time": run.header.started,
-    }
+def _lines(run: model.Run) -> Iterator[dict[str, Any]]:
+    yield {"run_options": _options(run), "sys_info": _system(run), "start_time": run.header.started}
     for record in run.records:
         yield _record(record)
     yield from _profiles(run.records)
@@ -63,7 +41,7 @@ def _lines(run: Run) -> Iterator[dict[str, Any]]:
         yield {"finish_time": run.closing.finished}
 
 
-def _profiles(records: Sequence[Record]) -> Iterator[dict[str, Any]]:
+def _profiles(records: Sequence[model.Record]) -> Iterator[dict[str, Any]]:
     """Yields a line for each file of a program that cases were profiled under, with the ids of its
     first and last case."""
     found: dict[tuple[str, str], list[str]] = {}
@@ -82,8 +60,7 @@ def device_name(device: str) -> str:
     return kind if kind == "cpu" else f"{DEVICES.get(kind, kind)}:{index or 0}"
 
 
-def _options(run: Run) -> dict[str, Any]:
-    """Returns the options under PARAM's names, and the command."""
+def _options(run: model.Run) -> dict[str, Any]:
     if not run.cases:
         return {}
     settings = run.cases[0].settings
@@ -101,8 +78,7 @@ def _options(run: Run) -> dict[str, Any]:
     }
 
 
-def _system(run: Run) -> dict[str, Any]:
-    """Returns the facts of the first environment that PARAM's lines have."""
+def _system(run: model.Run) -> dict[str, Any]:
     if not run.environments:
         return {}
     one = run.environment
@@ -118,7 +94,7 @@ def _system(run: Run) -> dict[str, Any]:
     }
 
 
-def case_line(case: Case) -> dict[str, Any]:
+def case_line(case: model.Case) -> dict[str, Any]:
     """Returns the line of a case that is not measured."""
     name, _, place = case.source_id.partition(SEPARATOR)
     return {
@@ -129,20 +105,18 @@ def case_line(case: Case) -> dict[str, Any]:
     }
 
 
-def _record(record: Record) -> dict[str, Any]:
-    """Returns the line of a record; one without numbers has its status and reason."""
+def _record(record: model.Record) -> dict[str, Any]:
     line = case_line(record.case)
-    if record.status is Status.OK:
+    if record.status is model.Status.OK:
         return {**line, "metric": _metric(record)}
     return {**line, "status": record.status.value, "reason": record.reason}
 
 
-def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
-    """Returns the samples of each pass, and the times of its warmup calls by the clock."""
+def _metric(record: model.Record) -> dict[str, dict[str, list[float]]]:
     peaks = {FORWARD.name: MEMORY_FORWARD.name, BACKWARD.name: MEMORY.name}
     is_gpu = not record.case.settings.device.startswith("cpu")
     found: dict[str, dict[str, list[float]]] = {}
-    for name in PASSES:
+    for name in model.PASSES:
         if name not in record.samples:
             continue
         peak = record.summaries.get(peaks[name]) if is_gpu else None
@@ -156,7 +130,7 @@ def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def _profiled(record: Record, name: Pass) -> dict[str, list[float]]:
+def _profiled(record: model.Record, name: model.Pass) -> dict[str, list[float]]:
     """Returns a pass's samples of metrics by programs that the case was profiled under, in their
     own units."""
     return {
@@ -166,30 +140,27 @@ def _profiled(record: Record, name: Pass) -> dict[str, list[float]]:
     }
 
 
-def _operator_name(case: Case) -> str:
-    """Returns the name by which a configuration has a target."""
+def _operator_name(case: model.Case) -> str:
     match case.target:
-        case OperatorTarget(framework="torch", name=name):
+        case model.OperatorTarget(framework="torch", name=name):
             return name if "::" in name else f"aten::{name}"
-        case CallableTarget(path=path) | ObjectTarget(path=path):
+        case model.CallableTarget(path=path) | model.ObjectTarget(path=path):
             return path
     return case.label
 
 
-def _build(case: Case) -> dict[str, Any] | None:
-    """Returns the arguments that a target was built with; of an operator of PyTorch's its name
-    with the overload."""
+def _build(case: model.Case) -> dict[str, Any] | None:
     match case.target:
-        case ObjectTarget(arguments=arguments):
+        case model.ObjectTarget(arguments=arguments):
             return _spec(arguments)
-        case OperatorTarget(framework="torch", overload=overload):
+        case model.OperatorTarget(framework="torch", overload=overload):
             end = "" if overload in ("", "default") else f".{overload}"
             return {"args": [_argument(f"{_operator_name(case)}{end}")], "kwargs": {}}
     return None
 
 
-def _spec(arguments: Mapping[str, Argument]) -> dict[str, Any]:
-    unnamed, named = split_positional(arguments)
+def _spec(arguments: Mapping[str, model.Argument]) -> dict[str, Any]:
+    unnamed, named = model.split_positional(arguments)
     return {
         "args": [_argument(argument) for argument in unnamed],
         "kwargs": {name: _argument(one) for name, one in named.items()},
@@ -200,10 +171,9 @@ def _dtype(name: str) -> str:
     return NAMES[name] if name in OWN_NAMES else name
 
 
-def _argument(value: Argument) -> dict[str, Any]:
-    """Returns an argument as a configuration has it."""
+def _argument(value: model.Argument) -> dict[str, Any]:
     match value:
-        case TensorSpec():
+        case model.TensorSpec():
             return {
                 "type": "tensor",
                 "dtype": _dtype(value.dtype),
@@ -214,26 +184,22 @@ def _argument(value: Argument) -> dict[str, Any]:
             }
         case None:
             return {"type": "none"}
-        case bool():
-            return {"type": "bool", "value": value}
-        case int():
-            return {"type": "int", "value": value}
-        case float():
-            return {"type": "float", "value": value}
+        case bool() | int() | float():
+            return {"type": type(value).__name__, "value": value}
         case tuple():
             return {"type": "genericlist", "value": [_argument(element) for element in value]}
-        case Device():
+        case model.Device():
             return {"type": "device", "value": device_name(value.name or "cpu")}
-        case DType():
+        case model.DType():
             return {"type": "dtype", "value": _dtype(value.name)}
-        case Number(imaginary=""):
+        case model.Number(imaginary=""):
             # As Python's JSON has it: Infinity.
             return {"type": "float", "value": value.value}
-        case Number():
+        case model.Number():
             return {"type": "str", "value": str(value.value)}
-        case MemoryFormat():
+        case model.MemoryFormat():
             return {"type": "memory_format", "value": value.name}
-        case MappingValue():
+        case model.Mapping():
             entries = [_argument(entry) for entry in value.entries.values()]
             return {"type": "genericlist", "value": entries}
     return {"type": "str", "value": str(getattr(value, "name", value))}

@@ -38,7 +38,6 @@ class Source(NamedTuple):
     name: str
     records: Sequence[Record]
     labels: Mapping[str, str] = {}
-    """The user's own, of the run."""
 
 
 class Observation(NamedTuple):
@@ -48,11 +47,9 @@ class Observation(NamedTuple):
     file: str = ""
     labels: Mapping[str, str] = {}
     metric: str = ""
-    """Empty if it stands for all."""
 
     @property
     def case(self) -> Case:
-        """The case of the record."""
         return self.record.case
 
 
@@ -67,10 +64,6 @@ def observations(sources: Iterable[Source]) -> list[Observation]:
         for source in sources
         for record in source.records
     ]
-
-
-def _overloads(found: Sequence[Observation]) -> list[str]:
-    return swept_labels([entry.case for entry in found])
 
 
 def operator_of(case: Case) -> str:
@@ -90,7 +83,7 @@ def _each(read: Callable[[Observation], str]) -> Texts:
 
 
 FIXED: dict[str, Texts] = {
-    OVERLOAD: _overloads,
+    OVERLOAD: lambda found: swept_labels([entry.case for entry in found]),
     OPERATOR: _each(lambda entry: operator_of(entry.case)),
     CASE: _each(lambda entry: entry.record.id),
     INPUTS: _inputs,
@@ -127,8 +120,7 @@ def dimensions_of(found: Sequence[Observation]) -> dict[str, Texts]:
 
 
 def context_dimensions(found: Sequence[Observation]) -> list[str]:
-    """Returns the dimensions that are no part of an operator's call: settings, of those that change
-    what is measured, and labels."""
+    """Returns the dimensions that are no part of a call: settings of ids, and labels."""
     settings = [name for name, setting in DECLARED.items() if setting.identity]
     return [*settings, *(name for name in dimensions_of(found) if name.startswith(LABEL))]
 
@@ -165,12 +157,10 @@ def describe(
 ) -> list[dict[str, str]]:
     """Returns what distinguishes each record, by dimension: its operator, every setting in which
     operators differ, its inputs where an operator has several configurations of a sweep, the swept
-    point, what `by` names if they differ in it, and its file if there are several.
-
-    Raises `UsageError` for an unknown dimension.
-    """
+    point, what `by` names if they differ in it, and its file if there are several. Raises
+    `UsageError` for an unknown dimension."""
     check_dimensions(by, found)
-    cases = [entry.case for entry in found]
+    known, cases = dimensions_of(found), [entry.case for entry in found]
     # Without the overloads if the user wants operators.
     operator = OPERATOR if OPERATOR in by and OVERLOAD not in by else OVERLOAD
     has_files = len({entry.file for entry in found}) > 1
@@ -180,7 +170,7 @@ def describe(
             *differing_settings(cases),
             *([INPUTS] if configurations_of(cases) else []),
             *variables_of(cases),
-            *(name for name in by if name != FILE and _differ(name, found)),
+            *(name for name in by if name != FILE and len(set(known[name](found))) > 1),
             *([FILE] if has_files else []),
         )
     )
@@ -189,10 +179,6 @@ def describe(
         {name: named(name, text) for name, text in values.items()}
         for values in project(kept, found)
     ]
-
-
-def _differ(name: str, found: Sequence[Observation]) -> bool:
-    return len(set(dimensions_of(found)[name](found))) > 1
 
 
 def group(items: Iterable[T], keys: Iterable[K]) -> dict[K, list[T]]:
@@ -216,8 +202,7 @@ def number_alike(keys: Iterable[K]) -> list[tuple[K, int]]:
 def grouped_away(
     found: Sequence[Observation], keys: Sequence[Hashable], names: Iterable[str]
 ) -> str:
-    """Returns a warning that names the dimensions, of these names, in which records of the same key
-    differ, with their values; empty if they differ in none."""
+    """Returns a warning about dimensions in which records of a key differ; empty without."""
     groups = group(range(len(found)), keys).values()
     known = dimensions_of(found)
     differing = []

@@ -2,14 +2,17 @@
 line if it was finished. A record names its case and its environment by id.
 
 `lines` writes, locks and repairs its lines. JSON has neither NaN nor infinities: both are written
-as null, and the null of a number is read as NaN.
+as null, and the null of a number is read as NaN. Records of one case, of several rounds or
+processes, are merged into one that has all samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -17,22 +20,108 @@ import msgspec
 from opperf.decoding import decode
 from opperf.errors import RunFileError
 from opperf.model import (
+    NOISE,
+    PASSES,
     SCHEMA_VERSION,
     Case,
     CaseLine,
     Closing,
     Environment,
     EnvironmentLine,
+    GpuState,
     Header,
+    Note,
+    NoteCode,
     Place,
     ProcessLine,
     Record,
     RecordLine,
     Run,
+    Status,
     Struct,
+    Waits,
 )
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
-from opperf.results.merging import pool
+
+
+def pool(run: Run) -> Run:
+    """Returns a session with one record of each case, of all its processes; a run as it is."""
+    if not run.header.session:
+        return run
+    found: dict[str, list[Record]] = {}
+    for record in run.records:
+        found.setdefault(record.id, []).append(record)
+    records = tuple(_of_processes(own) for own in found.values())
+    return msgspec.structs.replace(run, records=records)
+
+
+def _of_processes(records: Sequence[Record]) -> Record:
+    # One process that failed hides no figures of the others.
+    first, *others = sorted(records, key=lambda record: record.status is not Status.OK)
+    merged = merge(first, others, "process") if others else first
+    return msgspec.structs.replace(merged, place=None)
+
+
+def merge(first: Record, later: Sequence[Record], each: str = "round") -> Record:
+    """Merges a record with later ones, each of a round or process; one not ok is replaced."""
+    while later and first.status is not Status.OK:
+        first, later = later[0], later[1:]
+    if not later:
+        return first
+    # These import NumPy, which the manager of a single round does not need.
+    from opperf.instruments.profilers.noise import noise_notes
+    from opperf.instruments.profilers.summary import summarise
+    from opperf.instruments.profilers.waits import busy_note
+
+    failed = [
+        Note("", NoteCode.ROUND_FAILED, f"{each} {number} {record.status.value}: {record.reason}")
+        for number, record in enumerate(later, first.rounds + 1)
+        if record.status is not Status.OK
+    ]
+    merged = [first, *(record for record in later if record.status is Status.OK)]
+    samples = _joined(record.samples for record in merged)
+    summaries = dict(first.summaries)
+    waits: dict[str, Waits] = {}
+    # Noise and waits are computed again from all. Other notes are kept once, as first worded: they
+    # are repeated with other figures.
+    again = (*NOISE, NoteCode.BUSY)
+    notes = [note for note in first.notes if note.code not in again]
+    for record in merged:
+        known = {*again, *((note.metric, note.code) for note in notes)}
+        if record is not first:
+            notes += [n for n in record.notes if not {n.code, (n.metric, n.code)} & known]
+        for metric, counted in record.waits.items():
+            waits[metric] = waits[metric].merge(counted) if metric in waits else counted
+    for metric in dict.fromkeys(name for record in merged[1:] for name in record.samples):
+        parts = [record.summaries[metric] for record in merged if metric in record.summaries]
+        loops = round(fmean(part.loops for part in parts))
+        summaries[metric] = summarise(samples[metric], parts[-1].unit, loops)
+        if metric in PASSES:
+            notes += noise_notes(metric, samples[metric], first.case.settings.precision)
+            busy = busy_note(metric, waits[metric]) if metric in waits else None
+            notes += [busy] if busy else []
+    states = [record.gpu for record in merged if record.gpu is not None]
+    return msgspec.structs.replace(
+        first,
+        samples=samples,
+        warmup=_joined(record.warmup for record in merged),
+        summaries=summaries,
+        notes=(*notes, *failed),
+        waits=waits,
+        wall_s=sum(record.wall_s for record in merged),
+        busy_s=sum(record.busy_s for record in merged),
+        gpu=functools.reduce(GpuState.merge, states) if states else None,
+        rounds=first.rounds + len(later),
+    )
+
+
+def _joined(parts: Iterable[dict[str, list[float]]]) -> dict[str, list[float]]:
+    joined: dict[str, list[float]] = {}
+    for part in parts:
+        for name, values in part.items():
+            joined.setdefault(name, []).extend(values)
+    return joined
+
 
 __all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run", "read_visits"]
 
@@ -57,10 +146,7 @@ _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 class RunWriter(AbstractContextManager["RunWriter"]):
-    """Appends records to a run file, each on disk before the next case begins.
-
-    Holds an exclusive lock on the file until it is closed.
-    """
+    """Appends records to a locked run file, each on disk before the next case begins."""
 
     def __init__(
         self, file: LineFile, warnings: list[str], environments: Iterable[str] = ()
@@ -80,11 +166,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         overwrite: bool = False,
         environments: Iterable[Environment] = (),
     ) -> RunWriter:
-        """Creates a run file with this header, these planned cases and these environments.
-
-        Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
-        `RunFileError` if another process is writing to it.
-        """
+        """Creates a run file with these first lines. Raises what `LineFile.create` raises."""
         lines: list[Struct] = [CaseLine(id=case.id, case=case) for case in cases]
         known = {environment.id: environment for environment in environments}
         lines += [EnvironmentLine(id=id, environment=one) for id, one in known.items()]
@@ -92,10 +174,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
-        """Reopens a run file; a torn last line and a closing line are cut off.
-
-        Repairs are in `warnings`. Raises `RunFileError` if the file cannot be read or is in use.
-        """
+        """Reopens a run file. Raises `RunFileError` if it cannot be read or is in use."""
         file, parsed = reopen(path, _parse)
         return cls(file, parsed.warnings, parsed.value.environments)
 
@@ -103,53 +182,42 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         self._file.close()
 
     def environment(self, environment: Environment) -> str:
-        """Returns the id of an environment, which is appended unless it is in the file. Raises
-        `OutputError`."""
+        """Returns the id of an environment, which is appended unless it is in the file."""
         if environment.id not in self._environments:
             self._file.append(EnvironmentLine(id=environment.id, environment=environment))
             self._environments.add(environment.id)
         return environment.id
 
     def record(self, record: Record) -> None:
-        """Appends a record. Raises `OutputError` if it cannot be written."""
         self._file.append(RecordLine.of(record))
 
     def case(self, *cases: Case) -> None:
-        """Appends further planned cases. Raises `OutputError`."""
         self._file.append(*(CaseLine(id=case.id, case=case) for case in cases))
 
     def process(self, line: ProcessLine) -> None:
-        """Appends that a process has measured its cases. Raises `OutputError`."""
         self._file.append(line)
 
     def close_run(self, closing: Closing) -> None:
-        """Appends the closing line: the run is finished."""
         self._file.append(closing)
 
 
 def read_run(path: Path) -> tuple[Run, list[str]]:
     """Returns a run file's content, and a warning if its last line was cut short. Of a session, a
-    case has one record, with the samples of all processes.
-
-    Raises what `read_visits` raises.
-    """
+    case has one record, with the samples of all processes. Raises what `read_visits` raises."""
     run, warnings = read_visits(path)
     return pool(run), warnings
 
 
 def read_visits(path: Path) -> tuple[Run, list[str]]:
-    """Returns a run file's content as it is: of a session, a case has a record of each process.
-
-    Of two records of one case and process the later counts, in the earlier's place: it is a retry.
-    Raises `RunFileError` for a damaged file, with the line at fault.
-    """
+    """Returns a run file's content as it is: of a session, a case has a record of each process. Of
+    two records of one case and process the later counts, in the earlier's place: it is a retry.
+    Raises `RunFileError` for a damaged file, with the line at fault."""
     parsed = _parse(path)
     return parsed.value, parsed.warnings
 
 
 def is_run_file(path: Path) -> bool:
-    """Returns whether a file's first line is one of a run file of any version. Raises
-    `RunFileError` if it cannot be read."""
+    """Returns whether a file is a run file of any version. Raises `RunFileError`."""
     try:
         with path.open("rb") as file:
             first = file.readline()

@@ -98,8 +98,7 @@ def _text(settings: Mapping[str, Any]) -> str:
 
 
 def needed_settings(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
-    """Returns the settings that a command needs options for: those that are not at their defaults.
-    `devices` are the machine's, of which the first is the default."""
+    """Returns the settings that need options; the first of the `devices` is the default."""
     defaults = {**DEFAULTS, "device": next(iter(devices), DEFAULTS["device"])}
     return {name: value for name, value in settings.items() if value != defaults[name]}
 

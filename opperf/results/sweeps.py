@@ -51,7 +51,6 @@ def swept_labels(cases: Sequence[Case]) -> list[str]:
 
 
 def _layer_label(cases: Sequence[Case]) -> str:
-    """Returns the label of the points of one layer."""
     points = [case.point for case in cases]
     targets = [case.target for case in cases if isinstance(case.target, ObjectTarget)]
     shown = [
@@ -66,8 +65,7 @@ def _layer_label(cases: Sequence[Case]) -> str:
 
 
 def configurations_of(cases: Sequence[Case]) -> list[str]:
-    """Returns the text of each case's configuration, empty of one that is no point of a sweep; none
-    if no operator has several configurations."""
+    """Returns the text of each case's configuration, or none without several."""
     found: dict[str, dict[tuple[str, ...], list[Case]]] = {}
     for case in cases:
         if case.point:
@@ -122,8 +120,7 @@ NUMBER = re.compile(r"(\d+)")
 
 
 def _varying_words(texts: Sequence[str], points: Sequence[Mapping[str, int]]) -> str:
-    """Returns the details of a tensor as one text, with variables and ellipses for the numbers
-    which differ: `strides (…, 2)`; empty if they differ otherwise."""
+    """Returns details as one text, `strides (…, 2)`; empty if more than numbers differ."""
     if all(text == texts[0] for text in texts):
         return texts[0]
     split = [NUMBER.split(text) for text in texts]
@@ -136,7 +133,6 @@ def _varying_words(texts: Sequence[str], points: Sequence[Mapping[str, int]]) ->
 
 
 def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) -> str:
-    """Returns values as one text: their shape, with variables and ellipses where they differ."""
     first = values[0]
     if all(value == first for value in values):
         return value_text(first)

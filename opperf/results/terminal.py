@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.results.text import cut_distinct, split_words
@@ -24,8 +24,7 @@ LEAST_CUT = 4
 """Minimum width of a text where the figures leave no more: three letters and the ellipsis."""
 
 MOST_WORD = 28
-"""Longest word that a column of texts has room for in any case; the names of nearly all arguments
-and settings are shorter."""
+"""Longest word that a column of texts has room for: nearly all names of arguments are shorter."""
 
 
 class Column(NamedTuple):
@@ -34,18 +33,14 @@ class Column(NamedTuple):
     title: str
     cells: Sequence[str]
     is_text: bool = True
-    """Whether it is aligned to the left, and cut on a narrow terminal; else the cells are figures,
-    which are never cut."""
+    """Whether it is aligned to the left and may be cut; figures never are."""
     extra: int = 0
-    """Above 0 of a column that is dropped on a narrow terminal, the highest number first."""
     wraps: bool = False
-    """Whether long texts take several lines instead of being cut."""
     is_whole: bool = False
     """Whether a text is neither cut nor wrapped while other columns can be."""
 
     @property
     def width(self) -> int:
-        """Characters of its longest cell, or line of its title."""
         return max(map(len, (*self.title.split("\n"), *self.cells)))
 
 
@@ -94,7 +89,6 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
 
 
 def _cells(column: Column, width: int) -> Sequence[str]:
-    """Returns a column's cells at this width."""
     if not column.is_text:
         # A right-justified text loses the spaces at its end, by which figures are aligned.
         return [cell.rjust(column.width) for cell in column.cells]
@@ -128,8 +122,7 @@ def widths_of(columns: Sequence[Column], width: int | None) -> list[int]:
 
 
 def _shrunk(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Returns widths of at least `floors`, of which the widest are made equal until all fit in the
-    room, if they can."""
+    """Returns widths from `floors`, the widest made equal until all fit, if they can."""
     found = list(floors)
     for level in range(max(widths), 0, -1):
         found = [max(floor, min(one, level)) for one, floor in zip(widths, floors, strict=True)]
@@ -158,11 +151,11 @@ def _least_cut(column: Column) -> int:
     return LEAST_TEXT if is_cut else _least_wrapped(column)
 
 
-def _least_beside_figures(column: Column) -> int:
-    return LEAST_CUT if column.is_text else column.width
-
-
-LEAST_WIDTHS = (_least_wrapped, _least_cut, _least_beside_figures)
+LEAST_WIDTHS: tuple[Callable[[Column], int], ...] = (
+    _least_wrapped,
+    _least_cut,
+    lambda column: LEAST_CUT if column.is_text else column.width,
+)
 """Minimum widths of a column, each tried where those before do not fit."""
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
 
@@ -23,8 +23,7 @@ REPEATED = 3
 
 
 def value_text(value: Any, place: str = "", details: Mapping[str, str] | None = None) -> str:
-    """Returns an argument's value as short text: a shape as Python writes it, followed by the
-    tensor's details, those of its place."""
+    """Returns an argument as short text: a shape, and the details of its place."""
     return _value_text(value, place, details or {}, "")
 
 
@@ -55,16 +54,14 @@ def _runs(texts: Iterable[str]) -> Iterator[str]:
 
 
 def arguments_text(inputs: Mapping[str, Any], details: Mapping[str, str]) -> str:
-    """Returns arguments in the form of `display_arguments`, with the details of tensors by their
-    places, on one line."""
+    """Returns arguments of `display_arguments` with their details, on one line."""
     return ", ".join(
         f"{name}: {value_text(value, name, details)}" for name, value in inputs.items()
     )
 
 
 def inputs_text(case: Case) -> str:
-    """Returns the case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024) csr`. Cases
-    of an operator with the same text have the same inputs."""
+    """Returns a case's arguments on one line, distinct: `lhs: (10, 10), rhs: (10, 10) csr`."""
     return arguments_text(display_arguments(case), display_details(case))
 
 
@@ -74,11 +71,8 @@ Shown = tuple[str, str]
 
 def short_inputs(cases: Iterable[Shown], width: int, lines: int = 1) -> dict[Shown, str]:
     """Returns shorter texts of the inputs of a run's cases, which take at most `lines` lines of
-    `width` characters if that leaves an operator's different inputs different.
-
-    Long texts omit the arguments that all cases of the operator have in common, except for the
-    first.
-    """
+    `width` characters if that leaves an operator's different inputs different. Long texts omit the
+    arguments that all cases of the operator have in common, except for the first."""
     groups: dict[str, dict[str, None]] = {}
     for operator, text in cases:
         groups.setdefault(operator, {})[text] = None
@@ -90,7 +84,6 @@ def short_inputs(cases: Iterable[Shown], width: int, lines: int = 1) -> dict[Sho
 
 
 def _shorten(texts: list[str], width: int, lines: int) -> list[str]:
-    """Returns the different texts of one operator, shorter and still different."""
     parts = [split_arguments(text) for text in texts]
     common = set.intersection(*map(set, parts)) if len(texts) > 1 else set()
     kept = [[one for i, one in enumerate(own) if not i or one not in common] for own in parts]
@@ -138,11 +131,10 @@ def truncate_middle(text: str, width: int) -> str:
 
 
 def cut_distinct(texts: Sequence[str], width: int) -> list[str]:
-    """Returns texts cut to this width at the end; those that would then look alike in the middle,
-    as names of one family differ at their ends, or else before they differ. Those that would still
-    look alike are not cut."""
+    """Returns texts cut to this width at the end, or in the middle if they would look alike, or
+    before they differ, or not at all."""
     found = {text: text for text in texts}
-    for cut in (_cut_ends, _cut_middles, _cut_common):
+    for cut in (_cut_each(truncate), _cut_each(truncate_middle), _cut_common):
         left = [text for text, now in found.items() if now == text]
         short = cut(left, width)
         number = Counter(short)
@@ -161,17 +153,12 @@ def fit_paths(paths: Sequence[str], taken: int, width: int | None) -> list[str]:
     return cut_distinct(paths, max(LEAST_PATH, width - taken))
 
 
-def _cut_ends(texts: Sequence[str], width: int) -> list[str]:
-    return [truncate(text, width) for text in texts]
-
-
-def _cut_middles(texts: Sequence[str], width: int) -> list[str]:
-    return [truncate_middle(text, width) for text in texts]
+def _cut_each(cut: Callable[[str, int], str]) -> Callable[[Sequence[str], int], list[str]]:
+    return lambda texts, width: [cut(text, width) for text in texts]
 
 
 def _cut_common(texts: Sequence[str], width: int) -> list[str]:
-    """Returns texts of which those with the same ends have the first of what differs between an
-    ellipsis for the rest of what they begin with and one for what follows."""
+    """Returns texts of the same ends with the first of what differs between ellipses."""
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(truncate_middle(text, width), []).append(text)
@@ -190,8 +177,7 @@ LEAST_FILLED = 0.7
 
 
 def truncate_lines(text: str, width: int, lines: int) -> str:
-    """Returns the text, which is to be wrapped, cut to this number of lines of this width; the last
-    line ends with an ellipsis if the text was longer."""
+    """Returns a text cut to so many lines of this width, with an ellipsis if it was longer."""
     wrapped = textwrap.wrap(text, width, break_on_hyphens=False)
     if len(wrapped) <= lines:
         return text
@@ -214,8 +200,7 @@ SEPARATORS = re.compile(r"(?<=[=_./,:])")
 
 
 def split_words(text: str, width: int) -> str:
-    """Returns the text with words that are longer than a line split at separators, each part as
-    long as it can be."""
+    """Returns the text with words that are longer than a line split at separators."""
     return re.sub(r"\S+", lambda word: _split_word(word[0], width), text)
 
 

@@ -1,4 +1,5 @@
-"""Figures for people: in a unit that suits the column, rounded to the significant digits.
+"""Figures: in the milliseconds and kilobytes of MXNet's utility for files and its formats, and for
+people in a unit that suits the column, rounded to the significant digits.
 
 A figure with an interval is rounded to the first digit of the half-width, which follows as a
 percentage of the figure: 32.7 us ±1.2 %. An uncertain one ends with a mark: 8.0 us ±25 % ?.
@@ -7,13 +8,58 @@ percentage of the figure: 32.7 us ±1.2 %. An uncertain one ends with a mark: 8.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from opperf.metrics import metric_named
-from opperf.model import UNRELIABLE, MetricKind, Record
-from opperf.results.figures import NOT_APPLICABLE, Unit
+from opperf.model import PASSES, UNRELIABLE, MetricKind, NoteCode, Record
+from opperf.plurals import pluralize
+
+
+class Unit(NamedTuple):
+    """A unit of written figures."""
+
+    name: str
+    size: float
+    decimals: int | None = None
+    """Enough for one nanosecond, or one byte; None for all."""
+
+
+UNITS = {"ns": Unit("ms", 1e6, 6), "B": Unit("kB", 1e3, 3)}
+"""By the metric's unit."""
+
+
+def unit_of(measured: str) -> Unit:
+    """Returns the unit of written figures for a metric's unit: itself if `UNITS` has no other."""
+    return UNITS.get(measured) or Unit(measured, 1.0)
+
+
+NOT_APPLICABLE = "---"
+"""A cell without a value, as MXNet's utility writes it."""
+
+
+def statistic_value(record: Record, metric: str, statistic: str) -> float | None:
+    """Returns a statistic of a metric, in ms or kB; None if the record lacks the metric."""
+    summary = record.summaries.get(metric)
+    if summary is None:
+        return None
+    unit = unit_of(summary.unit)
+    value = float(getattr(summary, statistic)) / unit.size
+    return value if unit.decimals is None else round(value, unit.decimals)
+
+
+def device_label(device: str) -> str:
+    """Returns a device as in the keys of results: `cpu/0` for `cpu(0)`."""
+    match = re.fullmatch(r"(\w+)\((\d+)\)", device)
+    return f"{match[1]}/{match[2]}" if match else device
+
+
+def sort_by_operator(records: Iterable[Record]) -> list[Record]:
+    """Returns the records sorted by operator, those of one operator in their order."""
+    return sorted(records, key=lambda record: record.case.label)
+
 
 SCALES: dict[str, tuple[Unit, ...]] = {
     "ns": (Unit("ns", 1.0), Unit("us", 1e3), Unit("ms", 1e6), Unit("s", 1e9)),
@@ -28,8 +74,7 @@ LEAST_DIGITS = 2
 """Minimum number of significant digits of a figure whose half-width is less than itself."""
 
 WIDE = 0.1
-"""Half-width, as a share of the figure, beyond which the figure is uncertain: not even its second
-digit is then known."""
+"""Half-width, as a share, of an uncertain figure: not even its second digit is then known."""
 
 MARK = "?"
 """Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
@@ -44,8 +89,7 @@ BEYOND = "±>100 %"
 """Half-width of a figure that may be more than twice as large: its percentage would say no more."""
 
 WHOLE_PERCENT = 0.0995
-"""Half-width from which it is printed as a whole percentage, so that it has two digits: 9.95 %
-would be 10.0 %."""
+"""Half-width from which it is a whole percentage of two digits: 9.95 % would be 10.0 %."""
 
 
 class Figure(NamedTuple):
@@ -55,8 +99,7 @@ class Figure(NamedTuple):
     half_width: float | None = None
     """Half-width of its 95 % confidence interval; None without an interval."""
     unreliable: bool = False
-    """Whether its interval, if any, says less than it should: the samples drift, have two levels,
-    are in part waits for a core, or there is only one."""
+    """Whether samples drift, have two levels, waited for a core, or are a single one."""
 
     @property
     def share(self) -> float | None:
@@ -68,7 +111,6 @@ class Figure(NamedTuple):
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether it is marked."""
         return self.unreliable or (self.half_width or 0.0) > WIDE * abs(self.value)
 
 
@@ -77,7 +119,6 @@ class FigureText(NamedTuple):
 
     value: str
     share: str = ""
-    """The half-width, as `±1.2 %`; empty without an interval."""
     mark: str = ""
 
     def __str__(self) -> str:
@@ -85,8 +126,7 @@ class FigureText(NamedTuple):
 
 
 def figure_of(record: Record, metric: str) -> Figure | None:
-    """Returns the median of a record's metric with the half-width of its interval; None if the
-    record lacks the metric."""
+    """Returns a metric's median with its half-width; None if the record lacks the metric."""
     summary = record.summaries.get(metric)
     if summary is None:
         return None
@@ -100,8 +140,7 @@ def figure_of(record: Record, metric: str) -> Figure | None:
 
 
 def unit_words(title: str, unit: Unit) -> tuple[str, ...]:
-    """Returns the name of a unit that follows a title, if it has one that the title does not
-    say."""
+    """Returns the name of a unit that follows a title, unless the title says it."""
     is_said = f" {unit.name} " in f" {' '.join(title.lower().split())} "
     return (unit.name,) if unit.name and not is_said else ()
 
@@ -113,8 +152,7 @@ def mark_legend(figures: Iterable[Figure | None]) -> list[str]:
 
 
 def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
-    """Returns the unit in which the median of a column's figures has one to three digits before the
-    point; the metric's unit if there is no other."""
+    """Returns the unit in which a column's median has one to three digits before the point."""
     units = SCALES.get(measured, (Unit(measured, 1.0),))
     values = [figure.value for figure in figures if figure is not None]
     sizes = [abs(value) for value in values if math.isfinite(value)]
@@ -144,7 +182,6 @@ def time_text(time_ns: float) -> str:
 
 
 def _digits(value: float, share: float | None) -> str:
-    """Returns the value rounded to its significant digits, without an exponent."""
     if not value:
         return "0"
     first = _place(value)
@@ -183,3 +220,24 @@ def align(column: Sequence[FigureText]) -> list[str]:
         cell += f" {figure.share:>{shares}}" if shares else ""
         cells.append(cell + (f" {figure.mark:<{marks}}" if marks else ""))
     return cells
+
+
+def is_ranked(record: Record, metric: str) -> bool:
+    """Whether a time is of the operator's work, and not only of a launch."""
+    return record.note(metric, NoteCode.LAUNCH_BOUND) is None
+
+
+def explain_unranked(records: Iterable[Record], metrics: Iterable[str] = PASSES) -> str:
+    """Returns how many times of these metrics are not ranked, and why; empty if all are."""
+    names = tuple(metrics)
+    count = sum(
+        metric in record.summaries and not is_ranked(record, metric)
+        for record in records
+        for metric in names
+    )
+    if not count:
+        return ""
+    return (
+        f"{pluralize(count, 'time')} {'is' if count == 1 else 'are'} not ranked, as an empty "
+        "kernel takes hardly less"
+    )

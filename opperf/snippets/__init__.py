@@ -16,8 +16,7 @@ from opperf.snippets.definitions import (
     GroupedStmts,
     TimerArgs,
 )
-from opperf.snippets.expanding import Snippet, expand
-from opperf.snippets.labels import Benchmarks, Labels, flatten
+from opperf.snippets.expanding import Benchmarks, Labels, Snippet, expand, flatten
 from opperf.snippets.variants import GroupedVariants, iter_parsed_lines, parse_stmts
 
 __all__ = [

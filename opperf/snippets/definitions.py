@@ -1,24 +1,80 @@
-"""Definitions of snippets, one or a group that belongs together."""
+"""Definitions of snippets, one or a group that belongs together, and their signatures."""
 
 from __future__ import annotations
 
+import ast
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from opperf.errors import UsageError
+from opperf.errors import UsageError, suggest
 from opperf.snippets.places import Place, caller, parse
-from opperf.snippets.signatures import Signature, check_names, read_signature
+
+FORM = re.compile(r"\s*f\((?P<inputs>[^()]*)\)\s*->\s*(?P<output>\w+)\s*")
+"""`f(x, y) -> z`, or `f(x) -> None` of a statement that writes to its inputs."""
+
+
+class Signature(NamedTuple):
+    """The variables of a snippet that its setup makes, and the one that holds its result."""
+
+    inputs: tuple[str, ...]
+    output: str
+
+
+def read_signature(text: str, place: Place) -> Signature:
+    """Returns the signature of a text. Raises `UsageError` for one of another form."""
+    match = FORM.fullmatch(text) if isinstance(text, str) else None
+    words = [word.strip() for word in match["inputs"].split(",")] if match else []
+    inputs = tuple(word for word in words if word or len(words) > 1)
+    if match is None or not all(word.isidentifier() for word in (*inputs, match["output"])):
+        raise UsageError(
+            f"{place}: unknown signature {text!r}; write the inputs and one result, as "
+            "'f(x, y) -> z', or 'f(x) -> None'"
+        )
+    return Signature(inputs, "" if match["output"] == "None" else match["output"])
+
+
+def check_names(
+    signature: Signature, setup: ast.Module, statement: ast.Module | None, place: Place
+) -> None:
+    """Raises `UsageError` for an input that the setup does not make, and for a result that the
+    statement does not. A setup that imports all names of a module may make any."""
+    made = assigned(setup)
+    if made is not None:
+        for name in signature.inputs:
+            if name not in made:
+                raise UsageError(
+                    f"{place}: the signature takes {name!r}, which the setup does not "
+                    f"make{suggest(name, made)}"
+                )
+    done = None if statement is None else assigned(statement)
+    if done is not None and signature.output and signature.output not in done:
+        raise UsageError(
+            f"{place}: the signature returns {signature.output!r}, to which the statement assigns "
+            f"nothing{suggest(signature.output, done)}"
+        )
+
+
+def assigned(code: ast.Module) -> set[str] | None:
+    """Returns the names that code binds; None if it imports names that are not written in it."""
+    names: set[str] = set()
+    for node in ast.walk(code):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            if node.name == "*":
+                return None
+            names.add((node.asname or node.name).partition(".")[0])
+    return names
+
 
 Language = Literal["python", "c++"]
 
-LANGUAGES: dict[str, Language] = {
-    "python": "python",
-    "py": "python",
-    "c++": "c++",
-    "cpp": "c++",
-}
+LANGUAGES: dict[str, Language] = {"python": "python", "py": "python", "c++": "c++", "cpp": "c++"}
 """Languages by the names under which definitions have them."""
 
 MODEL = "model"
@@ -27,11 +83,9 @@ MODEL = "model"
 
 @dataclass(frozen=True)
 class TimerArgs:
-    """One snippet, as PyTorch's `Timer` takes it.
-
-    `stmt` runs after `setup`; `global_setup` is C++ in front of both, as `#include`. `language` is
-    `python`, `c++`, or a member of PyTorch's `Language`. Raises `UsageError` with file and line.
-    """
+    """One snippet, as PyTorch's `Timer` takes it. `stmt` runs after `setup`; `global_setup` is C++
+    in front of both, as `#include`. `language` is `python`, `c++`, or a member of PyTorch's
+    `Language`. Raises `UsageError` with file and line."""
 
     stmt: str
     setup: str = ""
@@ -78,13 +132,9 @@ class Grouped:
     `GroupedModules`."""
 
     py_stmt: str
-    """Empty without Python."""
     cpp_stmt: str
-    """Empty without C++."""
     py_model: str
-    """Makes `model` in Python, of which the TorchScript program is made; empty without one."""
     cpp_model: str
-    """Makes `model` in C++; empty without one."""
     is_module: bool
     """Whether the statements call the models, instead of being what they do."""
     setup: GroupedSetup
@@ -161,12 +211,10 @@ def GroupedModules(
     autograd: bool = False,
     num_threads: int | Sequence[int] = 1,
 ) -> Grouped:
-    """Returns a group of snippets that call a model, as `z = model(x, y)` by the signature.
-
-    The two texts make the variable `model`: in Python a module or function, in C++ a module, as
-    `auto model = torch::nn::ReLU();`. The other arguments are those of `GroupedStmts`; `signature`
-    is required. Raises `UsageError` with file and line.
-    """
+    """Returns a group of snippets that call a model, as `z = model(x, y)` by the signature. The two
+    texts make the variable `model`: in Python a module or function, in C++ a module, as `auto model
+    = torch::nn::ReLU();`. The other arguments are those of `GroupedStmts`; `signature` is required.
+    Raises `UsageError` with file and line."""
     place = caller()
     whole = _whole_setup(setup)
     py, cpp = textwrap.dedent(py_model_setup or ""), textwrap.dedent(cpp_model_setup or "")
@@ -210,7 +258,6 @@ def _cpp_call(signature: Signature) -> str:
 
 
 def _as_function(statement: str, signature: Signature) -> str:
-    """Returns a statement as the function `model`."""
     body = textwrap.indent(statement.strip("\n"), "    ")
     result = f"\n    return {signature.output}" if signature.output else ""
     return f"def {MODEL}({', '.join(signature.inputs)}):\n{body}{result}\n"

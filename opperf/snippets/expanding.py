@@ -1,15 +1,61 @@
-"""Concrete snippets: every combination of a definition's languages, modes, passes and threads."""
+"""Names of definitions, from nested dicts, and every concrete snippet of each."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, Union
 
-from opperf.snippets.definitions import MODEL, Grouped, Language, TimerArgs, python_call
-from opperf.snippets.labels import Benchmarks, Definition, Labels, flatten
+from opperf.errors import UsageError
+from opperf.snippets.definitions import MODEL, Grouped, Language, Signature, TimerArgs, python_call
 from opperf.snippets.places import Place
-from opperf.snippets.signatures import Signature
+
+Labels = tuple[str, ...]
+
+Definition = Union[TimerArgs, Grouped]
+
+Benchmarks = Mapping[Any, Any]
+"""Definitions by label, a text or a tuple of texts; a value may be such a dict itself."""
+
+
+def flatten(benchmarks: Benchmarks) -> dict[Labels, Definition]:
+    """Returns the definitions by all their labels, from the outermost dict to the innermost. Raises
+    `UsageError` for two definitions of one label, and for anything else than a definition."""
+    found: dict[Labels, Definition] = {}
+    for labels, definition in _walk((), benchmarks):
+        earlier = found.get(labels)
+        if earlier is not None:
+            raise UsageError(
+                f"{definition.place}: a second definition of {'/'.join(labels)}; the first one is "
+                f"at {earlier.place}"
+            )
+        found[labels] = definition
+    return found
+
+
+def _walk(outer: Labels, value: Any) -> Iterator[tuple[Labels, Definition]]:
+    if isinstance(value, (TimerArgs, Grouped)):
+        if not outer:
+            raise UsageError(f"{value.place}: a definition without a label; put it in a dict")
+        yield outer, value
+        return
+    if not isinstance(value, Mapping):
+        where = f" under {'/'.join(outer)}" if outer else ""
+        raise UsageError(
+            f"{type(value).__name__}{where} is neither a definition nor a dict of definitions"
+        )
+    for label, inner in value.items():
+        yield from _walk((*outer, *_labels(label, outer)), inner)
+
+
+def _labels(label: Any, outer: Labels) -> Labels:
+    words = label if isinstance(label, tuple) else (label,)
+    for word in words:
+        if not (isinstance(word, str) or word is None):
+            where = f" under {'/'.join(outer)}" if outer else ""
+            raise UsageError(f"the label {word!r}{where} is no text; a label is a text or a tuple")
+    return tuple(word for word in words if word)
+
 
 Mode = Literal["eager", "script"]
 
@@ -23,28 +69,21 @@ class Snippet(NamedTuple):
     """One statement to measure."""
 
     labels: Labels
-    """Those of its definition, then its mode, passes and language; those of a `TimerArgs` have its
-    language alone."""
+    """Those of its definition, then its mode, passes and language, as far as it has them."""
     language: Language
     source: str
     setup: str
     global_setup: str
-    """C++ in front of all functions."""
     model: str
-    """Python that makes the `model` of which TorchScript makes a program; empty without one."""
     mode: Mode
     output: str
-    """The variable that holds the result; empty if none is named."""
     has_backward: bool
     threads: int
     place: Place
 
 
 def expand(benchmarks: Benchmarks) -> tuple[Snippet, ...]:
-    """Returns the concrete snippets of definitions, in their order.
-
-    Raises `UsageError` for two definitions of one label, and for anything else than a definition.
-    """
+    """Returns the concrete snippets of definitions. Raises what `flatten` raises."""
     return tuple(
         snippet
         for labels, definition in flatten(benchmarks).items()
@@ -139,5 +178,4 @@ def _program_call(signature: Signature) -> str:
 
 
 def _lines(*texts: str) -> str:
-    """Returns texts one after another, without empty ones."""
     return "\n".join(text.strip("\n") for text in texts if text.strip())

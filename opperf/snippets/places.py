@@ -41,15 +41,13 @@ def _is_own(module: str) -> bool:
 
 
 def place_in(text: str, line: int, definition: Place) -> Place:
-    """Returns the place of a line of a text, given by its number from 1, within the literal that
-    holds the text; the definition's own place if no literal or several do."""
+    """Returns the place of a line of a text in its literal, or else of the definition."""
     begin = first_line(text, definition)
     return definition if begin is None else Place(definition.file, begin + line - 1)
 
 
 def first_line(text: str, definition: Place) -> int | None:
-    """Returns the line of a definition's file at which the literal with this text begins; None if
-    no literal or several have it."""
+    """Returns the line at which the only literal with this text begins, or None."""
     begins = [
         node.lineno
         for node in _literals(definition.file)
@@ -70,10 +68,7 @@ def _literals(file: str) -> Iterator[ast.Constant]:
 
 
 def parse(text: str, what: str, definition: Place) -> ast.Module:
-    """Returns the syntax tree of a snippet's Python code; `what` names it in the error.
-
-    Raises `UsageError` with file and line.
-    """
+    """Returns the syntax tree of a snippet. Raises `UsageError` with file and line."""
     try:
         tree: ast.Module = parse_python(text)
         # Compiling finds what parsing accepts, as `return` outside a function.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError
 from opperf.snippets.definitions import Grouped, GroupedSetup, group
-from opperf.snippets.labels import Labels
+from opperf.snippets.expanding import Labels
 from opperf.snippets.places import Place, caller, first_line
 
 SEPARATOR = "|"
@@ -47,12 +47,10 @@ class Block(NamedTuple):
 
 
 def parse_stmts(text: str, separator: str = SEPARATOR) -> tuple[str, str]:
-    """Returns the Python and the C++ of a text that has them side by side.
-
-    The first separator of a line that has white space before it, or begins the line, ends the
-    Python; columns have no width. A first line `Python | C++`, and a line of dashes under it, are
-    no code. A line without a separator is Python.
-    """
+    """Returns the Python and the C++ of a text that has them side by side. The first separator of a
+    line that has white space before it, or begins the line, ends the Python; columns have no width.
+    A first line `Python | C++`, and a line of dashes under it, are no code. A line without a
+    separator is Python."""
     left, right = _columns(textwrap.dedent(text), separator)
     return _joined(left), _joined(right)
 
@@ -66,12 +64,10 @@ def iter_parsed_lines(text: str, separator: str = SEPARATOR) -> Iterator[tuple[s
 
 
 def _joined(cells: Sequence[str]) -> str:
-    """Returns cells as lines, empty if all are."""
     return textwrap.dedent("\n".join(cells)) if any(map(str.strip, cells)) else ""
 
 
 def _columns(text: str, separator: str) -> tuple[list[str], list[str]]:
-    """Returns the cells of both columns, line by line, empty for a heading."""
     between = re.compile(rf"(?:^|(?<=\s)){re.escape(separator)}(?=\s|$)")
     pairs: list[tuple[str, str]] = []
     is_begun = False
@@ -142,8 +138,7 @@ def GroupedVariants(
 
 
 def _read(text: str, cells: Sequence[str], place: Place) -> Block:
-    """Returns the content of one column of a block. Raises `UsageError` for a label that occurs
-    twice."""
+    """Returns one column of a block. Raises `UsageError` for a label that occurs twice."""
     begin = first_line(text, place)
     label = ""
     sections: dict[str, list[Line]] = {}
@@ -151,7 +146,7 @@ def _read(text: str, cells: Sequence[str], place: Place) -> Block:
         at = place if begin is None else Place(place.file, begin + number)
         mark = MARK.fullmatch(cell.strip())
         if mark:
-            label = _label(mark["label"])
+            label = SETUPS.get(mark["label"].replace("_", " ").casefold(), mark["label"])
             if label in sections:
                 raise UsageError(f"{at}: the label {mark['label']!r} is there twice in the block")
             sections[label] = []
@@ -164,7 +159,3 @@ def _read(text: str, cells: Sequence[str], place: Place) -> Block:
         name: _joined([line.text for line in sections.pop(name, [])]) for name in SETUPS.values()
     }
     return Block(sections, setups["setup"], setups["global_setup"])
-
-
-def _label(text: str) -> str:
-    return SETUPS.get(text.replace("_", " ").casefold(), text)

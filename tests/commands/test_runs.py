@@ -9,7 +9,7 @@ import opperf.commands.runs as runs_command
 from opperf.commands.runs import runs
 from opperf.errors import UsageError
 from opperf.model import SCHEMA_VERSION, Closing, Header, Run
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.kept import keep, kept_runs, runs_folder
 
 CLOSING = Closing(finished="2026-01-31T00:00:00+00:00", elapsed_s=1.0, counts={})

@@ -8,7 +8,7 @@ import pytest
 from opperf.execution.execute import plan_visits
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, Status
-from opperf.results import merging
+from opperf.results import runfile
 from opperf.worker.measure import measure
 
 BOTH = ("forward", "backward")
@@ -17,7 +17,7 @@ NO_GRADIENT = Note("backward", NoteCode.NO_GRADIENT, "none")
 
 
 def merge(first, later):
-    return merging.merge(first, [later])
+    return runfile.merge(first, [later])
 
 
 @pytest.fixture

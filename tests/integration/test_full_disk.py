@@ -217,9 +217,9 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
 FULL_WHEN_DONE = """
 import resource
 from opperf.opperf import main
-from opperf.reports import runs
+from opperf.reports import writing
 
-write = runs.write
+write = writing.write
 
 
 def limited(*arguments):
@@ -227,7 +227,7 @@ def limited(*arguments):
     return write(*arguments)
 
 
-runs.write = limited
+writing.write = limited
 main()
 """
 """opperf on a disk that is full once everything is measured."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from opperf.comparison.ab.checking import check_results
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.rehearsal import check_results
 from opperf.execution.progress import Quiet
 from opperf.frameworks import load
 from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance

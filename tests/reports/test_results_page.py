@@ -1,7 +1,7 @@
 """A Markdown page from results as users hold them."""
 
 from opperf.model import MetricKind
-from opperf.reports.results_page import results_text
+from opperf.reports.run_page import results_text
 
 
 def table_of(text):

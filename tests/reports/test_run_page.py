@@ -13,7 +13,7 @@ from opperf.reports.markdown import grid
 from opperf.reports.model import texts
 from opperf.reports.run_page import flatten, markdown_text
 from opperf.reports.run_tables import LEGEND
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]

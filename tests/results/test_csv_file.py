@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from opperf.model import Note, NoteCode, Record, Run
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.csv_file import columns, csv_text
 
 MakeRecord = Callable[..., Record]

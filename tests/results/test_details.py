@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from opperf.model import Fill, Mapping, Record, TensorSpec
-from opperf.reports.results_page import results_text
+from opperf.reports.run_page import results_text
 from opperf.results.details import display_details, tensor_details
 from opperf.results.opperf_json import result_of
 from opperf.results.text import arguments_text, inputs_text, short_inputs, split_arguments

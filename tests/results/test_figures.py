@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from opperf.model import Record
-from opperf.results.figures import device_label, sort_by_operator, statistic_value
+from opperf.results.units import device_label, sort_by_operator, statistic_value
 
 MakeRecord = Callable[..., Record]
 

@@ -9,8 +9,8 @@ from opperf.api.compare import compare
 from opperf.errors import OutputError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import CaseLine
-from opperf.reports import runs
-from opperf.reports.exporting import export
+from opperf.reports import writing
+from opperf.reports.writing import export
 from opperf.results import kept
 from opperf.results.kept import (
     display,
@@ -21,8 +21,7 @@ from opperf.results.kept import (
     runs_folder,
 )
 from opperf.results.kept_facts import read_facts
-from opperf.results.kept_outputs import is_default_output, remember, run_of
-from opperf.results.run_files import locate
+from opperf.results.run_files import is_default_output, locate, remember, run_of
 from opperf.results.runfile import RunWriter, read_run
 
 
@@ -40,7 +39,7 @@ def write(folders, run):
     def written(id, **header):
         changed = msgspec.structs.replace(run.header, id=id, **header)
         path = folders / f"{id}.jsonl"
-        runs.write(msgspec.structs.replace(run, header=changed), path, "jsonl")
+        writing.write(msgspec.structs.replace(run, header=changed), path, "jsonl")
         return path
 
     return written
@@ -130,7 +129,7 @@ def test_an_output_stands_for_the_run_that_wrote_it(write, folders, capsys):
     run, _ = read_run(write("aa11", options={"command": "opperf run relu"}))
     (folders / "my.csv").write_text("mine")
     for name in ("out.json", "out.md", "out.csv"):
-        runs.write(run, folders / name, name.rpartition(".")[2])
+        writing.write(run, folders / name, name.rpartition(".")[2])
         remember(folders / name, "aa11", is_default=name == "out.json")
     assert locate(str(folders / "out.csv")) == folders / "out.csv", "its run is not kept"
     stored = keep(folders / "aa11.jsonl")

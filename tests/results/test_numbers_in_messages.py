@@ -22,7 +22,7 @@ NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usabl
 """What a number looks like in an f-string."""
 
 MANY = {
-    "comparison/ab/counts.py": "a word that means one case is not ambiguous",
+    "comparison/ab/session_file.py": "a word that means one case is not ambiguous",
     "commands/ab/counting.py": "a single worker has nothing beside it",
     "comparison/ab/forecast.py": "`processes`, which has the singular too",
     "comparison/explaining/choosing.py": "a word that means one case is not ambiguous",

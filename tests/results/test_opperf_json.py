@@ -10,11 +10,17 @@ from typing import Any
 import msgspec
 
 from opperf.model import OperatorTarget, Record, Run, Status, Summary
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.csv_file import csv_text
-from opperf.results.figures import statistic_value
-from opperf.results.opperf_json import json_text, result_of, results_by_operator
-from opperf.results.result_keys import figures_of, meanings, source_of
+from opperf.results.opperf_json import (
+    figures_of,
+    json_text,
+    meanings,
+    result_of,
+    results_by_operator,
+    source_of,
+)
+from opperf.results.units import statistic_value
 
 MakeRecord = Callable[..., Record]
 

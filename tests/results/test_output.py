@@ -16,9 +16,10 @@ import pytest
 from opperf.errors import OutputError, UsageError
 from opperf.model import Run
 from opperf.reports.formats import RUN, formats_of
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results import output
 from opperf.results.opperf_json import results_by_operator
+from opperf.results.output import reason, unwritable
 from opperf.results.runfile import read_run
 
 
@@ -91,7 +92,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, run: Run) -> Non
     code = (
         "import resource, sys, pathlib\n"
         "from opperf.results import runfile\n"
-        "from opperf.reports.runs import write\n"
+        "from opperf.reports.writing import write\n"
         "from opperf.errors import OutputError\n"
         "run, _ = runfile.read_run(sys.argv[1])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
@@ -219,3 +220,17 @@ def test_what_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> No
     assert names_in(tmp_path) == ["folder"]
     output.replace(tmp_path / "file", b"text")
     assert (tmp_path / "file").read_bytes() == b"text"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), "No space left; free space there"),
+        (OSError(errno.EFBIG, "Too large"), "Too large; allow larger files (ulimit -f)"),
+        (OSError(errno.EACCES, "Permission denied"), "Permission denied"),
+        (OSError("without a number"), "without a number"),
+    ],
+)
+def test_what_is_wrong_and_what_helps(error, words):
+    assert reason(error) == words
+    assert str(unwritable(Path("a/file"), error)) == f"a/file cannot be written: {words}"

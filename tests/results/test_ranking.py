@@ -9,7 +9,7 @@ from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record,
 from opperf.reports.run_page import markdown_text
 from opperf.reports.summary import SLOWEST, summarise
 from opperf.results.outliers import outliers
-from opperf.results.ranking import explain_unranked, is_ranked
+from opperf.results.units import explain_unranked, is_ranked
 
 LAUNCHES = Note("forward", NoteCode.LAUNCH_BOUND, "takes 1.1 times as long")
 

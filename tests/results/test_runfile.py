@@ -14,7 +14,7 @@ import pytest
 
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Closing, Fill, Header, Record, Run, Status, TensorSpec
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.lines import check_free
 from opperf.results.runfile import RunWriter, read_run
 

@@ -10,8 +10,15 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Note, NoteCode, Record, Summary
-from opperf.results.figures import Unit
-from opperf.results.units import Figure, FigureText, align, choose_unit, figure_of, format_figure
+from opperf.results.units import (
+    Figure,
+    FigureText,
+    Unit,
+    align,
+    choose_unit,
+    figure_of,
+    format_figure,
+)
 
 MakeRecord = Callable[..., Record]
 

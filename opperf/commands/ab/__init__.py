@@ -46,7 +46,7 @@ ASSIGNED = ", ".join(
 def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> object:
     """Parses the threads of a session."""
     # Help and completion do without the import.
-    from opperf.comparison.ab.threads import read_threads
+    from opperf.comparison.ab.arms import read_threads
 
     try:
         return read_threads(text)

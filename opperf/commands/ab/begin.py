@@ -21,10 +21,17 @@ from opperf.commands.ab.planning import (
 )
 from opperf.commands.ab.request import Request
 from opperf.commands.run.resuming import check_axes, check_same, check_selection
-from opperf.comparison.ab.arms import ArmSpec, settings_of, worker_of
+from opperf.comparison.ab.arms import (
+    COARSE_BLOCKS,
+    ArmSpec,
+    ThreadPlan,
+    Threads,
+    plan_threads,
+    settings_of,
+    with_threads,
+    worker_of,
+)
 from opperf.comparison.ab.blocks import Start
-from opperf.comparison.ab.checking import check_results
-from opperf.comparison.ab.choosing import choose_by_id
 from opperf.comparison.ab.forecast import (
     Forecast,
     check_budget,
@@ -33,17 +40,10 @@ from opperf.comparison.ab.forecast import (
     forecast_text,
     processes,
 )
-from opperf.comparison.ab.pairs import Pair, Pairing, pair_cases
-from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
+from opperf.comparison.ab.pairs import Pair, Pairing, choose_by_id, pair_cases
+from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehearse
 from opperf.comparison.ab.session import Session, new_session
 from opperf.comparison.ab.session_file import SessionWriter
-from opperf.comparison.ab.threads import (
-    COARSE_BLOCKS,
-    ThreadPlan,
-    Threads,
-    plan_threads,
-    with_threads,
-)
 from opperf.comparison.statistics.data import Arm
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.environments import check_environment

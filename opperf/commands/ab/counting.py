@@ -32,16 +32,12 @@ from opperf.commands.ab.planning import (
 from opperf.commands.ab.request import Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.resuming import check_same
-from opperf.comparison.ab.arms import ArmSpec, settings_of, worker_of
-from opperf.comparison.ab.choosing import choose_by_id
-from opperf.comparison.ab.counts import read_arms
-from opperf.comparison.ab.pairs import pair_cases
+from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
+from opperf.comparison.ab.pairs import choose_by_id, pair_cases
 from opperf.comparison.ab.session import Session, new_session
-from opperf.comparison.ab.session_file import SessionWriter
-from opperf.comparison.ab.threads import with_threads
-from opperf.comparison.files.comparison import Comparison
+from opperf.comparison.ab.session_file import SessionWriter, read_arms
+from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
 from opperf.comparison.files.judging import Question, compare
-from opperf.comparison.files.outcome import LOOKED_FOR, SOUND
 from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import INCONCLUSIVE, UsageError

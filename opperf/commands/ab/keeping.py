@@ -10,8 +10,8 @@ from typing import Any
 
 from opperf.commands.run.keeping import keep_cut_short, try_to_keep
 from opperf.errors import RunFileError, UsageError
-from opperf.results.first_lines import id_of
 from opperf.results.kept import display, is_name, keep, kept_runs, remove
+from opperf.results.kept_facts import id_of
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.run_files import locate_session

@@ -12,8 +12,7 @@ import msgspec
 
 from opperf.commands.ab.request import Request
 from opperf.comparison.ab.arms import ArmSpec, selection_of
-from opperf.comparison.ab.choosing import plans_of_files
-from opperf.comparison.ab.pairs import Pairing, plans_of
+from opperf.comparison.ab.pairs import Pairing, plans_of, plans_of_files
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize

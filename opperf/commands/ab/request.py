@@ -22,8 +22,7 @@ from opperf.commands.run.request import (
     check_shape_options,
     split_sources,
 )
-from opperf.comparison.ab.arms import ArmSpec, two_arms
-from opperf.comparison.ab.threads import Threads
+from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
 from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format

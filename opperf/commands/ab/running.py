@@ -20,13 +20,11 @@ from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_w
 from opperf.commands.ab.request import Request, read_request
 from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
-from opperf.comparison.ab.forecast import forecast_of, processes
-from opperf.comparison.ab.procedure import Stage, next_stage
+from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
-from opperf.comparison.ab.spending import spent
 from opperf.comparison.project_file import limits_from
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Analysis, Thresholds, Verdict
@@ -39,7 +37,7 @@ from opperf.execution.run_header import utc_now
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DIFFERENT, Closing
 from opperf.plurals import pluralize
-from opperf.reports.output import write_reports
+from opperf.reports.writing import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, outputs_from

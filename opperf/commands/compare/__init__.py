@@ -136,7 +136,7 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     """
     base, new, session = options["base"], options["new"], options["session"]
     if isinstance(base, Path) and session is None:
-        from opperf.results.first_lines import is_session
+        from opperf.results.kept_facts import is_session
 
         if new is None and is_session(base):
             # Alone, it can only mean its verdicts.

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf.comparison.files.comparison import Comparison
+from opperf.comparison.files.comparison import Comparison, outcome
 from opperf.comparison.files.judging import Question, compare
-from opperf.comparison.files.outcome import outcome
 from opperf.comparison.files.reading import doubts, read
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import limits_from
 from opperf.comparison.weighted import check_format
-from opperf.reports.output import write_reports
+from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, outputs_from
 

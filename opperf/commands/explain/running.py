@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from opperf.comparison.ab.counts import find_pair
-from opperf.comparison.ab.session_file import session_of
+from opperf.comparison.ab.session_file import find_pair, session_of
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import Chosen, choose, choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
@@ -14,8 +13,8 @@ from opperf.comparison.explaining.paths import make_graph
 from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.comparison.explaining.reports.flame import WRITERS
 from opperf.errors import OutputError, UsageError
-from opperf.reports.output import write_reports
-from opperf.results.first_lines import is_session
+from opperf.reports.writing import write_reports
+from opperf.results.kept_facts import is_session
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, write_report
 from opperf.results.runfile import read_run

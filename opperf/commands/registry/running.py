@@ -23,9 +23,9 @@ from opperf.model import Case, ListedOperator, Listing, Record, Settings
 from opperf.reports.coverage import coverage
 from opperf.reports.coverage import report_of as report_of_coverage
 from opperf.reports.listing import categories_report, operators_report
-from opperf.reports.output import write_reports
 from opperf.reports.showing import report_of as report_of_operator
 from opperf.reports.showing import report_of_run
+from opperf.reports.writing import write_reports
 from opperf.results import output
 from opperf.results.kept import display
 from opperf.results.messages import tell

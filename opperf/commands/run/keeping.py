@@ -9,8 +9,7 @@ from opperf.commands.run.request import Request
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
-from opperf.results import kept_outputs
-from opperf.results.first_lines import id_of
+from opperf.results import run_files
 from opperf.results.kept import (
     BESIDE,
     BESIDE_ANY,
@@ -23,7 +22,7 @@ from opperf.results.kept import (
     remove,
     runs_folder,
 )
-from opperf.results.kept_facts import read_facts
+from opperf.results.kept_facts import id_of, read_facts
 from opperf.results.output import STDOUT
 
 
@@ -58,7 +57,7 @@ def may_replace(request: Request) -> bool:
     path = request.output
     if not request.is_default_output or not path.is_file():
         return False
-    return kept_outputs.is_default_output(path) or _is_cut_short(path)
+    return run_files.is_default_output(path) or _is_cut_short(path)
 
 
 def _is_cut_short(path: Path) -> bool:
@@ -84,7 +83,7 @@ def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str
     kept, problem = try_to_keep(run_file)
     if kept is not None and request.output != STDOUT and display(request.output) != kept.name:
         try:
-            kept_outputs.remember(request.output, kept.id, request.is_default_output)
+            run_files.remember(request.output, kept.id, request.is_default_output)
         except OutputError as error:
             problem = f"warning: {request.output} will not be known as this run's: {error}"
     if request.output not in (run_file, STDOUT):

@@ -50,7 +50,7 @@ from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status, Wrapping
-from opperf.reports import runs
+from opperf.reports import writing
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.results import output
@@ -333,7 +333,7 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     """Writes the output, prints the results, and returns the exit code."""
     if request.output != run_file:
         try:
-            missing = runs.write(result, request.output, request.output_format, request.columns)
+            missing = writing.write(result, request.output, request.output_format, request.columns)
         except OutputError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
         for line in missing:

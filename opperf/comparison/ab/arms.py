@@ -1,20 +1,25 @@
-"""The two arms of a comparison, A and B, and how they are written on the command line.
+"""The two arms of a comparison, A and B, how they are written on the command line, and the threads
+that a session measures with.
 
 An arm is any number of assignments `kind:value`, in addition to the options that both arms have in
-common: its interpreter, environment variables, settings of its cases, and operators.
+common: its interpreter, environment variables, settings of its cases, and operators. One thread
+scatters by a third of what all do, so the verdicts have one by default. An operator that no longer
+runs in parallel is no slower then: a coarse look with all threads finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.errors import UsageError, suggest
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import NOT_PINNED, Cpus
-from opperf.model import DECLARED, Setting, Settings, Struct
+from opperf.model import DECLARED, Case, Setting, Settings, Struct
+from opperf.model.declaring import ALL, read_thread_count
+from opperf.plurals import pluralize
 from opperf.sources.selecting import REGEX, Selection
 from opperf.worker.client import Worker
 from opperf.worker.process import find_program
@@ -24,17 +29,12 @@ class ArmSpec(Struct, frozen=True):
     """The assignments of an arm; empty fields are as in both arms."""
 
     variables: dict[str, str] = {}
-    """Environment variables of its processes, in addition to the inherited ones."""
     options: dict[str, str] = {}
-    """Options of the framework in its processes."""
     python: str = ""
-    """Absolute path of its interpreter."""
     operators: tuple[str, ...] = ()
     """Operators or callables, each compared with the one in the same place of the other arm."""
     settings: dict[str, Any] = {}
-    """Fields of `Settings`."""
     imports: tuple[str, ...] = ()
-    """Modules that its processes import, as those of the other arm do."""
 
     def __str__(self) -> str:
         values = {
@@ -51,8 +51,7 @@ class ArmSpec(Struct, frozen=True):
 
 
 def _entry(kind: str, field: str) -> Callable[[str], dict[str, Any]]:
-    """Returns a reader of one entry of a setting that is a mapping, into this field of an
-    `ArmSpec`."""
+    """Returns a reader of an entry of this mapping into a field of an `ArmSpec`."""
 
     def read(value: str) -> dict[str, Any]:
         name, equals, content = value.partition("=")
@@ -91,16 +90,11 @@ KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "python": _python,
     "ops": _operators,
 }
-"""Kinds of assignments, each with a function from its value to fields of an `ArmSpec`, which raises
-`ValueError`, with a message for the user, for a wrong value. Frameworks check their own values
-(dtypes, profilers, devices)."""
+"""Readers of a value into fields of an `ArmSpec`, by kind. They raise `ValueError` for the user."""
 
 
 def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
-    """Reads an arm from assignments such as `env:OMP_NUM_THREADS=1`, the values of `option`.
-
-    Raises `UsageError` for one that is wrong, and for two that contradict each other.
-    """
+    """Returns the arm of assignments `KIND:VALUE`. Raises `UsageError` for wrong ones."""
     fields: dict[str, Any] = {}
     for setting in settings:
         kind, colon, value = setting.partition(":")
@@ -120,7 +114,7 @@ def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
 
 
 def _merge(before: Any, more: Any) -> Any:
-    """Adds a further value to a field. Raises `ValueError` for a second value of one kind."""
+    """Returns a field with a further value. Raises `ValueError` for a second value of one kind."""
     if before is None:
         return more
     if isinstance(more, tuple):
@@ -133,11 +127,7 @@ def _merge(before: Any, more: Any) -> Any:
 def two_arms(
     a: Iterable[str], b: Iterable[str], named: bool, imports: tuple[str, ...] = ()
 ) -> tuple[ArmSpec, ArmSpec]:
-    """Both arms, from the options `--a` and `--b`; `named` if there are operators outside them,
-    too. Both import the modules `imports`.
-
-    Raises `UsageError` for arms that cannot be compared.
-    """
+    """Returns both arms; `named` if operators are named outside them. Raises `UsageError`."""
     arms = arm_spec(a, "--a"), arm_spec(b, "--b")
     if arms[0] == arms[1]:
         raise UsageError(
@@ -192,8 +182,7 @@ def worker_of(
     reference_work: bool = False,
     cpus: Cpus = NOT_PINNED,
 ) -> Worker:
-    """A worker of an arm, with `threads` if the arm sets none; `environment` are the inherited
-    variables. With `reference_work`, that is timed between calls. `cpus` are its cores."""
+    """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`."""
     settings = settings_of(arm, Settings(threads=threads))
     return Worker(
         framework,
@@ -204,3 +193,112 @@ def worker_of(
         cpus=cpus,
         measures_memory=False,
     )
+
+
+COARSE_BLOCKS = 4
+"""Blocks of the coarse look. Of ten cases whose blocks scatter by 13 %, one that takes 1.5 times as
+long is found in 69 % of the sessions, and one that takes twice as long in 96 %; with three blocks
+in 42 % and 93 %, as so few hardly show the scatter (`benchmarks/coarse_simulation.py`)."""
+
+COARSE_TIME_S = 0.05
+"""Most time of a case in the coarse look: processes differ by more than such a median errs."""
+
+
+class Threads(NamedTuple):
+    """A value of `--threads`."""
+
+    number: int | None
+    """Threads that verdicts are measured with; None for the framework's own choice."""
+    coarse: bool = False
+
+    def __str__(self) -> str:
+        shown = ALL if self.number is None else str(self.number)
+        return f"{shown},{ALL}" if self.coarse else shown
+
+
+def read_threads(text: str) -> Threads:
+    """Parses `N`, `all` and `N,all`. Raises `ValueError` for anything else."""
+    first, comma, second = (part.strip() for part in text.partition(","))
+    count = read_thread_count(first)
+    if comma and (count is None or second.lower() != ALL):
+        raise ValueError(f"{text!r} is not N, all or N,all")
+    return Threads(count, coarse=bool(comma))
+
+
+class ThreadPlan(NamedTuple):
+    """The threads of a session."""
+
+    threads: Threads
+    variable: str = ""
+    """The inherited variable that sets them instead."""
+    why_not_coarse: str = ""
+    set_by_arm: bool = False
+
+    def __str__(self) -> str:
+        count = self.threads.number
+        verdicts = f"{ALL} threads" if count is None else pluralize(count, "thread")
+        verdicts = f"the threads of {self.variable}" if self.variable else verdicts
+        text = f"Verdicts with {verdicts}{' where an arm sets none' if self.set_by_arm else ''}"
+        if self.threads.coarse:
+            return f"{text}, and a coarse look with {ALL} threads"
+        return f"{text}; no coarse look: {self.why_not_coarse}" if self.why_not_coarse else text
+
+
+def plan_threads(
+    threads: Threads,
+    explicit: bool,
+    arms: Sequence[ArmSpec],
+    environment: Mapping[str, str],
+    cores: int,
+) -> ThreadPlan:
+    """The threads of a session. `threads` are those of the option, `explicit` if the user set it;
+    `environment` are the inherited variables, and `cores` is how many this process may use.
+
+    An arm's own threads count before the option, the option before an inherited variable, and that
+    before the option's default. Where a variable sets them, no setting may, as it would override
+    the variable.
+    """
+    variable = "" if explicit else _variable_in(environment)
+    why_not = ""
+    if threads.coarse:
+        why_not = _why_not_coarse(arms, _variable_in(environment), cores)
+    count = None if variable else threads.number
+    return ThreadPlan(
+        Threads(count, threads.coarse and not why_not),
+        variable,
+        why_not,
+        set_by_arm=any(map(sets_threads, arms)),
+    )
+
+
+def with_threads(selection: Selection, count: int | None) -> Selection:
+    """The selection with a number of threads."""
+    settings = msgspec.structs.replace(selection.settings, threads=count)
+    return msgspec.structs.replace(selection, settings=settings)
+
+
+def _why_not_coarse(arms: Sequence[ArmSpec], variable: str, cores: int) -> str:
+    """Returns why all threads cannot be measured too; empty if they can."""
+    if any(map(sets_threads, arms)):
+        return "an arm sets its threads"
+    if variable:
+        return f"{variable} is set"
+    return "only one core can be used" if cores < 2 else ""
+
+
+def _variable_in(environment: Mapping[str, str]) -> str:
+    """Returns the first variable that sets a framework's threads; empty without one."""
+    return next((name for name in THREAD_VARIABLES if environment.get(name)), "")
+
+
+def with_all_threads(case: Case) -> Case:
+    """The case as the coarse look measures it."""
+    own_s = case.settings.max_time_s
+    time_s = COARSE_TIME_S if own_s is None else coarse_time_s(own_s)
+    settings = msgspec.structs.replace(case.settings, threads=None, max_time_s=time_s)
+    return msgspec.structs.replace(case, settings=settings)
+
+
+def coarse_time_s(case_time_s: float) -> float:
+    """Seconds that the coarse look spends on a case."""
+    return min(case_time_s, COARSE_TIME_S)

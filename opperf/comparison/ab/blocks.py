@@ -19,10 +19,10 @@ from contextlib import AbstractContextManager, ExitStack
 
 import msgspec
 
-from opperf.comparison.ab.procedure import Stage
+from opperf.comparison.ab.arms import with_all_threads
+from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.session import FATAL, Lost, Session, key
 from opperf.comparison.ab.session_file import SessionWriter
-from opperf.comparison.ab.threads import with_all_threads
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
@@ -38,8 +38,7 @@ Start = Callable[[str], Worker]
 
 
 class ArmProcesses(AbstractContextManager["ArmProcesses"]):
-    """Executor of the processes of arms, one at a time; `start` makes the workers of a block, one
-    for each role, when they are needed."""
+    """Executor of the processes of arms, one at a time; `start` makes a block's workers."""
 
     lanes = 1
 
@@ -56,7 +55,6 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._workers.clear()
 
     def begin(self, place: Place, cases: Iterable[Case]) -> None:
-        """Begins a fresh process for the cases of a place."""
         if (place.phase, place.block) != self._block:
             self.__exit__()
             self._block = place.phase, place.block
@@ -72,11 +70,9 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        """Returns the record of a case."""
         return self._current.measure(case)
 
     def environment(self, case: Case) -> Environment:
-        """Returns the environment of the process."""
         return self._current.environment()
 
     def kill(self) -> None:
@@ -91,8 +87,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
 
 
 class Blocks:
-    """Schedule of a stage: the cases of each process in random order, whose records are kept with
-    the process's place."""
+    """Schedule of a stage: the cases of each process, in random order."""
 
     def __init__(self, writer: SessionWriter, stage: Stage, processes: ArmProcesses) -> None:
         self._writer, self._stage, self._processes = writer, stage, processes
@@ -106,7 +101,6 @@ class Blocks:
         self._group = ""
         """That of the case that was yielded last."""
         self.n_cases = len(cases_at(stage, session, session.arms[0]))
-        """Number of cases that each process visits."""
 
     def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
         """Yields the cases of each process. Raises `WorkerError` if none completes a replicate."""
@@ -124,8 +118,7 @@ class Blocks:
     def _replicate(
         self, cases: Mapping[str, Case], records: dict[str, Record], extend: Callable[[int], None]
     ) -> Iterator[Case]:
-        """Yields the cases of the current place, again for each process that it takes; `records`
-        are those of the last process, and of the cases that ended the others."""
+        """Yields the cases of a place for each process that it takes; `records` are the last's."""
         place, session = self._place, self._writer.session
         order = visiting_order(
             cases, session.plan.seed, place.phase, place.block, place.position, len(session.arms)
@@ -147,7 +140,10 @@ class Blocks:
                 return
             for name in [name for name, record in records.items() if record.status not in FATAL]:
                 del records[name]
-        why = "".join(f"; {record.case.label}: {_reason(record)}" for record in records.values())
+        why = "".join(
+            f"; {record.case.label}: {record.status.value}: {record.reason}"
+            for record in records.values()
+        )
         raise WorkerError(
             f"no worker completed the replicate: {ATTEMPTS} processes of arm {place.arm} ended "
             f"early{why}"
@@ -180,12 +176,7 @@ class Blocks:
         return [self._kept]
 
 
-def _reason(record: Record) -> str:
-    return f"{record.status.value}: {record.reason}"
-
-
 def _planned(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
-    """Returns the cases that the file has for a stage, by group."""
     cases = session.cases_of(arm)
     if stage.phase != "coarse":
         return cases
@@ -195,9 +186,8 @@ def _planned(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
 def select_cases(
     cases: Mapping[str, Case], figures: Sequence[str], lost: Mapping[str, Lost]
 ) -> dict[str, Case]:
-    """Returns the cases that a process measures, by group, each with the passes among `figures`, or
-    all if there are none; without the groups that have ended a process, and without the name of the
-    interpreter, which is the process's own."""
+    """Returns the cases that a process measures, by group, with the passes among `figures`, or all;
+    without those that have ended a process, and without the process's interpreter."""
     wanted = frozenset(figures)
     found: dict[str, Case] = {}
     for name, case in cases.items():
@@ -213,8 +203,7 @@ def select_cases(
 
 
 def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
-    """Returns the cases that a process of an arm measures in a stage, by group. The coarse look
-    omits what has ended a process before, but costs the verdicts no case."""
+    """Returns the cases of an arm in a stage, by group. The coarse look costs the verdicts none."""
     cases, lost = session.cases_of(arm), session.lost
     if stage.phase == "coarse":
         cases = _planned(stage, session, arm)

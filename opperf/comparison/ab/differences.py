@@ -1,4 +1,4 @@
-"""Where the results of one call of A and of one of B differ.
+"""Where the results of one call of A and of one of B differ by more than their precision explains.
 
 Results are in files, as the arms may have different environments, and are read a part at a time.
 """
@@ -6,16 +6,74 @@ Results are in files, as the arms may have different environments, and are read 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opperf.comparison.ab.tolerances import bounds, coarsest, dtypes_of
 from opperf.dtypes import kind_of
 from opperf.model import Case, Difference, Tolerance
+from opperf.model.declaring import OFF
 from opperf.worker.protocol import Observed, Value
+
+
+class Precision(NamedTuple):
+    """Tolerance of results of a dtype, as shares."""
+
+    of_element: float
+    of_largest: float
+    """Of the largest element of the tensor: what is left of terms that cancel has their error."""
+    of_all: float
+    """Of the largest element of all outputs, or of all gradients: a gradient that is zero but for
+    rounding, like that of a bias before a batch normalisation, has the error of the others."""
+
+
+PRECISIONS: dict[str, Precision] = {
+    "float64": Precision(1e-7, 1e-8, 1e-12),
+    "float32": Precision(1e-4, 1e-5, 1e-6),
+    "float16": Precision(4e-3, 2e-3, 1e-3),
+    "bfloat16": Precision(3e-2, 2e-2, 8e-3),
+    **dict.fromkeys(("float8_e4m3fn", "float8_e4m3fnuz"), Precision(0.5, 0.25, 0.13)),
+    **dict.fromkeys(("float8_e5m2", "float8_e5m2fnuz"), Precision(1.0, 0.5, 0.25)),
+}
+"""By dtype, from the finest. In less than single precision, the error is four, two and one times
+the distance of two numbers (2**-10 of float16, 2**-7 of bfloat16): sums are in single precision,
+and inputs, steps and results are each rounded once. Of single precision, 1e-7, it is a thousand
+times that, and a hundred and ten: sums of ten thousand terms in another order, fast exponentials
+and the condition of matrices make it so. In double precision, 2e-16, series compute some functions
+to 1e-8."""
+
+ORDER = tuple(PRECISIONS)
+"""Dtypes from the finest to the coarsest."""
+
+REAL = {
+    **{"complex128": "float64", "complex64": "float32", "complex32": "float16"},
+    **{"float": "float64", "complex": "float64"},
+}
+"""Dtypes of the parts of complex numbers, and of Python's numbers."""
+
+
+def coarsest(names: Iterable[str]) -> str | None:
+    """Returns the floating-point dtype of the lowest precision; None without one."""
+    found = [dtype for name in names if (dtype := REAL.get(name, name)) in PRECISIONS]
+    return max(found, key=ORDER.index, default=None)
+
+
+def dtypes_of(case: Case) -> list[str]:
+    """Returns the dtypes of a case's tensors and of its mixed precision."""
+    names = [spec.dtype for _, spec in case.tensors()]
+    return [*names, *([case.settings.autocast] if case.settings.autocast != OFF else [])]
+
+
+def bounds(tolerance: Tolerance, dtype: str, largest: float, of_all: float) -> tuple[float, float]:
+    """Returns the relative and the absolute error that elements of a precision may have; `largest`
+    is the largest finite element of A's tensor, `of_all` that of its outputs or gradients."""
+    usual = PRECISIONS[dtype]
+    relative = usual.of_element if tolerance.rtol is None else tolerance.rtol
+    absolute = usual.of_largest * largest + usual.of_all * of_all
+    return relative, absolute if tolerance.atol is None else tolerance.atol
+
 
 PART = 1 << 22
 """Elements that are compared at once: 32 MiB in double precision."""
@@ -91,7 +149,6 @@ Held = tuple[Side, Value]
 def _compare(
     place: str, ours: Held, theirs: Held, tolerance: Tolerance, of_all: float
 ) -> Iterator[Difference]:
-    """Yields what differs between two values in one place, if anything does."""
     (a, one), (b, other) = ours, theirs
     if not (one.file and other.file):
         if (one.text, bool(one.file)) != (other.text, bool(other.file)):
@@ -122,7 +179,6 @@ def _shown(value: Value) -> str:
 
 
 def _is_own(a: Case, one: str, b: Case, other: str) -> bool:
-    """Whether two dtypes differ as the arms have them differ."""
     set_apart = any(
         getattr(a.settings, name) != getattr(b.settings, name) for name in ("dtype", "autocast")
     )
@@ -141,7 +197,6 @@ def _largest(side: Side, value: Value) -> float:
 
 
 def _wide(elements: Any) -> Any:
-    """Returns elements in double precision."""
     return elements.astype("complex128" if elements.dtype.kind == "c" else "float64")
 
 
@@ -162,7 +217,6 @@ class _Errors:
             self._bounds = bounds(tolerance, precision, _largest(a, one), of_all)
         self.compared = len(left)
         self.count = 0
-        """Elements that differ."""
         self.index: tuple[int, ...] | None = None
         self.absolute: float | None = None
         self.relative: float | None = None
@@ -171,7 +225,6 @@ class _Errors:
             self._add(start, left[start : start + PART], right[start : start + PART])
 
     def _add(self, start: int, one: Any, other: Any) -> None:
-        """Adds a part of the elements."""
         a, b = _wide(one), _wide(other)
         with np.errstate(invalid="ignore", over="ignore"):
             error = np.abs(b - a)
@@ -206,7 +259,6 @@ class _Errors:
         self.relative = error / size if error is not None and size else None
 
     def text(self) -> str:
-        """Returns the errors as a line."""
         one, other = (f"{value:.6g}" for value in self._values)
         where = f" at {list(self.index)}" if self.index else ""
         parts = f"{one} in A and {other} in B{where}"

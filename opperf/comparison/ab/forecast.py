@@ -1,23 +1,130 @@
-"""How long a session takes, before and while it is measured."""
+"""The stages of a session, how long they take, before and while they are measured, and what that
+time goes to.
+
+The stages are the control, the blocks of the arms from one look to the next, and the coarse look
+with all threads. That comes after the first look at the verdicts: a session that is invalid there
+wastes no time on it, and one that is interrupted later has it. The next stage is a function of the
+replicates so far, so that a resumed session has the stages of an uninterrupted one. It depends only
+on blocks that were complete before it began.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import ROUND_DOWN, Context
+from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.ab.procedure import AMBIGUOUS_SHARE, Stage, coarse_stage, fixed_stages
+from opperf.comparison.ab.arms import coarse_time_s
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Session, pair_of
-from opperf.comparison.ab.threads import coarse_time_s
+from opperf.comparison.ab.session import Process, Session, pair_of
 from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.design import FEWEST_BLOCKS
+from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
+from opperf.comparison.statistics.design import FEWEST_BLOCKS, block_order
+from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
 from opperf.errors import UsageError
-from opperf.model import Struct
+from opperf.instruments.compilation import FIRST_CALL
+from opperf.model import Place, Record, Struct
 from opperf.plurals import pluralize
 from opperf.results.text import duration
+
+AMBIGUOUS_SHARE = 0.5
+"""Share of the figures that a forecast counts as ambiguous after the first look, on average over
+the blocks that follow: some half of those that scatter by 4 %, fewer of quieter ones."""
+
+
+class Stage(NamedTuple):
+    """Blocks that are measured before the next look at the data."""
+
+    phase: Phase
+    first_block: int
+    n_blocks: int
+    figures: tuple[str, ...]
+    """Those that are measured; empty for all."""
+
+    def places(self, seed: int, arms: Sequence[str], done: Iterable[Place] = ()) -> Iterator[Place]:
+        """Yields its processes in their order, without those that are done."""
+        have = {(place.phase, place.block, place.position) for place in done}
+        control = self.phase == "control"
+        roles = arms[:2] if control else arms
+        for block in range(self.first_block, self.first_block + self.n_blocks):
+            for position, role in enumerate(block_order(seed, self.phase, block, roles)):
+                if (self.phase, block, position) not in have:
+                    arm = arms[0] if control else role
+                    yield Place(self.phase, block, position, arm, role)
+
+
+def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
+    """Returns the stages that every session has."""
+    return (
+        Stage("control", 0, thresholds.control_blocks, ()),
+        Stage("comparison", 0, thresholds.looks[0], ()),
+    )
+
+
+def coarse_stage(thresholds: Thresholds) -> Stage:
+    """Returns the stage of the coarse look, which has no blocks in a session without one."""
+    return Stage("coarse", 0, thresholds.coarse_blocks, ())
+
+
+def next_stage(
+    comparisons: Sequence[Sequence[Replicate]], thresholds: Thresholds, lost: Collection[str] = ()
+) -> Stage | None:
+    """Returns the first stage that is not complete; None where the session is complete or invalid.
+    `comparisons` have the replicates of each comparison of two arms, those of the control in all;
+    `lost` are figures that can be measured no more."""
+    for stage in fixed_stages(thresholds):
+        if not _is_complete(comparisons, stage):
+            return stage
+    stage = coarse_stage(thresholds)
+    if not _is_complete(comparisons, stage):
+        early = _analyse_early(comparisons, thresholds, thresholds.looks[0])
+        return stage if all(analysis.valid for analysis in early) else None
+    for taken, following in pairwise(thresholds.looks):
+        early = _analyse_early(comparisons, thresholds, taken)
+        left = dict.fromkeys(
+            figure for analysis in early for figure in needing_more_blocks(analysis)
+        )
+        figures = tuple(figure for figure in left if figure not in lost)
+        if not all(analysis.valid for analysis in early) or not figures:
+            return None
+        stage = Stage("comparison", taken, following - taken, figures)
+        if not _is_complete(comparisons, stage):
+            return stage
+    return None
+
+
+def _analyse_early(
+    comparisons: Iterable[Iterable[Replicate]], thresholds: Thresholds, n_blocks: int
+) -> list[Analysis]:
+    """Returns the analyses after this number of blocks."""
+    return [
+        analyse(
+            [
+                replicate
+                for replicate in replicates
+                if replicate.phase != "comparison" or replicate.block < n_blocks
+            ],
+            thresholds,
+        )
+        for replicates in comparisons
+    ]
+
+
+def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bool:
+    blocks = range(stage.first_block, stage.first_block + stage.n_blocks)
+    return all(
+        counted[block] == BLOCK
+        for replicates in comparisons
+        for counted in [
+            Counter(replicate.block for replicate in replicates if replicate.phase == stage.phase)
+        ]
+        for block in blocks
+    )
+
 
 ARMS = 2
 """Arms of a block, each of which has a first process."""
@@ -27,11 +134,10 @@ class Forecast(Struct, frozen=True):
     """How long the processes of a session of two arms take."""
 
     visit_s: dict[str, float]
-    """Seconds that a process takes for a pair, by pair."""
     start_s: float
-    """Seconds until the first process of an arm in a block has started."""
+    """Of the first process of an arm in a block."""
     later_start_s: float
-    """Seconds until another one of the arm in the block has started."""
+    """Of another one of the arm in the block."""
     factor: float = 1.0
     """Measured time of processes so far, as a multiple of the expected."""
     coarse_saving_s: float = 0.0
@@ -39,17 +145,14 @@ class Forecast(Struct, frozen=True):
 
     @property
     def starts_s(self) -> float:
-        """Seconds until the processes of a block have started."""
         return ARMS * self.start_s + (BLOCK - ARMS) * self.later_start_s
 
     def stage_s(self, stage: Stage) -> float:
-        """Seconds that all of a stage takes."""
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
         visits_s = BLOCK * self.visits_s(stage.phase, named)
         return self.factor * stage.n_blocks * (self.starts_s + visits_s)
 
     def visits_s(self, phase: str, pairs: Collection[str]) -> float:
-        """Expected seconds that a process takes for these pairs."""
         saving_s = self.coarse_saving_s if phase == "coarse" else 0.0
         return sum(self.visit_s[name] - saving_s for name in pairs)
 
@@ -62,8 +165,7 @@ class Forecast(Struct, frozen=True):
         return sum(map(self.stage_s, stages[stages.index(stage) + 1 :]))
 
     def first_look_s(self, thresholds: Thresholds) -> float:
-        """Seconds of the stages that every session has: the control, and the blocks up to the
-        first look."""
+        """Seconds of the control and of the blocks up to the first look."""
         return sum(map(self.stage_s, fixed_stages(thresholds)))
 
     def rest_s(self, thresholds: Thresholds) -> float:
@@ -73,7 +175,6 @@ class Forecast(Struct, frozen=True):
         return self.factor * blocks * (self.starts_s + BLOCK * visits)
 
     def total_s(self, thresholds: Thresholds) -> float:
-        """Seconds of the whole session."""
         return sum(
             (
                 self.first_look_s(thresholds),
@@ -88,15 +189,11 @@ TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 
 
 def forecast_of(session: Session) -> Forecast:
-    """Returns the forecast of a session, scaled to the time that its processes have taken so
-    far."""
+    """Returns the forecast of a session, scaled to the time that it has taken so far."""
     plan = session.plan
     case_time_s = session.selection.settings.max_time_s or 0.0
     found = Forecast(
-        plan.visit_s,
-        plan.start_s,
-        plan.later_start_s,
-        coarse_saving_s=coarse_saving_s(case_time_s),
+        plan.visit_s, plan.start_s, plan.later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
     expected = taken = 0.0
     started: set[tuple[str, int, str]] = set()
@@ -142,8 +239,7 @@ def processes(number: int) -> str:
 def check_budget(
     forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float | None
 ) -> None:
-    """Raises `UsageError` for a session that is expected to take longer than the budget, with a
-    number of cases, of seconds for each, and of blocks that would fit."""
+    """Raises `UsageError`, with what would fit, for a session beyond the budget."""
     needed = forecast.total_s(thresholds)
     if budget_s is None or needed <= budget_s:
         return
@@ -162,7 +258,6 @@ def check_budget(
 def _what_fits(
     forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float
 ) -> list[str]:
-    """Changes of a session, each of which makes it fit into the budget."""
     first, coarse, rest = _process_counts(thresholds)
     cases, needed = len(forecast.visit_s), forecast.total_s(thresholds)
     starts_s = forecast.starts_s / BLOCK * (first + coarse + rest)
@@ -187,7 +282,43 @@ def _what_fits(
 
 
 def _process_counts(thresholds: Thresholds) -> tuple[int, int, int]:
-    """The number of processes up to the first look, of the coarse look, and of what follows."""
+    """Returns the processes up to the first look, of the coarse look, and of what follows."""
     first = thresholds.control_blocks + thresholds.looks[0]
     rest = thresholds.block_cap - thresholds.looks[0]
     return BLOCK * first, BLOCK * thresholds.coarse_blocks, BLOCK * rest
+
+
+NS_PER_S = 1e9
+
+STARTS = "starting processes and importing"
+SAMPLES, WARMUP, COMPILATION, REST = (
+    "samples",
+    "warmup",
+    "compilation",
+    "inputs, first use and the rest",
+)
+"""Parts of the time of a process; the first is what none of its cases took."""
+
+
+def parts_of(records: Iterable[Record]) -> dict[str, float]:
+    """Returns the seconds that cases took, by part."""
+    found = dict.fromkeys((SAMPLES, WARMUP, COMPILATION, REST), 0.0)
+    for record in records:
+        sampled_s = sum(waits.wall_s for waits in record.waits.values())
+        first = record.summaries.get(FIRST_CALL.name)
+        compiled_s = min(first.median / NS_PER_S if first else 0.0, record.busy_s)
+        found[SAMPLES] += sampled_s
+        found[COMPILATION] += compiled_s
+        found[WARMUP] += max(0.0, record.busy_s - sampled_s - compiled_s)
+        found[REST] += max(0.0, record.wall_s - max(record.busy_s, sampled_s))
+    return {part: seconds for part, seconds in found.items() if seconds}
+
+
+def spent(processes: Sequence[Process]) -> str:
+    """Returns what the time of all processes went to, in a sentence, the largest part first."""
+    total_s = sum(process.line.wall_s for process in processes)
+    found = parts_of(record for process in processes for record in process.records)
+    found[STARTS] = max(0.0, total_s - sum(found.values()))
+    parts = sorted(found.items(), key=lambda part: -part[1])
+    shares = ", ".join(f"{part} {seconds / total_s:.0%}" for part, seconds in parts if total_s)
+    return f"the processes took {duration(total_s)}: {shares}" if shares else ""

@@ -10,15 +10,29 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import zip_longest
+from pathlib import Path
 
 import msgspec
 
-from opperf.execution.planning import plan_cases
-from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
+from opperf.errors import UsageError
+from opperf.execution.planning import complete_cases, plan_cases, select_cases, unite_of
+from opperf.model import (
+    DECLARED,
+    DEFAULTS,
+    Argument,
+    CallableTarget,
+    Case,
+    Pass,
+    Settings,
+    Struct,
+    TensorSpec,
+)
 from opperf.results.settings import changed_settings_text, dtypes_of, neutral
 from opperf.results.text import add_distinct, inputs_text
+from opperf.sources.base import SourceFile, check_own_settings, is_incomplete
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 
 SESSION = {"threads": 1}
@@ -31,8 +45,7 @@ def name_of(case: Case) -> str:
 
 
 def case_inputs(case: Case) -> str:
-    """The inputs of a case as text, with its phase if that is not the usual one: cases may differ
-    in that alone."""
+    """Returns the inputs of a case as text, with its phase if that is not the usual one."""
     phase = case.settings.phase
     usual = phase == DEFAULTS["phase"]
     return inputs_text(case) if usual else f"{inputs_text(case)}, phase: {phase}"
@@ -44,7 +57,7 @@ class Pair(Struct, frozen=True):
     a: Case
     b: Case
     names: dict[str, str] = {}
-    """Arguments of B's case that have another name in A's, each with that."""
+    """Arguments of B's case that A's has by another name, each with that."""
     group: str = ""
     """Id in a session's file, whose cases have ids of their own; empty before it is begun."""
 
@@ -80,11 +93,9 @@ class Pair(Struct, frozen=True):
         return changed_settings_text(shared, {**DEFAULTS, **SESSION, "phase": shared.get("phase")})
 
     def of(self, arm: str) -> Case:
-        """The case of an arm."""
         return self.a if arm == "A" else self.b
 
     def seen_with(self, other: Pair) -> Pair:
-        """The pair with the counts of an equal one added."""
         return msgspec.structs.replace(
             self,
             a=msgspec.structs.replace(self.a, count=self.a.count + other.a.count),
@@ -92,7 +103,6 @@ class Pair(Struct, frozen=True):
         )
 
     def with_passes(self, passes: tuple[Pass, ...]) -> Pair:
-        """The pair with these passes only."""
         return msgspec.structs.replace(
             self,
             a=msgspec.structs.replace(self.a, passes=passes),
@@ -104,11 +114,8 @@ class Pairing(Struct, frozen=True):
     """The pairs of two plans."""
 
     pairs: tuple[Pair, ...]
-    """Without those that are equal to an earlier one."""
     alone: dict[str, str]
-    """Cases without a partner, each with the reason."""
     repeated: int = 0
-    """Pairs that are equal to an earlier one."""
 
 
 def plans_of(
@@ -119,8 +126,7 @@ def plans_of(
     say: Callable[[str], None],
     partners: Sequence[str] = (),
 ) -> list[Plan]:
-    """The plans of an arm: one for the selection, or one for each of the arm's own operators, whose
-    arguments may be named as those of its partner. Raises what `plan_cases` raises."""
+    """Returns the plans of an arm: one, or one for each of its own operators."""
     if not operators:
         # Ids are those of pairs.
         all_of_them = msgspec.structs.replace(selection, ids=())
@@ -136,7 +142,9 @@ def plans_of(
 def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
     """Pairs the cases of two plans; `positional` where each arm has its own operators."""
     # Two functions may have arguments of the same names in another order.
-    keys = (_by_argument, _by_position) if positional else (_by_name,)
+    keys: Sequence[Callable[[Case], Hashable]] = [lambda case: (case.label, _by_argument(case))]
+    if positional:
+        keys = [_by_argument, lambda case: tuple(map(_key, case.arguments.values()))]
     pairs: list[Pair] = []
     alone: dict[str, str] = {}
     for ours, theirs in zip(a, b, strict=True):
@@ -165,8 +173,7 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
 def _match(
     ours: Iterable[Case], theirs: Iterable[Case], key: Callable[[Case], Hashable]
 ) -> tuple[list[tuple[Case, Case]], list[Case], list[Case]]:
-    """Returns the cases that have the same key, and those of either side that are left. Cases that
-    differ in their contents only are paired in their order."""
+    """Returns the cases of the same key, in order, and those of either side that are left."""
     free: defaultdict[Hashable, list[Case]] = defaultdict(list)
     for case in theirs:
         free[key(case)].append(case)
@@ -181,7 +188,6 @@ def _match(
 
 
 def _pair(a: Case, b: Case) -> Pair:
-    """Returns the pair, whose arguments correspond by name or else by position."""
     if a.arguments.keys() == b.arguments.keys():
         return Pair(a, b)
     names = dict(zip(b.arguments, a.arguments, strict=True))
@@ -189,8 +195,7 @@ def _pair(a: Case, b: Case) -> Pair:
 
 
 def with_contents_of_a(pair: Pair) -> Case:
-    """Returns B's case with tensors of the contents that those of A's case have: by rule, they are
-    drawn by the argument's name, and as the operator's rule says."""
+    """Returns B's case with the contents of A's, which rules draw by name and operator."""
     arguments = {
         name: _filled_as(value, pair.a.arguments[other], other)
         for name, value in pair.b.arguments.items()
@@ -200,7 +205,6 @@ def with_contents_of_a(pair: Pair) -> Case:
 
 
 def _filled_as(value: Argument, other: Argument, place: str) -> Argument:
-    """Returns an argument of B with the contents of that of A at a place."""
     if isinstance(value, TensorSpec) and isinstance(other, TensorSpec):
         if value.fill.distribution == "same":
             return value
@@ -217,38 +221,112 @@ def _shown(case: Case, arm: str) -> str:
 
 
 def _why_alone(case: Case, other: str, plan: Plan) -> str:
-    """Why a case has no partner in the plan of the other arm."""
     if case.label in plan.excluded:
         return f"{other} has no case of this operator: {plan.excluded[case.label]}"
     return f"{other} has no case with these inputs"
 
 
 def _alike(key: Callable[[Case], Hashable], dtypes: Collection[str], case: Case) -> Hashable:
-    """The key of a case without the dtype of its arm."""
+    """Returns the key of a case without the dtype of its arm."""
     return key(neutral(case, dtypes))
 
 
-def _by_name(case: Case) -> Hashable:
-    """Operator and arguments by name."""
-    return case.label, _by_argument(case)
-
-
-def _by_position(case: Case) -> Hashable:
-    """Arguments by position, whatever their names."""
-    return tuple(map(_key, case.arguments.values()))
-
-
 def _by_argument(case: Case) -> Hashable:
-    """Arguments by name, of any operator."""
     arguments = {name: _key(value) for name, value in case.arguments.items()}
     return tuple(sorted(arguments.items()))
 
 
 def _key(argument: Argument) -> str:
-    """The part of an argument that partners have in common: a tensor's shape, layout and dtype; a
-    value as it is."""
+    """Returns the part of an argument that partners have in common."""
     if isinstance(argument, TensorSpec):
         return f"{argument.shape} {argument.layout} {argument.dtype}"
     if isinstance(argument, tuple):
         return f"({', '.join(map(_key, argument))})"
     return repr(argument)
+
+
+OF_THE_SESSION = frozenset(
+    name for name, setting in DECLARED.items() if setting.process or not setting.identity
+) - {"seed"}
+"""Settings that the session decides for a file's cases too: those of the process, of which an arm
+has one, and how long a case is measured. Their contents are those of the file."""
+
+
+OF_THE_CALL = frozenset({"dtype", "phase", "memory_format", "input_function"})
+"""Settings that a case of a recording or a configuration has of its own."""
+
+
+def plans_of_files(
+    worker: Worker,
+    files: Sequence[SourceFile],
+    framework: str,
+    selection: Selection,
+    forward_only: bool,
+    assigned: Collection[str],
+) -> list[Plan]:
+    """Returns the plans of an arm, one for each file. Cases keep their settings, except
+    `OF_THE_SESSION` and those `assigned` by an option or the arm. The worker of the arm completes
+    those of a recording or a configuration, which have of their own `OF_THE_CALL` only. Raises
+    `UsageError` for cases of another framework, and the errors of the sources."""
+    names = OF_THE_SESSION | set(assigned) & DECLARED.keys()
+    plans = []
+    known: list[str] = []
+    for path, source in files:
+        check_own_settings(path, source, assigned)
+        in_file = list(source.cases())
+        here = names
+        if is_incomplete(source):
+            _check_framework(path, in_file, framework)
+            in_file = complete_cases(worker, source, in_file)
+            here = names | DECLARED.keys() - OF_THE_CALL
+        settings = {name: getattr(selection.settings, name) for name in here}
+        known += [case.id for case in in_file]
+        cases = select_cases(in_file, selection)
+        _check_framework(path, cases, framework)
+        # Ids are of the case as it is in the file.
+        chosen = [case for case in cases if not selection.ids or case.id.startswith(selection.ids)]
+        made = tuple(unite_of(source)(with_settings(case, settings) for case in chosen))
+        if forward_only:
+            made = tuple(msgspec.structs.replace(case, passes=("forward",)) for case in made)
+        plans.append(Plan(cases=made, excluded=dict(source.excluded)))
+    for wanted in selection.ids:
+        if not any(name.startswith(wanted) for name in known):
+            listed = " and ".join(str(path) for path, _ in files)
+            raise UsageError(f"--id {wanted}: no case of {listed} has this id")
+    return plans
+
+
+def _check_framework(path: Path, cases: Iterable[Case], framework: str) -> None:
+    for case in cases:
+        if case.target.framework != framework:
+            raise UsageError(
+                f"{path} has cases of {case.target.framework}, and {framework} is measured; "
+                f"add --framework {case.target.framework}"
+            )
+
+
+def usual_id(case: Case) -> str:
+    """Returns the id that the case has in `opperf run --list`: with the usual process."""
+    usual = Settings()
+    own = {name: getattr(usual, name) for name, setting in DECLARED.items() if setting.process}
+    return with_settings(case, own).id
+
+
+def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
+    """Returns the pairs of cases with these ids or beginnings. Raises `UsageError` without one."""
+    if not ids:
+        return pairing
+    known = {
+        pair.id: {pair.id, *(id for case in (pair.a, pair.b) for id in (case.id, usual_id(case)))}
+        for pair in pairing.pairs
+    }
+    for wanted in ids:
+        if not any(id.startswith(wanted) for own in known.values() for id in own):
+            raise UsageError(
+                f"--id {wanted}: no pair of cases has this id; see opperf run --list for the ids, "
+                "or name the run file that has it"
+            )
+    pairs = tuple(
+        pair for pair in pairing.pairs if any(id.startswith(ids) for id in known[pair.id])
+    )
+    return Pairing(pairs, {})

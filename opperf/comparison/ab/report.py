@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.session import Session, metric_of, pair_of
-from opperf.comparison.ab.weighing import weigh_session
+from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (
     Analysis,
@@ -20,9 +19,9 @@ from opperf.comparison.statistics.data import (
     Shift,
     Verdict,
 )
-from opperf.comparison.statistics.weights import Weighted
+from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import Struct
+from opperf.model import PASSES, Struct
 from opperf.results.text import add_distinct
 
 
@@ -35,7 +34,6 @@ class Row(Struct, frozen=True, omit_defaults=False):
     metric: str
     verdict: Verdict
     ratio: float | None = None
-    """B over A."""
     low: float | None = None
     high: float | None = None
     """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
@@ -45,11 +43,8 @@ class Row(Struct, frozen=True, omit_defaults=False):
     blocks: int = 0
     note: str = ""
     settings: str = ""
-    """Those of both arms that are not at their defaults, as text."""
     results: str = ""
-    """How the results of A and B compare, a `SameResults`; empty if they were not."""
     difference: str = ""
-    """The first difference of the results, as one line, or why there is none to tell."""
 
 
 class CoarseRow(Struct, frozen=True, omit_defaults=False):
@@ -60,24 +55,19 @@ class CoarseRow(Struct, frozen=True, omit_defaults=False):
     inputs: str
     metric: str
     changed: Literal["slower", "faster"] | None = None
-    """By more than `CoarseReport.threshold`."""
     ratio: float | None = None
-    """B over A."""
     low: float | None = None
     high: float | None = None
-    """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
     p: float | None = None
     blocks: int = 0
 
 
 class CoarseReport(Struct, frozen=True, omit_defaults=False):
-    """The results of the coarse look with all threads, which decides no verdict and no exit
-    code."""
+    """The results of the coarse look, which decides no verdict and no exit code."""
 
     blocks: int
     threshold: float
     rows: tuple[CoarseRow, ...]
-    """One for every figure, the largest ratio first."""
 
 
 class EnvironmentDifference(Struct, frozen=True):
@@ -96,59 +86,44 @@ class Report(Struct, frozen=True, omit_defaults=False):
     b: str
     started: str
     complete: bool
-    """Whether nothing is left to measure."""
     valid: bool
     reason: str
-    """Why the session is invalid, and what to do."""
     cases: int
     processes: int
     blocks: int
     """Blocks of A and B at the latest look, on which the verdicts rest."""
     block_cap: int
-    """Most blocks of A and B."""
     first_look: int
-    """Blocks before the first verdict."""
     threshold: float
     same_within: float
     """Share below which a change counts as none, where that could be shown."""
     detectable: float | None
-    """Median over the figures of their smallest detectable changes, as a share; None without
-    one."""
+    """Median of the figures' smallest detectable changes, as a share; None without one."""
     detectable_with_four_times: float | None
     """The same with four times the blocks, whose standard errors are half as large."""
     explained: float | None
-    """Share of the median figure's variance that the core's speed explains and that is subtracted;
-    None where nothing is."""
+    """As in `Analysis`."""
     note: str
-    """Why nothing is subtracted although reference work was timed."""
     counts: dict[str, int]
     shift: Shift | None
-    """None with too few figures."""
     rows: tuple[Row, ...]
-    """One for every figure, the largest ratio first."""
     differences: tuple[EnvironmentDifference, ...]
     alone: dict[str, str]
     excluded: dict[str, str]
     lost: dict[str, str]
-    """Cases without a figure in some process, each with the last reason."""
     fail_on: tuple[str, ...] = ()
-    """Findings, of verdicts and of results."""
     weighted: Weighted | None = None
-    """The totals weighted by count; None unless asked for, and of an invalid session."""
+    """None unless asked for, and of an invalid session."""
     coarse: CoarseReport | None = None
-    """The coarse look with all threads; None without one, or before it is complete."""
+    """None without one, or before it is complete."""
     results: tuple[ResultsRow, ...] = ()
-    """How the results of each case compare; empty if they were not compared."""
+    """Empty if they were not compared."""
 
 
 def report_of(
-    session: Session,
-    analysis: Analysis,
-    fail_on: tuple[str, ...] = (),
-    weight: str | None = None,
+    session: Session, analysis: Analysis, fail_on: tuple[str, ...] = (), weight: str | None = None
 ) -> Report:
-    """The report of a session and its analysis. `fail_on` are findings; `weight` asks for
-    totals."""
+    """Returns the report of a session; `weight` asks for totals."""
     plan = session.plan
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
@@ -165,7 +140,9 @@ def report_of(
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     looks = plan.thresholds.looks
-    detectable = _median(verdict.detectable for verdict in analysis.verdicts)
+    margin = plan.thresholds.margin
+    known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
+    detectable = statistics.median(known) if known else None
     return Report(
         framework=" ".join([plan.framework, *_versions(session)]),
         a=str(plan.arms[a]),
@@ -182,7 +159,9 @@ def report_of(
         threshold=plan.thresholds.threshold,
         same_within=plan.thresholds.same_within,
         detectable=_change(detectable),
-        detectable_with_four_times=_change(_halve_beyond(plan.thresholds.margin, detectable)),
+        detectable_with_four_times=(
+            None if detectable is None else _change(margin + (detectable - margin) / 2)
+        ),
         explained=analysis.explained,
         note=analysis.note,
         counts=dict(Counter(row.verdict.value for row in rows)),
@@ -209,7 +188,6 @@ def report_of(
 
 
 def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[str, Any]:
-    """Returns the fields that rows of verdicts and of the coarse look have in common."""
     pair = pairs[pair_of(one.case)]
     return {
         "id": pair.id,
@@ -225,7 +203,6 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
 
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
-    """Why cases have no figure in some process, by the case's name and inputs."""
     reasons = {name: [why.reason] for name, why in session.lost.items()}
     for name, why in session.coarse_lost.items():
         reasons.setdefault(name, []).append(f"with all threads: {why.reason}")
@@ -238,7 +215,6 @@ def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
 def _coarse(
     look: CoarseLook | None, threshold: float, pairs: Mapping[str, Pair]
 ) -> CoarseReport | None:
-    """The report of the coarse look, if there was one."""
     if look is None:
         return None
 
@@ -250,7 +226,7 @@ def _coarse(
 
 
 def _versions(session: Session) -> list[str]:
-    """The framework's version, if it is the same in both arms."""
+    """Returns the framework's version, if it is the same in both arms."""
     framework = session.plan.framework
     found = {
         environment.versions.get(framework, "") for environment in session.environments.values()
@@ -263,15 +239,42 @@ def _change(value: float | None) -> float | None:
     return None if value is None else math.expm1(value)
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
-
-
-def _halve_beyond(margin: float, value: float | None) -> float | None:
-    """The value with its distance to the margin halved."""
-    return None if value is None else margin + (value - margin) / 2
-
-
 def _exp(value: float | None) -> float | None:
     return None if value is None else math.exp(value)
+
+
+def weigh_session(session: Session, analysis: Analysis) -> Weighted:
+    """Returns the totals of the pairs that have a ratio. The time of a call is the sum of its
+    passes: of A, the geometric mean over the processes of their medians; of B, that times the ratio
+    of the verdict, from which the core's speed is subtracted."""
+    ratios = {
+        verdict.case: verdict.ratio for verdict in analysis.verdicts if verdict.ratio is not None
+    }
+    logs: dict[str, list[float]] = {}
+    for replicate in session.replicates:
+        if replicate.phase == "comparison" and replicate.arm == "A":
+            for name, value in replicate.values.items():
+                if math.isfinite(value):
+                    logs.setdefault(name, []).append(value)
+    times = {name: math.exp(math.fsum(found) / len(found)) for name, found in logs.items()}
+    pairs = session.pairs
+    weighed = [found for pair in pairs for found in _weighed(pair, times, ratios)]
+    measured = {metric for pair in pairs for metric in PASSES if key(pair.id, metric) in ratios}
+    return weigh(
+        weighed,
+        metrics=[metric for metric in PASSES if metric in measured],
+        unmeasured_calls=sum(pair.a.count for pair in pairs)
+        - sum(found.base_calls for found in weighed),
+    )
+
+
+def _weighed(pair: Pair, times: dict[str, float], ratios: dict[str, float]) -> Iterator[Weighed]:
+    names = [name for metric in PASSES if (name := key(pair.id, metric)) in ratios]
+    if names:
+        yield Weighed(
+            operator=pair.label,
+            base_calls=pair.a.count,
+            new_calls=pair.b.count,
+            base_ns=math.fsum(times[name] for name in names),
+            new_ns=math.fsum(times[name] * ratios[name] for name in names),
+        )

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from opperf.comparison.ab.arms import ArmSpec
+from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.plan import Group, SessionPlan, group_cases
-from opperf.comparison.ab.threads import Threads, with_all_threads
-from opperf.comparison.statistics.data import Arm, Phase, Replicate
+from opperf.comparison.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError
 from opperf.execution.run_header import make_header, read_selection
@@ -25,6 +23,7 @@ from opperf.model import (
     DIFFERENT,
     WITHOUT_FIGURE,
     Case,
+    Check,
     Closing,
     Environment,
     Header,
@@ -36,10 +35,59 @@ from opperf.model import (
     Run,
     Status,
     Struct,
+    Tolerance,
 )
+from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes
+from opperf.sources.varying import Axes, with_settings
+
+
+class Group(Struct, frozen=True):
+    """A case of each arm, which are compared with each other."""
+
+    id: str
+    cases: tuple[str, ...]
+    """Ids of the planned cases, in the order of the arms."""
+    names: dict[str, str] = {}
+    """Arguments of the second arm's case that the first one's has by another name."""
+
+
+class SessionPlan(Struct, frozen=True):
+    """How a session is measured and compared: `Header.session`."""
+
+    kind: Literal["times", "counts"]
+    framework: str
+    arms: dict[str, ArmSpec]
+    """By name; all are compared with the first."""
+    groups: tuple[Group, ...]
+    environments: dict[str, str] = {}
+    thresholds: Thresholds = Thresholds()
+    seed: int = 0
+    """Seed of the orders of processes and of cases; the selection has that of the inputs."""
+    alone: dict[str, str] = {}
+    visit_s: dict[str, float] = {}
+    start_s: float = 0.0
+    later_start_s: float = 0.0
+    """Of another one of the arm in the block: a fork if the framework supports that."""
+    reference_work: bool = False
+    """Whether reference work was timed between the calls, to gauge the core's speed."""
+    tolerance: Tolerance | None = None
+    """Tolerance of differences between the arms' results; None if they were not compared."""
+    checks: dict[str, Check] = {}
+
+
+def group_cases(
+    groups: Sequence[Mapping[str, Case]], arms: Mapping[str, ArmSpec]
+) -> list[tuple[Case, ...]]:
+    """Returns the cases of each group as the file has them, in the order of the arms: none equals
+    another, and those of an arm with its own interpreter name it."""
+    named = {arm: {"python": arm} if spec.python else {} for arm, spec in arms.items()}
+    # In the order of the arms, as equal cases are numbered.
+    listed = distinguish(with_settings(group[arm], named[arm]) for arm in arms for group in groups)
+    of_arm = [listed[start : start + len(groups)] for start in range(0, len(listed), len(groups))]
+    return list(zip(*of_arm, strict=True))
+
 
 FATAL = (Status.CRASHED, Status.TIMEOUT)
 """Statuses of a case that has ended its process."""
@@ -62,9 +110,7 @@ class Process:
     values: dict[str, float]
     """By figure, the natural logarithm of the median."""
     reference: dict[str, dict[str, float]]
-    """By figure, as `Replicate` has it."""
     lost: dict[str, Lost]
-    """By group."""
 
 
 @dataclass
@@ -74,9 +120,8 @@ class Session:
     header: Header
     plan: SessionPlan
     cases: dict[str, Case]
-    """All planned cases, by id."""
+    """By id."""
     environments: dict[str, Environment]
-    """By arm."""
     selection: Selection
     """The operators, inputs and settings that the arms have in common."""
     axes: Axes
@@ -86,8 +131,7 @@ class Session:
 
     @classmethod
     def of(cls, run: Run) -> Session:
-        """Returns the session in a run file. Raises `RunFileError` for a run, and for a plan that
-        is not valid."""
+        """Returns the session of a run file. Raises `RunFileError` for a run or an invalid plan."""
         if not run.header.session:
             raise RunFileError("it is a run, and no session of `opperf ab`")
         try:
@@ -111,7 +155,6 @@ class Session:
         return session
 
     def add(self, line: ProcessLine, records: Iterable[Record]) -> None:
-        """Adds a process and its records."""
         listed = tuple(records)
         values: dict[str, float] = {}
         reference: dict[str, dict[str, float]] = {}
@@ -137,16 +180,13 @@ class Session:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The names of the arms."""
         return tuple(self.plan.arms)
 
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """The cases of the first two arms."""
         return self.pairs_of(*self.arms[:2])
 
     def pairs_of(self, base: str, new: str) -> tuple[Pair, ...]:
-        """Returns the cases of two arms."""
         first, second = self.arms.index(base), self.arms.index(new)
         return tuple(
             Pair(
@@ -160,7 +200,6 @@ class Session:
 
     @property
     def replicates(self) -> tuple[Replicate, ...]:
-        """The replicates of the first two arms."""
         return self.replicates_of(*self.arms[:2])
 
     def replicates_of(self, base: str, new: str) -> tuple[Replicate, ...]:
@@ -190,24 +229,20 @@ class Session:
 
     @property
     def comparisons(self) -> list[tuple[Replicate, ...]]:
-        """The replicates of each arm beside the first."""
         first, *others = self.arms
         return [self.replicates_of(first, other) for other in others]
 
     def cases_of(self, arm: str) -> dict[str, Case]:
-        """Returns the cases of an arm, by group."""
         number = self.arms.index(arm)
         return {group.id: self.cases[group.cases[number]] for group in self.plan.groups}
 
     @property
     def threads(self) -> Threads:
-        """Threads of arms that set none."""
         return Threads(self.selection.settings.threads, self.plan.thresholds.coarse_blocks > 0)
 
     @property
     def lost(self) -> dict[str, Lost]:
-        """By group, the last figure lost by the verdicts, or the first one that ended its
-        process."""
+        """By group, the last figure lost by the verdicts, or the first that ended its process."""
         return self._lost_in(*PHASES)
 
     @property
@@ -227,7 +262,6 @@ class Session:
 
     @property
     def has_different_results(self) -> bool:
-        """Whether the results of the arms differ in some case."""
         return any(check.outcome == DIFFERENT for check in self.plan.checks.values())
 
     @property
@@ -243,7 +277,7 @@ class Session:
 
 
 def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
-    """Logarithms of the medians of a record, by figure, and why the others are missing."""
+    """Returns the logarithms of a record's medians, by figure, and why others are missing."""
     if record.status is not Status.OK:
         return {}, f"{record.status.value}: {record.reason}"
     values: dict[str, float] = {}
@@ -270,11 +304,9 @@ def new_session(
     names: Mapping[str, Mapping[str, str]] | None = None,
     **plan: Any,
 ) -> Session:
-    """Returns a session without processes.
-
-    `groups` have the cases of the arms that are compared, by id; `names` arguments of the second
-    arm's case that have another name in the first one's; `plan` the other fields of `SessionPlan`.
-    """
+    """Returns a session without processes. `groups` have the compared cases by id, `names`
+    arguments that the second arm's case has by another name, `plan` other fields of
+    `SessionPlan`."""
     cases = group_cases(list(groups.values()), arms)
     made = SessionPlan(
         arms=dict(arms),

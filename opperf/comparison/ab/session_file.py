@@ -1,4 +1,5 @@
-"""The file of a session: a run file, which is appended to, read and resumed."""
+"""The file of a session: a run file, which is appended to, read and resumed; and one of counts, as
+two runs that are compared, and whose profiles are explained."""
 
 from __future__ import annotations
 
@@ -6,18 +7,19 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
+
 from opperf.comparison.ab.session import Session
-from opperf.errors import RunFileError
+from opperf.comparison.explaining.choosing import find_cases, listed
+from opperf.comparison.files.reading import Measured, read_records
+from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
-from opperf.model import Case, Closing, ProcessLine, Record, Run
-from opperf.results.runfile import RunWriter, read_visits
+from opperf.model import Case, Check, Closing, ProcessLine, Record, Run
+from opperf.results.runfile import RunWriter, pool, read_visits
 
 
 class SessionWriter(AbstractContextManager["SessionWriter"]):
-    """Appends to the file of a session, and keeps what is in it at hand.
-
-    Holds an exclusive lock on the file until it is closed.
-    """
+    """Appends to the locked file of a session, and keeps what is in it at hand."""
 
     def __init__(self, writer: RunWriter, session: Session, earlier: Run | None) -> None:
         self.session = session
@@ -32,8 +34,7 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
     @classmethod
     def create(cls, path: Path, session: Session, overwrite: bool) -> SessionWriter:
-        """Returns the writer of a new file. Raises `OutputError` if it exists and may not be
-        replaced, or cannot be written, and `RunFileError` if another process is writing to it."""
+        """Returns the writer of a new file. Raises what `RunWriter.create` raises."""
         environments = session.environments.values()
         cases = session.cases.values()
         writer = RunWriter.create(path, session.header, cases, overwrite, environments)
@@ -41,11 +42,7 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
     @classmethod
     def resume(cls, path: Path) -> SessionWriter:
-        """Returns the writer of a file that is there; a torn last line and a closing line are cut
-        off.
-
-        Raises `RunFileError` if it cannot be read or is in use.
-        """
+        """Returns the writer of a file that is there. Raises what `RunWriter.resume` raises."""
         writer = RunWriter.resume(path)
         try:
             run, _ = read_visits(path)
@@ -58,15 +55,13 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
         self._writer.__exit__()
 
     def plan(self, cases: Iterable[Case]) -> None:
-        """Appends further cases. Raises `OutputError` if they cannot be written."""
         new = {case.id: case for case in cases if case.id not in self.session.cases}
         if new:
             self._writer.case(*new.values())
             self.session.cases.update(new)
 
     def add(self, line: ProcessLine, records: Iterable[Record]) -> None:
-        """Appends that a process has measured its cases, whose records are stored. Raises
-        `OutputError` if it cannot be written."""
+        """Appends that a process has measured its cases, whose records are stored."""
         self._writer.process(line)
         self.session.add(line, records)
 
@@ -77,10 +72,7 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
 
 def read_session(path: Path) -> tuple[Session, list[str]]:
-    """Returns the content of a session's file, and warnings about a torn last line.
-
-    Raises `RunFileError` for a damaged file, with the line at fault, and for a run.
-    """
+    """Returns a session, and warnings. Raises `RunFileError` for a damaged file or a run."""
     run, warnings = read_visits(path)
     return session_of(path, run), warnings
 
@@ -91,3 +83,62 @@ def session_of(path: Path, run: Run) -> Session:
         return Session.of(run)
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
+
+
+def read_arms(path: Path) -> tuple[Measured, Measured]:
+    """Returns the counts of the first two arms. Raises `RunFileError` for any other file."""
+    run, warnings = read_visits(path)
+    session = session_of(path, run)
+    base, new = session.arms[:2]
+    a, b = _run_of(base, session, run), _run_of(new, session, run)
+    checks: dict[int | None, Check] = {
+        place: session.plan.checks[group.id]
+        for place, group in enumerate(session.plan.groups)
+        if group.id in session.plan.checks
+    }
+    return (
+        read_records(path, a, warnings, base),
+        read_records(path, b, warnings, new)._replace(
+            checks=checks if session.plan.tolerance else None
+        ),
+    )
+
+
+def _run_of(arm: str, session: Session, run: Run) -> Run:
+    cases = session.cases_of(arm)
+    ids = {case.id for case in cases.values()}
+    records = tuple(record for record in pool(run).records if record.id in ids)
+    used = {record.environment for record in records}
+    return msgspec.structs.replace(
+        run,
+        cases=tuple(cases.values()),
+        records=records,
+        environments={
+            id: environment for id, environment in run.environments.items() if id in used
+        },
+    )
+
+
+def find_pair(path: Path, session: Session, wanted: str | None) -> tuple[Case, Case]:
+    """Returns the pair that an id or operator means. Raises `UsageError` for none or several."""
+    pairs = [(pair.a, pair.b) for pair in session.pairs]
+    every = [case for pair in pairs for case in pair]
+    if wanted is None:
+        raise UsageError(
+            f"name a case, by id or operator: opperf explain {path} ID; the session has "
+            f"{listed(every)}"
+        )
+    found = {case.id for case in find_cases(every, wanted)}
+    meant = [pair for pair in pairs if found & {case.id for case in pair}]
+    if not meant:
+        near = suggest(wanted, [name for case in every for name in (case.label, case.id)])
+        raise UsageError(
+            f"{wanted}: no case of {path} has this id or operator"
+            f"{near or f'; there are {listed(every)}'}"
+        )
+    if len(meant) > 1:
+        raise UsageError(
+            f"{wanted} is of {len(meant)} cases of {path}; name one by its id: "
+            f"{listed([base for base, _ in meant])}"
+        )
+    return meant[0]

@@ -35,8 +35,7 @@ HEADER = re.compile(r"([a-z]+):\s*(.*)")
 
 CALLS = re.compile(r"Trigger:.*\bcalls=(\d+)")
 OVERHEAD = re.compile(r"Trigger:.*\boverhead=(\d+)")
-"""In the description of a dump that opperf made: the number of calls of the operator, and the
-counts of a loop of as many empty calls."""
+"""In the description of opperf's dumps: calls, and the counts of as many empty calls."""
 
 Counts = list[int]
 """A number for each event."""
@@ -49,8 +48,7 @@ class Node(NamedTuple):
     level: int
     """1; 2 and more in nested calls, which callgrind counts apart."""
     object: str
-    """Name of the program or library, without its folder, as builds are in different ones, and
-    without the tag of the interpreter that it was built for."""
+    """Name of the program or library, without its folder and tag, in which builds differ."""
 
 
 @dataclass
@@ -59,7 +57,6 @@ class Call:
 
     number: int
     counts: Counts
-    """Of the callee and all that it calls."""
 
 
 class Dump(NamedTuple):
@@ -76,21 +73,16 @@ class Dump(NamedTuple):
     files: dict[int, str]
     """Source file of each node with code of its own, by its place; `???` if it is not known."""
     calls: int
-    """Number of calls of the operator that are counted."""
     overhead: int | None
     """Counts of the first event of a loop of as many empty calls, which are in the dump too."""
 
     @property
     def total(self) -> Counts:
-        """Counts of all code."""
         return [sum(column) for column in zip(*self.own, strict=True)] or [0] * len(self.events)
 
 
 def read_dump(path: Path) -> Dump:
-    """Returns the content of a file in callgrind's format.
-
-    Raises `CallgrindError`, with the line at fault, for a file that is none or is cut short.
-    """
+    """Returns a file's content. Raises `CallgrindError`, with the line, for any other."""
     try:
         # A name in any encoding is only compared and shown.
         with path.open(encoding="utf-8", errors="replace") as lines:
@@ -198,7 +190,6 @@ class Reader:
             added[place] += count
 
     def _edge(self) -> Counts:
-        """Returns the counts of the announced call, to be added to."""
         if self._called < 0:
             self._fail("calls of no function")
         key = (self._current, self._called)
@@ -212,7 +203,6 @@ class Reader:
         return call.counts
 
     def _name(self, kind: str, value: str) -> str:
-        """Returns a name that may be compressed."""
         match = NUMBERED.match(value)
         if match is None:
             return value
@@ -226,7 +216,6 @@ class Reader:
             self._fail(f"({number}) stands for no name yet")
 
     def _node(self, name: str, where: str) -> int:
-        """Returns the place of a function in an object, which is added if it is new."""
         place = self._nodes_by_name.get((name, where))
         if place is None:
             match = RECURSION.fullmatch(name)
@@ -270,9 +259,6 @@ class Reader:
 
     def _define_function(self, value: str) -> None:
         self._name("fn", value)
-
-    def _pass_over(self, value: str) -> None:
-        """A jump: what follows is a position without counts."""
 
     def _header(self, text: str) -> None:
         match = HEADER.match(text)
@@ -329,17 +315,13 @@ SHOWN = 60
 SPECIFICATIONS: dict[str, Callable[[Reader, str], None]] = {
     "ob": Reader._set_object,
     "fl": Reader._set_file,
-    "fi": Reader._define_file,
-    "fe": Reader._define_file,
     "fn": Reader._set_function,
     "cob": Reader._set_called_object,
-    "cfi": Reader._define_file,
-    "cfl": Reader._define_file,
     "cfn": Reader._set_called,
     "calls": Reader._set_calls,
-    "jump": Reader._pass_over,
-    "jcnd": Reader._pass_over,
-    "jfi": Reader._define_file,
     "jfn": Reader._define_function,
+    **dict.fromkeys(("fi", "fe", "cfi", "cfl", "jfi"), Reader._define_file),
+    # What follows a jump is a position without counts.
+    **dict.fromkeys(("jump", "jcnd"), lambda reader, value: None),
 }
 """Meanings of the lines `key=value` of a body."""

@@ -32,10 +32,8 @@ class Chosen(NamedTuple):
 
 def choose(base: Path, new: Path, wanted: str | None, measured_pass: str) -> Chosen:
     """Returns the dumps of a case in two run files, or the files themselves if both are dumps.
-
     `wanted` is the case's id, a prefix of that, or the name of an operator with one case. Raises
-    `OpperfError` for a case that is not there or is not unique, and for one without a dump.
-    """
+    `OpperfError` for a case that is not there or is not unique, and for one without a dump."""
     dumps = [path for path in (base, new) if is_dump(path)]
     if len(dumps) == 1:
         raise UsageError(
@@ -65,8 +63,7 @@ def choose_dumps(
     measured_pass: str,
     warnings: Iterable[str],
 ) -> Chosen:
-    """Returns the dumps of two cases, each of the run in a file. Raises `CallgrindError` where one
-    was not kept."""
+    """Returns the dumps of two cases. Raises `CallgrindError` where one was not kept."""
     base, new = (
         _dump_of(path, run, case, measured_pass)
         for path, run, case in zip(paths, runs, cases, strict=True)
@@ -77,7 +74,6 @@ def choose_dumps(
 
 
 def _read(*paths: Path) -> tuple[list[Run], list[str]]:
-    """Returns the content of run files, and the warnings about them."""
     runs, warnings = [], []
     for path in paths:
         run, found = read_run(path)
@@ -91,8 +87,7 @@ def _cases(run: Run) -> list[Case]:
 
 
 def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case, Case]:
-    """Returns the wanted case in both runs. Where only one has it under this id, for example with
-    another interpreter, the other's is the one with the same target and arguments."""
+    """Returns the wanted case in both runs, by the same call where only one has this id."""
     everything = [_cases(run) for run in runs]
     found = [find_cases(cases, wanted) for cases in everything]
     where = " and ".join(map(str, paths))
@@ -124,8 +119,7 @@ def _pair(runs: Sequence[Run], paths: Sequence[Path], wanted: str) -> tuple[Case
 
 
 def find_cases(cases: Sequence[Case], wanted: str) -> list[Case]:
-    """Returns the cases that a word means: those with this id, in opperf or in their source, else
-    those whose ids begin so, else those of an operator."""
+    """Returns the cases of an id, else of a beginning of ids, else of an operator."""
     found = (list(filter(is_meant(wanted), cases)) for is_meant in MEANINGS)
     return next(filter(None, found), [])
 

@@ -6,20 +6,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.comparison.explaining.callgrind import Dump
-from opperf.comparison.explaining.functions import Counted, Function, count_functions
-from opperf.comparison.explaining.python_frames import PYTHON_FRAMES, is_python_frame
+from opperf.comparison.explaining.functions import (
+    PYTHON_FRAMES,
+    Counted,
+    Function,
+    count_functions,
+    is_python_frame,
+)
 from opperf.errors import CallgrindError, UsageError, suggest
 
 UNNAMED = "functions without a symbol"
-"""Stands for the functions of an object that only one dump has and that have addresses for names:
-those of another build are others."""
+"""Stands for functions with addresses for names: those of another build are others."""
 
 
 class Counts(NamedTuple):
     """Counts per call of the operator."""
 
     own: float
-    """Exclusive."""
     inclusive: float | None
     """None of several functions together, of which one may call another."""
 
@@ -35,19 +38,14 @@ class ChangedFunction(NamedTuple):
 
     @property
     def own_change(self) -> float:
-        """Difference of the exclusive counts."""
         return (self.new.own if self.new else 0.0) - (self.base.own if self.base else 0.0)
 
     @property
     def inclusive_change(self) -> float | None:
-        """Difference of the inclusive counts; None for several functions together."""
+        """None for several functions together."""
         found = [counts.inclusive if counts else 0.0 for counts in (self.base, self.new)]
         base, new = found
         return None if base is None or new is None else new - base
-
-
-def _by_own(row: ChangedFunction) -> float:
-    return abs(row.own_change)
 
 
 def _by_inclusive(row: ChangedFunction) -> float:
@@ -56,7 +54,7 @@ def _by_inclusive(row: ChangedFunction) -> float:
 
 
 ORDERS: dict[str, Callable[[ChangedFunction], float]] = {
-    "exclusive": _by_own,
+    "exclusive": lambda row: abs(row.own_change),
     "inclusive": _by_inclusive,
 }
 """Sizes by which functions are ordered, the largest first."""
@@ -67,9 +65,7 @@ class DumpTotals(NamedTuple):
 
     path: str
     calls: int
-    """Number of calls of the operator that it counts."""
     totals: dict[str, float]
-    """By event, per call."""
     overhead: float | None
     """Counts per call of the loop around the calls, by an empty call; they are in the total."""
 
@@ -80,19 +76,15 @@ class DumpDifference(NamedTuple):
     base: DumpTotals
     new: DumpTotals
     event: str
-    """The counted event, by callgrind's name."""
     order: str
     rows: tuple[ChangedFunction, ...]
-    """Every function of either dump, in the order."""
 
     @property
     def base_total(self) -> float:
-        """Counts of all code, per call."""
         return self.base.totals[self.event]
 
     @property
     def new_total(self) -> float:
-        """Counts of all code, per call."""
         return self.new.totals[self.event]
 
 
@@ -123,7 +115,7 @@ def compare_dumps(
         rows = _fold(rows, lambda row: PYTHON_FRAMES if is_python_frame(row.function) else None)
     rows = _fold(rows, _without_symbol)
     size = ORDERS[order]
-    rows.sort(key=lambda row: (-size(row), -_by_own(row), row.function))
+    rows.sort(key=lambda row: (-size(row), -abs(row.own_change), row.function))
     return DumpDifference(_side(base), _side(new), event, order, tuple(rows))
 
 
@@ -133,7 +125,6 @@ def _rows(
     dumps: tuple[Dump, Dump],
     event: int,
 ) -> list[ChangedFunction]:
-    """Returns the functions of either dump."""
     calls = [dump.calls for dump in dumps]
 
     def counts(counted: Counted | None, number: int) -> Counts | None:
@@ -153,7 +144,7 @@ def _rows(
 
 
 def _without_symbol(row: ChangedFunction) -> Function | None:
-    """Returns what stands for a function with an address for a name, of only one dump."""
+    """Returns what stands for a function of one dump that has an address for a name."""
     in_both = row.base is not None and row.new is not None
     if in_both or not row.function.name.startswith("0x"):
         return None
@@ -163,7 +154,7 @@ def _without_symbol(row: ChangedFunction) -> Function | None:
 def _fold(
     rows: Iterable[ChangedFunction], standing: Callable[[ChangedFunction], Function | None]
 ) -> list[ChangedFunction]:
-    """Returns the rows, those for which another function stands as one of that."""
+    """Returns the rows, those for which the same function stands as one."""
     kept: list[ChangedFunction] = []
     folded: dict[Function, list[ChangedFunction]] = {}
     for row in rows:
@@ -198,7 +189,6 @@ class Rest(NamedTuple):
 
     number: int
     base: float
-    """Their exclusive counts together."""
     new: float
 
 

@@ -15,6 +15,7 @@ nested calls count several times, so with recursion:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,17 +27,14 @@ class Function(NamedTuple):
 
     name: str
     object: str
-    """Name of its program or library, without the folder."""
 
 
 class Counted(NamedTuple):
     """The counts of a function in a dump, a number for each event."""
 
     own: Counts
-    """Exclusive."""
     inclusive: Counts
     file: str
-    """Its source file; `???` if unknown."""
 
 
 def count_functions(dump: Dump) -> dict[Function, Counted]:
@@ -57,8 +55,7 @@ def count_functions(dump: Dump) -> dict[Function, Counted]:
 
 
 class Flow:
-    """Sums of one event over a dump's call graph, by node. A function's calls of itself are in
-    none."""
+    """Sums of one event over a dump's call graph, by node, without calls of itself."""
 
     def __init__(self, dump: Dump, cycles: Sequence[int], event: int) -> None:
         self._levels = [node.level for node in dump.nodes]
@@ -71,13 +68,10 @@ class Flow:
             out[caller] += count
             into[callee] += count
         self.unexplained = [max(0, a - b) for a, b in zip(out, into, strict=True)]
-        """Counts that no call of the dump explains: of functions that were running when it
-        began."""
+        """Counts that no call explains: of functions that ran when the dump began."""
         self.limits = list(map(min, out, self._of_cycles(cycles)))
-        """At most these are the inclusive counts."""
 
     def _of_cycles(self, cycles: Sequence[int]) -> list[int]:
-        """Returns, for each node, the counts of its cycle; each node is in one, if alone."""
         sums: dict[int, int] = {}
         for place, own in enumerate(self.own):
             sums[cycles[place]] = sums.get(cycles[place], 0) + own
@@ -87,7 +81,6 @@ class Flow:
         return [sums[cycle] for cycle in cycles]
 
     def inclusive(self, places: Sequence[int]) -> int:
-        """Returns the inclusive count of a function, whose levels are in these places."""
         outermost, *nested = sorted(places, key=self._levels.__getitem__)
         found = self.limits[outermost] + sum(self.unexplained[place] for place in nested)
         return min(found, self.total)
@@ -105,3 +98,23 @@ def cycles_of(dump: Dump) -> list[int]:
     graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
     found: list[int] = connected_components(graph, connection="strong")[1].tolist()
     return found
+
+
+PYTHON_FRAMES = Function("Python's own frames", "")
+"""Stands for all functions of the interpreter."""
+
+OBJECTS = re.compile(r"libpython[\d.]+\w*\.(so|dylib)[\d.]*|python[\d.]*\w*")
+"""The interpreter, as a library or as a program."""
+
+NAMES = re.compile(r"_?Py[A-Za-z]*_\w+(\.\w+)*")
+"""Functions of Python's C interface, of which other objects hold copies (`.cold`, `.part.0`)."""
+
+NUMPY = ("PyArray", "PyUFunc", "PyDataMem", "_PyArray")
+"""Beginnings of NumPy's functions, which are named alike."""
+
+
+def is_python_frame(function: Function) -> bool:
+    """Returns whether a function is the interpreter's own, by its object or its name."""
+    if OBJECTS.fullmatch(function.object):
+        return True
+    return NAMES.fullmatch(function.name) is not None and not function.name.startswith(NUMPY)

@@ -13,8 +13,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from opperf.comparison.explaining.callgrind import Dump
-from opperf.comparison.explaining.functions import Flow, Function, cycles_of
-from opperf.comparison.explaining.python_frames import PYTHON_FRAMES, is_python_frame
+from opperf.comparison.explaining.functions import (
+    PYTHON_FRAMES,
+    Flow,
+    Function,
+    cycles_of,
+    is_python_frame,
+)
 
 DEPTH = 80
 """Most calls of a path: a page of 80 lines; deeper ones are part of the last frame."""
@@ -38,16 +43,13 @@ class Frame:
     own: float = 0.0
     """Counts of its own code and of what is not followed, per call of the operator."""
     total: float = 0.0
-    """Counts of the frame and of all frames that it calls."""
     callees: dict[Function, Frame] = field(default_factory=dict)
 
     def add_up(self) -> float:
-        """Sets the total of the frame and of all frames that it calls, and returns it."""
         self.total = self.own + sum(frame.add_up() for frame in self.callees.values())
         return self.total
 
     def callee(self, function: Function) -> Frame:
-        """Returns the frame of a function that this one calls."""
         return self.callees.setdefault(function, Frame(function))
 
 
@@ -57,14 +59,12 @@ class Box(NamedTuple):
     function: Function
     depth: int
     begin: float
-    """Where it begins, in counts from the left."""
     base: float
     """Counts per call of the operator; 0 if the path is new."""
     new: float
 
     @property
     def change(self) -> float:
-        """Difference of the counts."""
         return self.new - self.base
 
 
@@ -73,14 +73,12 @@ class Graph(NamedTuple):
 
     boxes: tuple[Box, ...]
     total: float
-    """Counts of the whole width."""
     vanished: tuple[Box, ...]
     """Frames of paths that only the base has, the widest first; they are not drawn."""
 
 
 def make_graph(base: Dump, new: Dump, event: str, python: bool = True) -> Graph:
-    """Returns the frames of the new dump, which the base counts too. Without `python` the
-    interpreter's own functions are one frame, and what they call is called by their callers."""
+    """Returns the frames of the new dump; without `python` the interpreter's own are one."""
     place = new.events.index(event)
     before, after = (_Expansion(dump, place, python).root for dump in (base, new))
     total = after.total
@@ -103,7 +101,6 @@ class _Expansion:
         self._parts: list[tuple[Frame, int, float]] = []
         """Frames with their function's node and what they have of its own counts."""
         self._rests: list[tuple[Frame, float]] = []
-        """Frames with counts of callees that are not followed."""
         self.root = Frame(ALL)
         for node, count in enumerate(flow.unexplained):
             if count >= self._least:
@@ -111,7 +108,6 @@ class _Expansion:
         self._add_up(1 / dump.calls)
 
     def _follow(self, node: int, count: float, caller: Frame, path: tuple[int, ...]) -> None:
-        """Adds the frames of a function that is called on a path with this count."""
         flow = self._flow
         if self._is_folded[node]:
             frame, own = caller, self.root.callee(PYTHON_FRAMES)
@@ -130,8 +126,7 @@ class _Expansion:
                 self._follow(callee, part, frame, path)
 
     def _add_up(self, per_call: float) -> None:
-        """Sets the own counts of the frames. Estimates are scaled so that the frames of a function
-        have its own counts, and all frames those of the dump."""
+        """Sets own counts, scaled to those of each function and of the dump."""
         flow = self._flow
         estimates = [0.0] * len(flow.own)
         for _, node, part in self._parts:

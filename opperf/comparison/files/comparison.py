@@ -1,18 +1,64 @@
-"""The comparison of two files: one structure, from which all reports are written."""
+"""Cases of files in the form in which they are joined, and the comparison of two files, from which
+all reports and the exit code follow."""
 
 from __future__ import annotations
 
 import enum
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from opperf.comparison.results import ResultsRow
+from opperf.comparison.results import ResultsRow, count_different
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.statistics.weights import Weighted
+from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference
 from opperf.metrics import metric_named
-from opperf.model import Metric, Struct
+from opperf.model import DIFFERENT, Metric, Struct
+
+
+class Figure(Struct, frozen=True):
+    """One metric of a case in a file."""
+
+    unit: str
+    median: float
+    mean: float
+    half_width: float | None = None
+    samples: list[float] = []
+    unsound: str = ""
+    """Why a figure that should be the same on every run may vary."""
+    unreliable: bool = False
+    caveat: str = ""
+
+
+class Entry(Struct, frozen=True):
+    """One case of one file."""
+
+    operator: str
+    inputs: str
+    shown: str
+    """Operator and inputs in the form of results by operator, which have no other key."""
+    details: str = ""
+    """Details of the tensors besides their shapes, which not every writer of such results has."""
+    pattern: str = ""
+    """The operator as a command takes it; empty where none can name it."""
+    id: str = ""
+    place: int | None = None
+    """Place among the planned cases of its file; None where the file has no plan."""
+    selector: str = ""
+    """Id by which a command chooses the case; empty where the file has none, nor one beside it."""
+    call: str = ""
+    category: str = ""
+    count: int | None = None
+    point: str = ""
+    settings: dict[str, Any] = {}
+    differing: str = ""
+    """Those in which cases of the file differ that have the same operator and inputs, as text."""
+    effort: dict[str, Any] = {}
+    reason: str = ""
+    figures: dict[str, Figure] = {}
+    absent: dict[str, str] = {}
 
 
 class Side(Struct, frozen=True):
@@ -22,18 +68,14 @@ class Side(Struct, frozen=True):
     started: str = ""
     """ISO 8601, UTC; empty where the file does not have it."""
     cases: int = 0
-    """Selected cases, measured or not."""
     averages: bool = False
-    """Whether the file holds averages only."""
     comparability: str = ""
-    """Key of its environment: times of two files with the same one may be joined. Empty where the
-    file has no environment."""
+    """Key of its environment, empty without one: times of the same key may be joined."""
     arm: str = ""
     """Arm of a session, whose file has both sides; empty for a run."""
 
     @property
     def name(self) -> str:
-        """The path, and the arm if there is one."""
         return f"{self.path} ({self.arm})" if self.arm else self.path
 
 
@@ -41,13 +83,11 @@ class Row(Struct, frozen=True):
     """One metric of one case that both files have."""
 
     id: str
-    """Id of the case in the base; empty where the base has none."""
     operator: str
     inputs: str
     category: str
     metric: str
     unit: str
-    """Of `base` and `new`."""
     base: float
     """Median, or the mean where one of the files holds averages only."""
     new: float
@@ -56,23 +96,15 @@ class Row(Struct, frozen=True):
     """New over base; None where one of them is zero or no finite number."""
     low: float | None = None
     high: float | None = None
-    """Interval of the ratio; None where there is none."""
     note: str = ""
-    """The reason for the verdict, as one line."""
     caveat: str = ""
-    """A qualification of the figures, as one line."""
     base_half_width: float | None = None
     new_half_width: float | None = None
-    """Half-widths of the medians' intervals; None where there is none."""
     base_unreliable: bool = False
     new_unreliable: bool = False
-    """Whether the figures' samples drift or have two levels."""
     settings: str = ""
-    """Those that distinguish it from rows with the same operator and inputs, as text."""
     changed_settings: str = ""
-    """Those that are not at their declared defaults, as text, whatever other rows there are."""
     point: str = ""
-    """Values of swept variables, as text."""
     other_id: str = ""
     """Id of the case in the new file, where it is another call."""
     allowed: float | None = None
@@ -80,13 +112,10 @@ class Row(Struct, frozen=True):
     tolerance: str = ""
     """The rule that it follows from: `1% or 50 instructions`."""
     results: str = ""
-    """How the results of the case compare, a `SameResults`; empty if they were not."""
     difference: str = ""
-    """The first difference of the results, as one line, or why there is none to tell."""
 
     @property
     def described(self) -> Metric:
-        """The metric."""
         return metric_named(self.metric, self.unit)
 
     @property
@@ -120,24 +149,18 @@ class Change(Struct, frozen=True):
     operator: str
     inputs: str
     metric: str = ""
-    """The metric that appeared or disappeared; empty for the whole case."""
     reason: str = ""
-    """Why the other run has no figures, as one line."""
     settings: str = ""
-    """As a row's."""
     changed_settings: str = ""
-    """As a row's."""
 
 
 class Mean(Struct, frozen=True):
     """The geometric mean of ratios."""
 
     category: str
-    """`ALL` for all categories together."""
     metric: str
     ratio: float
     cases: int
-    """Number of ratios."""
 
 
 ALL = "all"
@@ -152,32 +175,21 @@ class Comparison(Struct, frozen=True):
     threshold: float
     """Smallest change of a time that is of interest, as a share."""
     metrics: tuple[str, ...]
-    """Compared metrics, in the order of the reports."""
     differences: tuple[Difference, ...] = ()
-    """In the environments, labels and settings."""
     rows: tuple[Row, ...] = ()
     """Grouped by metric; the largest ratio first, rows without one last."""
     means: tuple[Mean, ...] = ()
     changes: tuple[Change, ...] = ()
     unmeasured: int = 0
-    """Cases of the base that neither run measured."""
     fail_on: tuple[str, ...] = ()
-    """Findings to fail on."""
     limits_file: str = ""
-    """The project's file of thresholds and tolerances; empty without one."""
     notes: tuple[str, ...] = ()
-    """Remarks on all verdicts, a sentence each."""
     results: tuple[ResultsRow, ...] = ()
-    """How the results of each case compare, where the new run compared them with the base's."""
     weighted: Weighted | None = None
-    """The totals weighted by count; None unless asked for."""
     confirm: str = ""
-    """The command that measures suspect cases again; empty where there are none."""
     explain: str = ""
-    """The command that lists the functions of the largest change of a count; empty where there is
-    none, or no profile."""
+    """The command for the largest change of a count; empty without one, or without a profile."""
     incomparable: tuple[str, ...] = ()
-    """Facts by which the comparability keys of the environments differ."""
 
     @property
     def comparable(self) -> bool | None:
@@ -187,16 +199,13 @@ class Comparison(Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[tuple[str, str], ...]:
-        """Commands to run next, each with the reason."""
         found = (("To confirm", self.confirm), ("Functions that changed", self.explain))
         return tuple((why, command) for why, command in found if command)
 
     def rows_of(self, metric: str) -> tuple[Row, ...]:
-        """The rows of one metric, in their order."""
         return tuple(row for row in self.rows if row.metric == metric)
 
     def changes_of(self, kind: ChangeKind) -> tuple[Change, ...]:
-        """The changes of one kind, in their order."""
         return tuple(change for change in self.changes if change.kind is kind)
 
 
@@ -210,15 +219,13 @@ def sort_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Sorts rows by ratio, the largest first and those without one last, then by name."""
     return tuple(
         sorted(
-            rows,
-            key=lambda row: (row.ratio is None, -(row.ratio or 0.0), row.operator, row.inputs),
+            rows, key=lambda row: (row.ratio is None, -(row.ratio or 0.0), row.operator, row.inputs)
         )
     )
 
 
 def geometric_means(rows: Iterable[Row]) -> tuple[Mean, ...]:
-    """The geometric mean ratio of each category and metric, and of all categories together. Rows
-    without a ratio do not count; rows without a category count only in the mean of all."""
+    """Returns the geometric mean ratio of each metric, by category and of all."""
     logs: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.ratio is not None:
@@ -233,3 +240,88 @@ def geometric_means(rows: Iterable[Row]) -> tuple[Mean, ...]:
 def _all_last(item: tuple[tuple[str, str], list[float]]) -> tuple[bool, str, str]:
     (category, metric), _ = item
     return category == ALL, category, metric
+
+
+SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
+"""Verdicts of figures that are the same on every run."""
+
+HINTS = frozenset({Verdict.SUSPECT, Verdict.NO_CLEAR_CHANGE})
+"""Verdicts of figures that scatter."""
+
+ANSWERS: dict[str, frozenset[Verdict]] = {
+    "regressed": SOUND,
+    "improved": SOUND,
+    "suspect": SOUND | HINTS,
+}
+"""Verdicts that decide whether there is a finding; what is missing is always decided."""
+
+TIMES = "times from two files are at most suspect; use --fail-on suspect, or opperf ab"
+
+AVERAGES = "averages have no spread; compare run files (-f jsonl)"
+
+UNSOUND = "every figure has a note on why it may vary, or cannot be judged; measure both again"
+
+SUGGESTED = {
+    "regressed": TIMES,
+    "improved": TIMES,
+    "suspect": "every common case is ambiguous; measure more samples of each",
+}
+"""Advice where it is not decided."""
+
+FAILING: dict[str, Callable[[Row], bool]] = {
+    "regressed": lambda row: row.verdict is Verdict.REGRESSED,
+    "improved": lambda row: row.verdict is Verdict.IMPROVED,
+    "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.is_worse,
+}
+"""Predicates of the rows that are a finding: a case that may have become faster is none."""
+
+LOOKED_FOR = (*FAILING, "missing", DIFFERENT)
+"""Findings that `--fail-on` takes."""
+
+
+def findings(comparison: Comparison, row: Row) -> list[str]:
+    """Returns what a row is a finding of, among what to fail on."""
+    return [word for word in comparison.fail_on if _is_found(word, row)]
+
+
+def _is_found(word: str, row: Row) -> bool:
+    if word == DIFFERENT:
+        return row.results == DIFFERENT
+    return word in FAILING and FAILING[word](row)
+
+
+def is_missing(comparison: Comparison, change: Change) -> bool:
+    """Whether a change is a finding to fail on."""
+    return "missing" in comparison.fail_on and change.kind in MISSING
+
+
+def outcome(comparison: Comparison) -> tuple[int, str]:
+    """The exit code, and the reason if it is not 0, as one line."""
+    found = {word: _count(comparison, word) for word in comparison.fail_on}
+    if any(found.values()):
+        return FOUND, ", ".join(f"{number} {word}" for word, number in found.items() if number)
+    verdicts = {row.verdict for row in comparison.rows}
+    open_words = [
+        word for word in comparison.fail_on if word in ANSWERS and not verdicts & ANSWERS[word]
+    ]
+    if open_words and len(open_words) == len(comparison.fail_on):
+        return INCONCLUSIVE, "; ".join(
+            f"cannot decide whether anything is {word}: {_advice(comparison, word)}"
+            for word in open_words
+        )
+    return 0, ""
+
+
+def _count(comparison: Comparison, word: str) -> int:
+    if word == DIFFERENT:
+        return count_different(comparison.results)
+    if word in FAILING:
+        return sum(FAILING[word](row) for row in comparison.rows)
+    return sum(is_missing(comparison, change) for change in comparison.changes)
+
+
+def _advice(comparison: Comparison, word: str) -> str:
+    steady = comparison.rows and all(row.described.is_steady for row in comparison.rows)
+    if steady and (comparison.base.averages or comparison.new.averages):
+        return AVERAGES
+    return UNSOUND if steady and word != "suspect" else SUGGESTED[word]

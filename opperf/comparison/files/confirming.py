@@ -1,4 +1,5 @@
-"""The command that measures again, interleaved, what two files can only make suspect."""
+"""The commands that follow a comparison: one measures again, interleaved, what two files can only
+make suspect, and one lists the functions that made the largest change of a count."""
 
 from __future__ import annotations
 
@@ -10,21 +11,21 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import frameworks
-from opperf.comparison.files.comparison import Comparison, Row
-from opperf.comparison.files.entries import Entry
+from opperf.comparison.files.comparison import Comparison, Entry, Row
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
+from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
 from opperf.machine.environment import ABSENT, Difference
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import DECLARED
+from opperf.results.kept import path_of, profile_folder
 from opperf.results.settings import needed_settings, option_words
 from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 
 MAX_CASES = 20
-"""Most cases or operators that the command names, those with the largest changes: interleaved runs
-take minutes for as many."""
+"""Most cases of the command, the most changed: interleaved runs take minutes for as many."""
 
 SHORTEST_ID, LONGEST_ID = 6, 16
 """Characters of a shortened id, and of a whole one."""
@@ -93,8 +94,7 @@ class Source(NamedTuple):
 
 
 def _source(rows: Sequence[Row], base: Measured, new: Measured) -> Source | None:
-    """The run file whose cases the command measures: the base, or else the new one. None if neither
-    has all of them."""
+    """Returns the run file that has all cases, the base before the new one; None without one."""
     for side in (base, new):
         ids = _selectors(rows[:MAX_CASES], side)
         if not side.side.averages and ids and all(ids):
@@ -109,8 +109,7 @@ def _case_words(
     base: Measured,
     new: Measured,
 ) -> list[str]:
-    """The words that choose the cases: the file that has them and their ids, or the operators with
-    the options that chose their inputs, and ids where a file has them beside it."""
+    """Returns the words for the cases: a file and ids, or operators and their options."""
     if source is not None:
         return [source.path, "--id", ",".join(_shortened(source.ids, base, new))]
     operators = dict.fromkeys(patterns.get(row.operator, row.operator) for row in rows)
@@ -123,7 +122,7 @@ def _case_words(
 
 
 def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
-    """The ids of the rows' cases in a file, each once; empty for one that it does not have."""
+    """Returns the ids of the rows' cases in a file; empty for one that it does not have."""
     by_case = {
         (entry.operator, entry.inputs, entry.differing): entry.selector for entry in side.entries
     }
@@ -136,7 +135,7 @@ def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
 
 
 def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
-    """The ids, as short as they are distinct in either file."""
+    """Returns the ids, as short as they are distinct in either file."""
     known = {entry.selector for side in (base, new) for entry in side.entries}
     length = next(
         (n for n in range(SHORTEST_ID, LONGEST_ID) if len({id[:n] for id in known}) == len(known)),
@@ -146,7 +145,6 @@ def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
 
 
 def _suspect_rows(rows: Iterable[Row]) -> list[Row]:
-    """A row of each case with a suspect time, the largest change first."""
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.described.is_time]
     suspect.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
     cases: dict[tuple[str, ...], Row] = {}
@@ -156,8 +154,7 @@ def _suspect_rows(rows: Iterable[Row]) -> list[Row]:
 
 
 def _settings(rows: Iterable[Row], entries: Iterable[Entry]) -> dict[str, Any]:
-    """The settings of the case with the largest change; of any other case where neither file has
-    those of this one."""
+    """Returns the settings of the case with the largest change, or else of any case."""
     with_settings = [entry for entry in entries if entry.settings]
     by_id = {entry.id: entry for entry in with_settings}
     chosen = next((by_id[row.id] for row in rows if row.id in by_id), None)
@@ -166,14 +163,12 @@ def _settings(rows: Iterable[Row], entries: Iterable[Entry]) -> dict[str, Any]:
 
 
 def _devices(base: Measured, new: Measured) -> tuple[str, ...]:
-    """The devices of the machine, as far as the files have them."""
     environment = base.environment or new.environment
     return environment.devices if environment else ()
 
 
 def _arm(differences: Iterable[Difference], side: int) -> list[str]:
-    """The assignments that make an arm like one side in what differs, as far as it had one value of
-    it."""
+    """Returns the assignments that make an arm like one side in what differs."""
     found: list[str] = []
     for differing in differences:
         group, _, name = differing.name.partition(".")
@@ -191,7 +186,6 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
 
 
 def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
-    """The option for the framework; none where a command without it takes the same differing."""
     environment = base.environment or new.environment
     if environment is None:
         return ()
@@ -204,8 +198,7 @@ def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
 
 
 def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple[str, ...]:
-    """The option for all threads, with which both runs were made, where no arm sets its own: by
-    default an arm has one thread."""
+    """Returns the option for all threads, where both runs had them and no arm sets its own."""
     names = tuple(f"env:{name}=" for name in THREAD_VARIABLES)
     if settings.get("threads", 1) is not None or any(
         text.startswith(("threads:", *names)) for text in assigned
@@ -215,7 +208,6 @@ def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple
 
 
 def _threshold_words(found: Comparison) -> tuple[str, ...]:
-    """The option for the threshold, if it is another than that of a session."""
     if found.threshold == Thresholds().threshold:
         return ()
     return "--threshold", share_text(found.threshold)
@@ -246,8 +238,7 @@ SELECTION_WORDS: dict[str, Callable[[Any], Iterable[str]]] = {
         *("--max-elements", str(value["most"])),
     ),
 }
-"""Fields of a selection that choose inputs and passes, each with the words of a command for a
-value."""
+"""Words of a command for fields of a selection that choose inputs and passes."""
 
 
 def selection_words(selection: Mapping[str, Any]) -> list[str]:
@@ -259,3 +250,30 @@ def selection_words(selection: Mapping[str, Any]) -> list[str]:
         if name in selection and selection[name] != usual.get(name)
         for word in words(selection[name])
     ]
+
+
+PASS_OF = {INSTRUCTIONS.name: "forward", INSTRUCTIONS_BACKWARD.name: "backward"}
+"""The pass whose profile has a metric."""
+
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+
+
+def explaining_command(found: Comparison) -> str:
+    """Returns the command for the largest change of a count; empty without a profile."""
+    rows = [row for row in found.rows if row.metric in PASS_OF and row.verdict in CHANGED]
+    rows.sort(key=lambda row: (not row.is_worse, -abs(row.new - row.base)))
+    for row in rows:
+        passed = PASS_OF[row.metric]
+        dumps = [
+            profile_folder(path_of(side.path)) / f"{id}.{passed}.callgrind"
+            for side, id in ((found.base, row.id), (found.new, row.other_id))
+        ]
+        if row.other_id and not found.base.arm and all(dump.is_file() for dump in dumps):
+            # No id names both.
+            return shlex.join(["opperf", "explain", *map(str, dumps)])
+        if (found.base.arm or not row.other_id) and dumps[0].is_file() and dumps[1].parent.is_dir():
+            # A session has both sides.
+            paths = dict.fromkeys((found.base.path, found.new.path))
+            words = ["opperf", "explain", *paths, row.id]
+            return shlex.join([*words, *(("--pass", passed) if passed != "forward" else ())])
+    return ""

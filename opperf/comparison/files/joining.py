@@ -1,15 +1,17 @@
-"""Joins the cases of two files."""
+"""Joins the cases of two files, and weights them by their counts."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.comparison.files.entries import Entry
+from opperf.comparison.files.comparison import Entry, Figure
 from opperf.comparison.files.reading import Measured
+from opperf.comparison.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError, suggest
-from opperf.model import Operator
+from opperf.model import PASSES, Operator
 from opperf.plurals import pluralize
 from opperf.results.projection import number_alike
 from opperf.sources.selecting import make_matcher
@@ -47,14 +49,13 @@ class Pair(NamedTuple):
 
 
 def by_inputs(base: Sequence[Entry], new: Sequence[Entry]) -> By:
-    """Returns the key of files of which one has no ids. Results of MXNet's own utility have no
-    details either."""
+    """Returns the key of files without ids. Results of MXNet's own utility have no details
+    either."""
     return By.DETAILED if all(any(e.details for e in side) for side in (base, new)) else By.SHOWN
 
 
 def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
-    """Joins the cases of both files, in the base's order and then in the new file's. Cases with the
-    same key are paired in their order."""
+    """Joins the cases of both files, those of the same key in their order."""
     left, right = (
         dict(zip(number_alike(map(KEYS[by], entries)), entries, strict=True))
         for entries in (base, new)
@@ -74,10 +75,7 @@ def check_places(base: Measured, new: Measured) -> None:
 def filter_operators(
     base: Measured, new: Measured, patterns: Sequence[str]
 ) -> tuple[Measured, Measured]:
-    """Both files with only the cases of operators that match a pattern, or all without patterns.
-
-    Raises `UsageError` for a pattern that matches nothing in either file, or is malformed.
-    """
+    """Returns both files with matching operators. Raises `UsageError` if none matches."""
     if not patterns:
         return base, new
     names = dict.fromkeys(entry.operator for entry in (*base.entries, *new.entries))
@@ -101,8 +99,7 @@ def _only(measured: Measured, operators: set[str]) -> Measured:
 
 
 def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
-    """Raises `RunFileError`, with the differences between the files, if they have no common
-    case."""
+    """Raises `RunFileError`, with the differences, for files without a common case."""
     if any(pair.base and pair.new for pair in pairs):
         return
     one, other = base.side.name, new.side.name
@@ -131,8 +128,7 @@ def _why_disjoint(base: Measured, new: Measured) -> str:
 
 
 def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:
-    """The settings, framework and size of which the files have no common value, with the values of
-    each."""
+    """Returns what the files have no common value of, with the values of each."""
     settings = dict.fromkeys(
         name for entry in (*base.entries, *new.entries) for name in entry.settings
     )
@@ -163,3 +159,71 @@ def _operators(measured: Measured) -> set[str]:
 
 def _list_text(values: Iterable[str]) -> str:
     return ", ".join(sorted(values))
+
+
+def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) -> Weighted:
+    """Returns the totals of the cases that both files have times of. The time of a call is the sum
+    of the passes among the compared metrics. Raises `UsageError` if only other metrics are
+    compared, and `RunFileError` if neither file has counts, or no case has a time in both."""
+    metrics = [metric for metric in PASSES if metric in compared]
+    if compared and not metrics:
+        raise UsageError(
+            f"--weight count is of times; add {' or '.join(PASSES)} to --metric, or omit it"
+        )
+    if all(entry is None or entry.count is None for pair in pairs for entry in pair):
+        raise RunFileError("--weight count: neither file has counts; use run files (-f jsonl)")
+    cases = [case for pair in pairs for case in _weighed(pair, metrics, averages)]
+    if not cases:
+        raise RunFileError(f"no common case has a {' or '.join(PASSES)} time; nothing to weight")
+    alone = (case for pair in pairs for case in _alone(pair, metrics, averages))
+    without = (pair for pair in pairs if not any(_figures(entry, metrics) for entry in pair))
+    return weigh(cases, alone, metrics, sum(_counts(pair)[0] for pair in without))
+
+
+def _counts(pair: Pair) -> tuple[int, int]:
+    """Returns the counts; of results by operator, those of the other file, or 1."""
+    known = [entry.count for entry in pair if entry and entry.count is not None] or [1]
+    base, new = (
+        known[0] if entry is None or entry.count is None else entry.count for entry in pair
+    )
+    return base, new
+
+
+def _figures(entry: Entry | None, metrics: Iterable[str]) -> dict[str, Figure]:
+    found = {name: entry.figures[name] for name in metrics if entry and name in entry.figures}
+    return {
+        name: one for name, one in found.items() if one.unit == "ns" and math.isfinite(one.median)
+    }
+
+
+def _weighed(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Weighed]:
+    base, new = (_figures(entry, metrics) for entry in pair)
+    common = [name for name in base if name in new]
+    if pair.base is not None and common:
+        sides = [[side[name] for name in common] for side in (base, new)]
+        times = [_time(figures, averages) for figures in sides]
+        widths = [_half_width(figures) for figures in sides]
+        known = (widths[0], widths[1]) if widths[0] is not None and widths[1] is not None else None
+        yield Weighed(pair.base.operator, *_counts(pair), times[0], times[1], known)
+
+
+def _alone(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Alone]:
+    base, new = (_figures(entry, metrics) for entry in pair)
+    if base.keys() & new.keys():
+        return
+    for side, entry, figures, calls in zip(
+        ("base", "new"), pair, (base, new), _counts(pair), strict=True
+    ):
+        if entry is not None and figures:
+            time_ns = calls * _time(figures.values(), averages)
+            yield Alone(side, entry.operator, entry.inputs, calls, time_ns)
+
+
+def _time(figures: Iterable[Figure], averages: bool) -> float:
+    return math.fsum(figure.mean if averages else figure.median for figure in figures)
+
+
+def _half_width(figures: Sequence[Figure]) -> float | None:
+    """Returns the half-width of one call's time; None if a figure has none."""
+    widths = [figure.half_width for figure in figures if figure.half_width is not None]
+    return math.hypot(*widths) if len(widths) == len(figures) else None

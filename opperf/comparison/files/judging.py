@@ -8,31 +8,21 @@ from typing import Any
 
 import msgspec
 
-from opperf.comparison.files.changed_functions import explaining_command
+from opperf.comparison.files import joining
 from opperf.comparison.files.comparison import (
     Change,
     ChangeKind,
     Comparison,
+    Entry,
+    Figure,
     Row,
     Side,
     geometric_means,
     sort_rows,
 )
-from opperf.comparison.files.confirming import confirming_command
-from opperf.comparison.files.contents import contents_caveat, contents_notes
-from opperf.comparison.files.differing import differences
-from opperf.comparison.files.entries import Entry, Figure
-from opperf.comparison.files.joining import (
-    By,
-    Pair,
-    by_inputs,
-    check_common,
-    check_places,
-    filter_operators,
-    join,
-)
+from opperf.comparison.files.confirming import confirming_command, explaining_command
+from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
 from opperf.comparison.files.reading import Measured
-from opperf.comparison.files.weighing import weigh_pairs
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.comparison.statistics.order_statistics import compare_samples
@@ -60,31 +50,24 @@ class Question(Struct, frozen=True):
     metrics: tuple[str, ...] = ()
     """Names; if empty, the default metrics that both files have."""
     patterns: tuple[str, ...] = ()
-    """Patterns of operators; if empty, all."""
     fail_on: tuple[str, ...] = ()
     ignore_settings: bool = False
     in_order: bool = False
     """Whether cases are joined by their places in the files, whatever they are."""
     thresholds: Thresholds = Thresholds()
     tolerances: Tolerances = Tolerances()
-    """Tolerances in the place of those of metrics that are the same on every run."""
     limits_file: str = ""
-    """The file that thresholds and tolerances are from; empty without one."""
     weight: str | None = None
     """The weight of totals, `weighted.COUNT`; None for no totals."""
 
 
 def compare(base: Measured, new: Measured, question: Question) -> Comparison:
-    """Compares two files.
-
-    Raises `RunFileError` if they have no case or no metric in common, and `UsageError` for a
-    pattern that matches nothing.
-    """
+    """Compares two files. Raises `RunFileError` or `UsageError` if nothing is compared."""
     question.tolerances.check(entry.operator for entry in (*base.entries, *new.entries))
-    base, new = filter_operators(base, new, question.patterns)
+    base, new = joining.filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
-    pairs = join(base.entries, new.entries, _key(base, new, question))
-    check_common(base, new, pairs)
+    pairs = joining.join(base.entries, new.entries, _key(base, new, question))
+    joining.check_common(base, new, pairs)
     checks = _checks(base, new, question)
     metrics = _metrics(pairs, question.metrics)
     rows = tuple(
@@ -115,7 +98,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             for before, after in pairs
             if before and after and (check := checks.get(after.place)) is not None
         ),
-        weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
+        weighted=joining.weigh_pairs(pairs, metrics, averages) if question.weight else None,
     )
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
@@ -134,8 +117,7 @@ def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
 
 
 def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:
-    """Returns how the results of cases compare, by place, where they were compared. Raises
-    `UsageError` if results that are different should fail and were not compared."""
+    """Returns the checks by place. Raises `UsageError` if they are missing and should fail."""
     if new.checks is not None:
         return new.checks
     if DIFFERENT in question.fail_on:
@@ -146,26 +128,21 @@ def _checks(base: Measured, new: Measured, question: Question) -> dict[int | Non
     return {}
 
 
-def _key(base: Measured, new: Measured, question: Question) -> By:
-    """Returns the key that cases are joined by."""
+def _key(base: Measured, new: Measured, question: Question) -> joining.By:
     if question.in_order:
-        check_places(base, new)
-        return By.PLACE
+        joining.check_places(base, new)
+        return joining.By.PLACE
     if base.side.averages or new.side.averages:
-        return by_inputs(base.entries, new.entries)
-    return By.CALL if question.ignore_settings else By.ID
+        return joining.by_inputs(base.entries, new.entries)
+    return joining.By.CALL if question.ignore_settings else joining.By.ID
 
 
 def _has_figures(entry: Entry | None) -> bool:
     return entry is not None and bool(entry.figures)
 
 
-def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
-    """The requested metrics that both files have for some common case, in the order of the reports.
-
-    Raises `RunFileError` if there is none, and for one that was named and is missing, unless only
-    one of the runs could measure it.
-    """
+def _metrics(pairs: Sequence[joining.Pair], asked: Sequence[str]) -> tuple[str, ...]:
+    """Returns the requested metrics that both files have, in order. Raises `RunFileError`."""
     units = {
         name: base.figures[name].unit
         for base, new in pairs
@@ -201,8 +178,7 @@ def _usual() -> tuple[str, ...]:
     return tuple(metric.name for metric in default_metrics())
 
 
-def _is_in_one_only(pair: Pair, metric: str) -> bool:
-    """Whether both runs tried to measure a metric of the case, and only one of them could."""
+def _is_in_one_only(pair: joining.Pair, metric: str) -> bool:
     if not (pair.base and pair.new):
         return False
     entries = (pair.base, pair.new)
@@ -212,7 +188,7 @@ def _is_in_one_only(pair: Pair, metric: str) -> bool:
 
 
 def _rows(
-    pairs: Iterable[Pair],
+    pairs: Iterable[joining.Pair],
     metric: str,
     question: Question,
     averages: bool,
@@ -269,13 +245,12 @@ def _row(
 
 
 def _operators(base: Entry, new: Entry) -> str:
-    """The operator of both cases, or both where they differ."""
     one, other = base.operator, new.operator
     return one if one == other else f"{one} | {other}"
 
 
 def _shared_settings(base: Entry, new: Entry) -> dict[str, Any]:
-    """The settings that both cases have; those of one where the other's file has none."""
+    """Returns the settings that both have; those of one where the other's file has none."""
     if not (base.settings and new.settings):
         return base.settings or new.settings
     return {name: value for name, value in base.settings.items() if value == new.settings[name]}
@@ -294,7 +269,6 @@ def _ratio(effect: float | None) -> float | None:
 
 
 def _caveat(a: Figure, b: Figure) -> str:
-    """The qualifications of both figures."""
     if a.caveat == b.caveat:
         return a.caveat and f"both: {a.caveat}"
     named = (("base", a.caveat), ("new", b.caveat))
@@ -304,7 +278,6 @@ def _caveat(a: Figure, b: Figure) -> str:
 def _judge(
     metric: Metric, a: Figure, b: Figure, thresholds: Thresholds, averages: bool
 ) -> CaseVerdict:
-    """The verdict on two figures, by the kind of metric and file."""
     name = metric.name
     values = _values(a, b, averages)
     if a.unit != b.unit:
@@ -330,14 +303,12 @@ WEAKER = {
 
 
 def _weaken(found: CaseVerdict, why: str) -> CaseVerdict:
-    """Replaces a verdict by a weaker one if there is a reason to."""
     if not why:
         return found
     return msgspec.structs.replace(found, verdict=WEAKER[found.verdict], note=why)
 
 
 def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
-    """The verdict on averages: suspect if they differ by more than the margin."""
     if min(a, b) == 0:
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="an average is zero")
     effect = math.log(b / a)
@@ -345,8 +316,7 @@ def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict
     return CaseVerdict(case, verdict, effect, note=NO_SPREAD)
 
 
-def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
-    """The metrics of a case, or the whole case, that only one of the files has figures of."""
+def _changes(pair: joining.Pair, metrics: Sequence[str]) -> Iterable[Change]:
     base, new = pair
     had, has = _has_figures(base), _has_figures(new)
     if base and new and had and has:
@@ -378,7 +348,6 @@ def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
 
 
 def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
-    """Remarks on all verdicts."""
     if averages:
         return (AVERAGES,)
     return (SEPARATE_RUNS,) if any(not row.described.is_steady for row in rows) else ()

@@ -4,63 +4,44 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.comparison.files.averages import details_key, entries_of_results
-from opperf.comparison.files.comparison import Side
-from opperf.comparison.files.entries import Entry, Figure
+from opperf import model
+from opperf.comparison.files.comparison import Entry, Figure, Side
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
 from opperf.metrics import expected_metrics
-from opperf.model import (
-    DECLARED,
-    NOISE,
-    UNRELIABLE,
-    WITHOUT_FIGURE,
-    Case,
-    Check,
-    Environment,
-    MetricKind,
-    NoteCode,
-    Record,
-    Run,
-    Settings,
-    Status,
-    Summary,
-    display_arguments,
-)
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
+from opperf.results.opperf_json import source_of
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
-from opperf.results.text import inputs_text
+from opperf.results.text import arguments_text, inputs_text
+from opperf.results.units import unit_of
 
 
 class Measured(NamedTuple):
     """The content of a file, in the form in which it is compared."""
 
     side: Side
-    environment: Environment | None
+    environment: model.Environment | None
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
     selection: dict[str, Any]
-    """The run's selection, without defaults; empty where the file has none."""
     labels: dict[str, str] = {}
-    """The run's labels."""
-    checks: dict[int | None, Check] | None = None
+    checks: dict[int | None, model.Check] | None = None
     """How the results of a session's cases compare, by place; None where they were not compared."""
     file: Path | None = None
-    """The file that it was read from."""
 
 
 def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
@@ -72,10 +53,7 @@ def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
 
 
 def read(path: Path) -> Measured:
-    """Reads a run file, or results by operator as JSON.
-
-    Raises `RunFileError` for a file that is neither, or is damaged.
-    """
+    """Reads a run file, or results by operator. Raises `RunFileError` for any other file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -85,9 +63,8 @@ def read(path: Path) -> Measured:
     return _from_results(path, data)._replace(file=path)
 
 
-def read_records(path: Path, run: Run, warnings: Iterable[str], arm: str = "") -> Measured:
-    """Returns the content of a run file that is read already, or of an arm in it. Raises
-    `RunFileError` if it has no record."""
+def read_records(path: Path, run: model.Run, warnings: Iterable[str], arm: str = "") -> Measured:
+    """Returns a run file's content, or an arm's. Raises `RunFileError` without a record."""
     found = list(warnings)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
@@ -114,15 +91,14 @@ def read_records(path: Path, run: Run, warnings: Iterable[str], arm: str = "") -
     )
 
 
-def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
-    """A record in the form in which it is compared. `differing` are the settings in which records
-    of its file differ that have the same operator and inputs."""
+def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
+    """Returns a record as it is compared; `differing` are settings that its file must tell."""
     case = record.case
     return Entry(
         id=record.id,
         selector=record.id,
         call=call_id(case),
-        shown=shown_key(case.label, display_arguments(case)),
+        shown=shown_key(case.label, model.display_arguments(case)),
         details=details_key(display_details(case)),
         operator=case.label,
         pattern=case.pattern,
@@ -132,26 +108,22 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
         point=point_text(case.point),
         settings=case.settings.identity(),
         differing=settings_text(case, differing),
-        effort=_effort(case.settings),
+        effort={name: getattr(case.settings, name) for name in EFFORT},
         reason=""
-        if record.status is Status.OK
+        if record.status is model.Status.OK
         else one_line(f"{record.status.value}: {record.reason}"),
         figures=_figures(record),
         absent=_absent(record),
     )
 
 
-EFFORT = tuple(name for name, setting in DECLARED.items() if not setting.identity)
+EFFORT = tuple(name for name, setting in model.DECLARED.items() if not setting.identity)
 """Settings that are not part of the case's id: number of calls, time limits, seed."""
 
 
-def _effort(settings: Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in EFFORT}
-
-
-def call_id(case: Case) -> str:
+def call_id(case: model.Case) -> str:
     """The id of a case's target and arguments, without settings."""
-    return msgspec.structs.replace(case, settings=Settings()).id
+    return msgspec.structs.replace(case, settings=model.Settings()).id
 
 
 def shown_key(operator: str, inputs: Any) -> str:
@@ -159,16 +131,16 @@ def shown_key(operator: str, inputs: Any) -> str:
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
 
 
-def _figures(record: Record) -> dict[str, Figure]:
-    if record.status is not Status.OK:
+def _figures(record: model.Record) -> dict[str, Figure]:
+    if record.status is not model.Status.OK:
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    if record.time_kind is MetricKind.KERNEL and FORWARD.name in found:
+    if record.time_kind is model.MetricKind.KERNEL and FORWARD.name in found:
         found.setdefault(KERNEL.name, found[FORWARD.name])
     return found
 
 
-def _figure(record: Record, metric: str, summary: Summary) -> Figure:
+def _figure(record: model.Record, metric: str, summary: model.Summary) -> Figure:
     notes = [record.note(metric, code) for code in CAVEATS]
     return Figure(
         unit=summary.unit,
@@ -177,35 +149,33 @@ def _figure(record: Record, metric: str, summary: Summary) -> Figure:
         half_width=summary.half_width,
         samples=record.samples.get(metric, []),
         unsound=next((why for code, why in UNSOUND.items() if record.note(metric, code)), ""),
-        unreliable=record.note(metric, *UNRELIABLE) is not None,
+        unreliable=record.note(metric, *model.UNRELIABLE) is not None,
         caveat="; ".join(one_line(note.message) for note in notes if note is not None),
     )
 
 
 UNSOUND = {
-    NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
-    NoteCode.UNSTEADY: "the counts of the same call differ",
+    model.NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
+    model.NoteCode.UNSTEADY: "the counts of the same call differ",
 }
 """Why figures with notes of these codes have no clear verdict."""
 
-CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, NoteCode.BUSY, *NOISE)
+CAVEATS = (model.NoteCode.NOT_PRISTINE, model.NoteCode.UNSTEADY, model.NoteCode.BUSY, *model.NOISE)
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
-def _absent(record: Record) -> dict[str, str]:
-    """Requested metrics that are missing, each with the reason."""
-    if record.status is not Status.OK:
+def _absent(record: model.Record) -> dict[str, str]:
+    if record.status is not model.Status.OK:
         return {}
     expected = expected_metrics(record.case)
     absent = [metric for metric in expected if metric not in record.summaries]
-    notes = {metric: record.note(metric, *WITHOUT_FIGURE) for metric in absent}
+    notes = {metric: record.note(metric, *model.WITHOUT_FIGURE) for metric in absent}
     return {
         metric: one_line(note.message) if note else "not measured" for metric, note in notes.items()
     }
 
 
 def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
-    """A warning if some figures are not finite."""
     odd = [
         f"{entry.operator} {metric}"
         for entry in entries
@@ -247,7 +217,7 @@ def _from_results(path: Path, data: bytes) -> Measured:
 class Sidecar(msgspec.Struct):
     """The file beside results by operator, as far as a comparison reads it."""
 
-    environment: Environment | None = None
+    environment: model.Environment | None = None
     started: str = ""
     options: dict[str, Any] = {}
     ids: dict[str, list[str]] = {}
@@ -257,8 +227,72 @@ SIDECAR: msgspec.json.Decoder[Sidecar] = msgspec.json.Decoder(Sidecar)
 
 
 def _read_sidecar(path: Path) -> Sidecar:
-    """The file beside results by operator; empty if it cannot be read."""
+    """Returns the file beside results by operator; empty if it cannot be read."""
     try:
         return decode(SIDECAR.decode, sidecar(path).read_bytes())
     except (OSError, msgspec.DecodeError):
         return Sidecar()
+
+
+def entries_of_results(
+    path: Path, results: Any, key: Callable[[str, Any], str], ids: Mapping[str, Sequence[str]]
+) -> tuple[Entry, ...]:
+    """Returns an entry for every result. Raises `RunFileError` for any other content."""
+    if not isinstance(results, dict):
+        raise RunFileError(f"{path}: not results by operator: the JSON is not an object")
+    entries = tuple(
+        _entry(operator, result, key, selector)
+        for operator, listed in results.items()
+        for result, selector in _results(path, operator, listed, ids.get(operator, ()))
+    )
+    if not entries:
+        raise RunFileError(f"{path}: has no results, so there is nothing to compare")
+    return entries
+
+
+def _results(
+    path: Path, operator: str, listed: Any, ids: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The results of one operator, each with its id; empty if there is not one for each."""
+    if not isinstance(listed, list) or not all(isinstance(result, dict) for result in listed):
+        raise RunFileError(f"{path}: not results by operator: {operator!r} has no list of results")
+    yield from zip(listed, ids if len(ids) == len(listed) else [""] * len(listed), strict=True)
+
+
+def _entry(
+    operator: str, result: dict[str, Any], key: Callable[[str, Any], str], selector: str
+) -> Entry:
+    inputs = result.get("inputs", {})
+    shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
+    details = result.get("details")
+    details = details if isinstance(details, dict) else {}
+    return Entry(
+        operator=operator,
+        selector=selector,
+        pattern=operator,
+        inputs=arguments_text(shown, details),
+        shown=key(operator, inputs),
+        details=details_key(details),
+        figures=_average_figures(operator, result),
+    )
+
+
+def details_key(details: Any) -> str:
+    """The details of tensors in results by operator; empty without any."""
+    return json.dumps(details, sort_keys=True, default=str) if details else ""
+
+
+def _average_figures(operator: str, result: dict[str, Any]) -> dict[str, Figure]:
+    """The figures by metric; for memory, that of the device with the largest peak."""
+    found: dict[str, Figure] = {}
+    for name, value in result.items():
+        source = source_of(name, operator)
+        if source is None or not isinstance(value, int | float):
+            continue
+        metric, statistic = source
+        if statistic != "mean" and not metric.is_steady:
+            continue
+        measured = value * unit_of(metric.unit).size
+        if metric.name not in found or found[metric.name].mean < measured:
+            found[metric.name] = Figure(metric.unit, measured, measured)
+    return found

@@ -50,11 +50,8 @@ def cases_of(replicates: Iterable[Replicate]) -> tuple[str, ...]:
 
 def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str]) -> Effects:
     """Effects of the cases in a phase, from its complete blocks: the last block of an interrupted
-    session may have fewer than four replicates.
-
-    Raises `ValueError` for two replicates in one place, and for a block that is neither ABBA
-    nor BAAB.
-    """
+    session may have fewer than four replicates. Raises `ValueError` for two replicates in one
+    place, and for a block that is neither ABBA nor BAAB."""
     contrasts, values = [], []
     for block, members in sorted(by_block(replicates, phase).items()):
         if len(members) < BLOCK:
@@ -75,10 +72,7 @@ def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str])
 
 
 def by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[int, Replicate]]:
-    """The replicates of a phase by block and position, incomplete blocks included.
-
-    Raises `ValueError` for two replicates in one place.
-    """
+    """Returns the replicates by block and position. Raises `ValueError` for two in one place."""
     blocks: dict[int, dict[int, Replicate]] = {}
     for replicate in replicates:
         if replicate.phase != phase:
@@ -92,7 +86,6 @@ def by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[in
 
 
 def _resolution(values: Floats) -> Floats:
-    """Smallest step between distinct values of each row; NaN is ignored."""
     steps = np.diff(np.sort(values, axis=1), axis=1)
     smallest = np.min(np.where(steps > 0, steps, np.inf), axis=1)
     return np.where(np.isfinite(smallest), smallest, 0.0)

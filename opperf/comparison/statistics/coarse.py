@@ -32,11 +32,7 @@ from opperf.comparison.statistics.paired_t import Estimate, bounds, estimate, p_
 
 
 def coarse_look(replicates: Sequence[Replicate], thresholds: Thresholds) -> CoarseLook | None:
-    """The changes with all threads; None before all blocks of the coarse look are complete, and
-    where it has none.
-
-    Raises what `blocks.effects` raises.
-    """
+    """Returns the changes with all threads; None before all blocks of the look are complete."""
     measured = [replicate for replicate in replicates if replicate.phase == "coarse"]
     cases = cases_of(measured)
     found = effects(measured, "coarse", cases)

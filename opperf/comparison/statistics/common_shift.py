@@ -21,8 +21,7 @@ import numpy as np
 from opperf.comparison.statistics.blocks import Effects
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.design import FEWEST_BLOCKS
-from opperf.comparison.statistics.equivalence import p_within
-from opperf.comparison.statistics.paired_t import bounds, estimate, p_beyond
+from opperf.comparison.statistics.paired_t import bounds, estimate, p_beyond, p_within
 
 LEAST_CASES = 3
 """Below this number of cases their median is a case's own effect, or the mean of two."""

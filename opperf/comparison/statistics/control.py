@@ -30,8 +30,7 @@ from opperf.comparison.statistics.moderation import moderate
 from opperf.comparison.statistics.paired_t import Estimate, estimate, p_beyond
 
 SMALLEST_P = 0.01
-"""Smallest p-value that counts of a single case: a hiccup in one block of one case is no fault of
-the whole measurement."""
+"""Smallest p-value that counts: a hiccup in a block of a case is no fault of the whole."""
 
 
 def p_cases(control: Effects, others: Effects, thresholds: Thresholds) -> float:
@@ -57,8 +56,7 @@ def _without_shift(effects: Effects) -> Effects:
 
 
 def p_shift(control: Effects, others: Effects, thresholds: Thresholds) -> float:
-    """The p-value of the common shift; NaN without a block. The blocks of A and B around their own
-    mean give its scatter too."""
+    """The p-value of the common shift; NaN without a block. All blocks give its scatter."""
     found = estimate(median_effects(control), median_effects(others))
     (p,) = p_beyond(found, thresholds.margin)
     return float(p)

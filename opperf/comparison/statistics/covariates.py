@@ -65,15 +65,12 @@ class Adjustment(NamedTuple):
     """The result of adjusting figures for reference work."""
 
     replicates: tuple[Replicate, ...]
-    """Adjusted, as far as they can be."""
     explained: float | None
-    """Share of the median figure's variance within blocks that the work explains; None where
-    nothing was adjusted."""
+    """Share of the median figure's variance that the work explains; None if not adjusted."""
     note: str = ""
     """Why nothing was adjusted although work was timed."""
     inflation: Mapping[str, float] = MappingProxyType({})
-    """By adjusted figure, the factor of its variance that restores what fitting the slopes has
-    removed and added."""
+    """Factor of a figure's variance that restores what fitting the slopes has changed."""
 
 
 def adjust(replicates: Sequence[Replicate], level: float) -> Adjustment:
@@ -137,7 +134,6 @@ class _Residuals(NamedTuple):
     works: Floats
     """By block, process, figure and work."""
     freedom: Floats
-    """Degrees of freedom of the values, by figure."""
 
 
 def _center(

@@ -74,37 +74,31 @@ class Thresholds(Struct, frozen=True):
     """A case is the same if its change is shown to be smaller than this share: `SAME_FACTOR` times
     the threshold, unless a user sets it."""
     control_q: float = 0.01
-    """Highest chance that a session in which A does not differ from itself is declared invalid: a
-    session is hours of measuring."""
+    """Highest chance that a sound session, which is hours of measuring, is declared invalid."""
     changed_q: float = 0.05
     """False discovery rate among the cases that are reported as regressed or improved."""
     same_level: float = 0.05
-    """Chance that a case whose change is as large as `same_within` is reported as the same. The
-    field's convention."""
+    """Chance that a change as large as `same_within` is the same: the field's convention."""
     control_blocks: int = 2
     """Enough for a test of the whole measurement, as all cases count together."""
     block_cap: int = 12
-    """Most blocks of A and B."""
     coarse_threshold: float = 0.2
     """Smallest change of interest with all threads, as a share. Blocks there scatter by 12 to 14 %,
     so that no few blocks show less; an operator that no longer runs in parallel is slower by half
     or more."""
     coarse_blocks: int = 0
-    """Blocks of the coarse look with all threads; 0 for none."""
+    """0 for none."""
 
     @property
     def margin(self) -> float:
-        """The threshold as a logarithm of a ratio."""
         return math.log1p(self.threshold)
 
     @property
     def coarse_margin(self) -> float:
-        """`coarse_threshold` as a logarithm of a ratio."""
         return math.log1p(self.coarse_threshold)
 
     @property
     def same_margin(self) -> float:
-        """`same_within` as a logarithm of a ratio."""
         return math.log1p(self.same_within)
 
     @property
@@ -125,7 +119,6 @@ class CaseVerdict(Struct, frozen=True):
     case: str
     verdict: Verdict
     effect: float | None = None
-    """Mean over the blocks of log B - log A."""
     low: float | None = None
     high: float | None = None
     """Bounds of the effect, each wrong with the probability `Thresholds.same_level` over all looks:
@@ -137,9 +130,7 @@ class CaseVerdict(Struct, frozen=True):
     """Log ratio of the smallest change that all blocks up to the cap find four times out of five,
     given the scatter of those that it has."""
     n_blocks: int = 0
-    """Blocks that the verdict rests on."""
     note: str = ""
-    """Why the verdict is ambiguous or weaker, as one line."""
 
     @property
     def ratio(self) -> float | None:
@@ -158,7 +149,6 @@ class Shift(Struct, frozen=True):
     high: float
     """Its 95 % confidence interval."""
     p: float
-    """p-value of the hypothesis of a shift of zero."""
     n_blocks: int
     note: str = ""
 
@@ -173,16 +163,13 @@ class CoarseCase(Struct, frozen=True):
 
     case: str
     changed: Literal["slower", "faster"] | None = None
-    """The direction in which it changed by more than `Thresholds.coarse_threshold`; None if no such
-    change could be shown."""
+    """None if no change beyond `Thresholds.coarse_threshold` could be shown."""
     effect: float | None = None
-    """Mean over the blocks of log B - log A."""
     low: float | None = None
     high: float | None = None
     """Bounds of the effect, each wrong with the probability `Thresholds.same_level`."""
     p: float | None = None
-    """p-value of the hypothesis that the effect is within the threshold; not corrected for the
-    number of cases."""
+    """p-value of an effect within the threshold; not corrected for the number of cases."""
     n_blocks: int = 0
 
     @property
@@ -196,7 +183,7 @@ class CoarseLook(Struct, frozen=True):
 
     n_blocks: int
     cases: tuple[CoarseCase, ...]
-    """One for every case that any of its replicates measured, sorted by case."""
+    """Sorted by case."""
 
 
 class Analysis(Struct, frozen=True):
@@ -207,15 +194,10 @@ class Analysis(Struct, frozen=True):
     shift: Shift | None
     """None with too few cases or without a look."""
     verdicts: tuple[CaseVerdict, ...]
-    """One for every case that any replicate measured, sorted by case."""
     looks: int = 0
-    """Looks that they rest on."""
     reason: str = ""
-    """Why the session is invalid, and what to do."""
     explained: float | None = None
-    """Share of the median case's variance within blocks that the core's speed explains and that is
-    subtracted; None where nothing is."""
+    """Share of the median case's variance that the core's speed explains; None if unadjusted."""
     note: str = ""
-    """Why nothing is subtracted although reference work was timed."""
     coarse: CoarseLook | None = None
     """The coarse look with all threads; None before its blocks are complete, and without them."""

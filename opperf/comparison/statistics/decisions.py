@@ -2,7 +2,7 @@
 
 Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
 tested for every case that needs more blocks, with moderated variances: that its ratio is within the
-threshold (`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Of
+threshold (`paired_t.p_beyond`), and that it is beyond `same_within` (`paired_t.p_within`). Of
 the first, the smallest of all sequential p-values (`spending`) counts; of the second, that of the
 look. A case has changed if Benjamini and Hochberg's correction over all cases rejects the first, at
 `changed_q`, and its latest estimate is still beyond the threshold, on the side on which its
@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from opperf.comparison.statistics.blocks import Floats
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.equivalence import p_within
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.moderation import moderate
-from opperf.comparison.statistics.paired_t import Estimate, bounds, p_beyond
+from opperf.comparison.statistics.paired_t import Estimate, bounds, p_beyond, p_within
 from opperf.comparison.statistics.spending import nominal_level, sequential_p
 
 Mask = NDArray[np.bool_]
@@ -54,7 +53,6 @@ class Decisions:
     freedom: Floats
     """Standard error of the mean, and its degrees of freedom."""
     n: Floats
-    """Blocks."""
     place: Floats
     """Look of the estimate, from 0."""
     looks: int = 0
@@ -86,8 +84,7 @@ class Decisions:
         )
 
     def look(self, found: Estimate, thresholds: Thresholds) -> None:
-        """Takes the next look at estimates of all cases; those of decided cases only count for the
-        variances that cases have in common."""
+        """Takes the next look; decided cases only count for the variances in common."""
         open_ = ~self.decided
         schedule, place = thresholds.looks, self.looks
         moderated = moderate(found.deviation**2, found.freedom)

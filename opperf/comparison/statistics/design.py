@@ -22,8 +22,7 @@ from typing import Literal
 Order = Literal["ABBA", "BAAB"]
 
 ORDERS: tuple[Order, Order] = ("ABBA", "BAAB")
-"""The two orders of two As and two Bs in which neither arm is earlier on average: those of any two
-arms in a block of several."""
+"""The orders of two As and two Bs, any two arms, in which neither is earlier on average."""
 
 
 FEWEST_BLOCKS = 2
@@ -34,11 +33,9 @@ def block_order(
     seed: int, phase: str, block: int, arms: Sequence[str] = ("A", "B")
 ) -> tuple[str, ...]:
     """Returns the arms of a block's processes, two for each, in their order: one that reads the
-    same from both ends, so that no arm is earlier on average.
-
-    Each pair of blocks (0 and 1, 2 and 3, ...) has a random order and its reverse: a phase is
-    balanced after any even number of blocks and can be continued.
-    """
+    same from both ends, so that no arm is earlier on average. Each pair of blocks (0 and 1, 2 and
+    3, ...) has a random order and its reverse: a phase is balanced after any even number of blocks
+    and can be continued."""
     pair, second = divmod(block, 2)
     order = random.Random(f"{seed}/{phase}/{pair}").sample(arms, len(arms))
     return (*order, *reversed(order)) if not second else (*reversed(order), *order)
@@ -47,12 +44,10 @@ def block_order(
 def visiting_order(
     cases: Iterable[str], seed: int, phase: str, block: int, position: int, n_arms: int = 2
 ) -> list[str]:
-    """Returns the cases in random order, for the process at a position of a block.
-
-    What the cases before leave in caches and allocators may change the time of a case by a third.
-    So the first processes of a block, one of each arm, have one order, and the others another: it
-    is alike in all arms, and no case always follows the same one.
-    """
+    """Returns the cases in random order, for the process at a position of a block. What the cases
+    before leave in caches and allocators may change the time of a case by a third. So the first
+    processes of a block, one of each arm, have one order, and the others another: it is alike in
+    all arms, and no case always follows the same one."""
     visited = sorted(cases)
     random.Random(f"{seed}/{phase}/{block}/{position // n_arms}").shuffle(visited)
     return visited

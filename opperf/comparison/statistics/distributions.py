@@ -34,13 +34,11 @@ def t_exceeded(level: float | Floats, freedom: Floats) -> Floats:
 
 
 def _positive(freedom: Floats) -> Floats:
-    """Degrees of freedom, NaN in place of none."""
     return np.where(np.asarray(freedom) > 0, freedom, np.nan)
 
 
 def f_above(value: Floats, over: Floats, under: float) -> Floats:
-    """The probability of a larger value under F, with degrees of freedom of the variance over the
-    line and of that under it."""
+    """The probability of a larger value under F; `over` and `under` are degrees of freedom."""
     from scipy.special import fdtrc
 
     return np.asarray(fdtrc(over, under, value))

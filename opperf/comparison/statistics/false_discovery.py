@@ -18,8 +18,7 @@ from opperf.comparison.statistics.blocks import Floats
 
 
 def reject(p: Floats, q: float) -> NDArray[np.bool_]:
-    """Rejects null hypotheses at a false discovery rate of q: true for those that are rejected. A
-    NaN is not counted as a hypothesis."""
+    """Returns which null hypotheses are rejected at a false discovery rate of q. NaN is none."""
     tested = ~np.isnan(p)
     found = np.zeros(p.shape, dtype=np.bool_)
     if tested.any():
@@ -37,8 +36,7 @@ def _adjusted(p: Floats) -> Floats:
 
 
 def level_of_next(p: Floats, q: float) -> float:
-    """The largest p-value at which one more hypothesis would be rejected; q where none is
-    tested."""
+    """Returns the largest p-value at which one more hypothesis would be rejected."""
     tested = np.count_nonzero(~np.isnan(p))
     if not tested:
         return q

@@ -47,8 +47,7 @@ NEGLIGIBLE = 1e-5
 coarse that all its values are equal: it is neither moderated nor a part of the fit."""
 
 STEPS = 400
-"""Quantiles that stand for the prior's distribution: its winsorised variance is then right to some
-three digits."""
+"""Quantiles that stand for the prior: its winsorised variance is right to three digits."""
 
 FREEDOMS = np.geomspace(SMALLEST_FREEDOM, MOST_FREEDOM, 60)
 """Degrees of freedom of the prior for which the spread of variances is computed; those between are
@@ -65,10 +64,7 @@ class Moderated(NamedTuple):
 
 
 def moderate(variance: Floats, freedom: Floats) -> Moderated:
-    """The moderated variances of cases. NaN where a case has no variance.
-
-    Their t statistics have `freedom` degrees of freedom.
-    """
+    """The moderated variances, and the freedom of t statistics; NaN without a variance."""
     known = (freedom > 0) & (variance > 0)
     if known.any():
         known &= variance > NEGLIGIBLE * np.median(variance[known])
@@ -131,7 +127,6 @@ def _expected_under(
 
 @functools.cache
 def _log_quantiles(freedom: float, lent: float) -> Floats:
-    """Of a variance of such freedom under the prior."""
     return np.asarray(np.log(f_quantile((np.arange(STEPS) + 0.5) / STEPS, freedom, lent)))
 
 

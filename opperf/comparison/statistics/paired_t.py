@@ -43,7 +43,6 @@ class Estimate:
     n: Floats
     """Blocks in which the case is complete."""
     freedom: Floats
-    """Degrees of freedom of the error."""
 
     @classmethod
     def of(cls, mean: Floats, variance: Floats, n: Floats, freedom: Floats) -> Estimate:
@@ -78,8 +77,7 @@ def estimate(effects: Effects, control: Effects | None = None) -> Estimate:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of each row the mean, the number of values, the squares around the mean and their degrees of
-    freedom."""
+    """Mean, number, squares around the mean and their degrees of freedom, by row."""
     known = ~np.isnan(values)
     n = known.sum(axis=1).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -99,12 +97,10 @@ def p_below(of: Estimate, margin: float) -> Floats:
 
 
 def p_beyond(of: Estimate, margin: float) -> Floats:
-    """p-values of the null hypothesis that the effect is from -margin to margin.
-
-    The probability of a mean at least as far from zero if the effect is at the margin, where it
-    is largest: both tails count. For a margin of 0 it is the two-sided test, for one that is
-    large against the standard error the one-sided test.
-    """
+    """p-values of the null hypothesis that the effect is from -margin to margin. The probability of
+    a mean at least as far from zero if the effect is at the margin, where it is largest: both tails
+    count. For a margin of 0 it is the two-sided test, for one that is large against the standard
+    error the one-sided test."""
     size = Estimate(np.abs(of.mean), of.error, of.n, of.freedom)
     return p_above(size, margin) + p_above(size, -margin)
 
@@ -114,3 +110,15 @@ def bounds(of: Estimate, level: float | Floats) -> tuple[Floats, Floats]:
     or by case: together the confidence interval of 1 - 2 level."""
     reach = t_exceeded(level, of.freedom) * of.error
     return np.asarray(of.mean - reach), np.asarray(of.mean + reach)
+
+
+def p_within(of: Estimate, margin: float) -> Floats:
+    """p-values of the null hypothesis that the effect is at the margin or beyond it: two one-sided
+    tests of equivalence, rejected when both bounds of the interval lie within the margin. There is
+    no correction for the number of cases.
+
+    Source: D. J. Schuirmann, A comparison of the two one-sided tests procedure and the power
+    approach for assessing the equivalence of average bioavailability, J. Pharmacokinetics and
+    Biopharmaceutics 15 (1987).
+    """
+    return np.asarray(np.maximum(p_above(of, -margin), p_below(of, margin)))

@@ -31,8 +31,7 @@ GAMMA = -2.0
 them. More negative spends later."""
 
 ALPHAS = np.geomspace(1e-9, 0.5, 60)
-"""Levels whose boundaries are computed; those between are interpolated, logarithm against
-logarithm."""
+"""Levels whose boundaries are computed; between them, logarithms are interpolated."""
 
 REACH = 8.0
 """Standard deviations below zero where the integration over the last look's estimate begins: less
@@ -54,10 +53,8 @@ def spent(alpha: float | Floats, fraction: float) -> Floats:
 
 @functools.cache
 def nominal_levels(looks: tuple[int, ...]) -> Floats:
-    """The one-sided nominal level of each look, a column, for each of `ALPHAS`, a row.
-
-    `looks` are the numbers of blocks after which one looks, ascending; the last one ends it.
-    """
+    """The one-sided nominal level of each look, a column, for each of `ALPHAS`, a row. `looks` are
+    the numbers of blocks after which one looks, ascending; the last one ends it."""
     from scipy.special import ndtr, roots_legendre
 
     # In terms of the sum of all effects: a Brownian motion of variance n / looks[-1].
@@ -81,8 +78,7 @@ def nominal_levels(looks: tuple[int, ...]) -> Floats:
 
 
 def _bound(nodes: Floats, weights: Floats, step: float, target: Floats) -> Floats:
-    """The boundaries that are crossed with the probabilities `target` by a step from these
-    nodes."""
+    """The boundaries that a step from these nodes crosses with the probabilities `target`."""
     from scipy.special import ndtr
 
     low, high = np.full(target.shape, -REACH), np.full(target.shape, REACH)
@@ -95,10 +91,8 @@ def _bound(nodes: Floats, weights: Floats, step: float, target: Floats) -> Float
 
 
 def sequential_p(p: Floats, look: int, looks: Sequence[int]) -> Floats:
-    """The sequential p-value of a one-sided p-value at a look (its place in `looks`, from 0).
-
-    1 for what is above every boundary; NaN stays.
-    """
+    """The sequential p-value of a one-sided p-value at a look (its place in `looks`, from 0). 1 for
+    what is above every boundary; NaN stays."""
     levels = nominal_levels(tuple(looks))[:, look]
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.exp(np.interp(np.log(p), np.log(levels), np.log(ALPHAS)))

@@ -44,10 +44,7 @@ REMEDY = "reduce the load on the machine, look for differences between the arms,
 
 
 def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:
-    """The verdicts of a session, from the replicates that it has so far.
-
-    Raises what `blocks.effects` raises.
-    """
+    """Returns the verdicts on the replicates so far. Raises what `blocks.effects` raises."""
     coarse = coarse_look(replicates, thresholds)
     replicates = [replicate for replicate in replicates if replicate.phase in PHASES]
     cases = cases_of(replicates)
@@ -62,7 +59,8 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
         ]
         # Found once, a difference of the work between the arms stays.
         if not adjustment.note:
-            adjustment = adjust(seen, _level_of_work(decisions.looks, thresholds))
+            level = 2 * nominal_level(ARM_EFFECT_LEVEL / 2, decisions.looks, thresholds.looks)
+            adjustment = adjust(seen, level)
         else:
             adjustment = adjustment._replace(replicates=tuple(seen))
         control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
@@ -85,11 +83,6 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
         note=adjustment.note,
         coarse=coarse,
     )
-
-
-def _level_of_work(place: int, thresholds: Thresholds) -> float:
-    """Level, at a look, of the two-sided test for a difference of the work between the arms."""
-    return 2 * nominal_level(ARM_EFFECT_LEVEL / 2, place, thresholds.looks)
 
 
 PHASES: tuple[Phase, Phase] = ("control", "comparison")
@@ -130,7 +123,7 @@ def _effects(
 
 
 def _why_invalid(control: Effects, others: Effects, thresholds: Thresholds) -> str:
-    """Why the session is invalid, and what to do; empty where it is not."""
+    """Returns why the session is invalid, and what to do; empty where it is not."""
     too_few = control.values.shape[1] < max(1, thresholds.control_blocks)
     if too_few or np.isnan(control.values).all():
         return "A was not compared with itself: measure the control blocks"
@@ -174,7 +167,6 @@ def _verdict(found: Decisions, row: int) -> Verdict:
 
 
 def _why_ambiguous(found: Decisions, row: int, thresholds: Thresholds) -> str:
-    """Why a case has no standard error; empty if it has one."""
     if not found.looks:
         return f"fewer than {thresholds.looks[0]} complete blocks"
     if np.isnan(found.error[row]):

@@ -27,7 +27,6 @@ class Weighed(NamedTuple):
     base_ns: float
     new_ns: float
     half_widths_ns: tuple[float, float] | None = None
-    """Of the base's time and of the new one; None without intervals."""
 
 
 class Part(Struct, frozen=True, omit_defaults=False):
@@ -39,15 +38,12 @@ class Part(Struct, frozen=True, omit_defaults=False):
     new_calls: int
     base_ns: float
     new_ns: float
-    """Time of all calls."""
     change_ns: float
     half_width_ns: float | None
-    """Half-width of the interval of `change_ns`; None without one."""
     of_total: float | None
     """The change as a share of the base's total, positive if it is slower; None of nothing."""
     of_change: float | None
-    """The change as a share of the total's change, negative if it is opposite to it; None if the
-    total did not change."""
+    """Negative if it is opposite to the total's change; None if that did not change."""
     ratio: float | None
     """New time over base time; None of nothing."""
 
@@ -61,14 +57,12 @@ class Alone(Struct, frozen=True, omit_defaults=False):
     inputs: str
     calls: int
     time_ns: float
-    """Time of all calls."""
 
 
 class Weighted(Struct, frozen=True, omit_defaults=False):
     """Two sides, weighted by count."""
 
     metrics: tuple[str, ...]
-    """Those whose sum is the time of a call."""
     cases: int
     base_calls: int
     new_calls: int
@@ -76,23 +70,17 @@ class Weighted(Struct, frozen=True, omit_defaults=False):
     new_ns: float
     """Time of all calls of the cases of both sides."""
     half_width_ns: float | None
-    """Half-width of the interval of the difference; None without one."""
     ratio: float | None
-    """New total over base total; None of nothing."""
     geometric_mean: float | None
     """Of the ratios of the cases, weighted by the base's count; None without a ratio."""
     unmeasured_calls: int
     """The base's calls of cases that neither side has a time of."""
     recounted: int
-    """Cases whose counts differ between the sides."""
     operators: tuple[Part, ...]
-    """The largest change first."""
     alone: tuple[Alone, ...]
-    """The most time first."""
 
     @property
     def change_ns(self) -> float:
-        """Difference of the totals."""
         return self.new_ns - self.base_ns
 
 
@@ -140,7 +128,7 @@ def geometric_mean(weighted: Iterable[tuple[float, float]]) -> float | None:
 
 
 def _part(operator: str, cases: list[Weighed], whole: Part | None) -> Part:
-    """Returns the totals of some cases, and their part in the whole change, or in their own."""
+    """Returns the totals of cases, and their part in the whole change, or in their own."""
     base_ns = math.fsum(case.base_calls * case.base_ns for case in cases)
     new_ns = math.fsum(case.new_calls * case.new_ns for case in cases)
     change_ns = new_ns - base_ns
@@ -160,8 +148,7 @@ def _part(operator: str, cases: list[Weighed], whole: Part | None) -> Part:
 
 
 def _half_width(cases: list[Weighed]) -> float | None:
-    """Returns the half-width of the interval of the cases' change, in nanoseconds; None if one of
-    them has no interval."""
+    """Returns the half-width of the change, in nanoseconds; None if a case has no interval."""
     widths = [
         calls * width
         for case in cases

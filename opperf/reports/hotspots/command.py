@@ -11,7 +11,7 @@ from opperf.model import Case, Run
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of, report_of
 from opperf.reports.hotspots.times import basis_of
-from opperf.reports.output import write_reports
+from opperf.reports.writing import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
@@ -35,11 +35,7 @@ class Request:
 
 
 def report_command(request: Request) -> int:
-    """Prints the ranking of run files, or writes it, and returns the exit code.
-
-    Raises `OpperfError` for a file without a case that can be ranked, a tree or forecast that it
-    has no calls for, and an output that cannot be written.
-    """
+    """Prints or writes the ranking, and returns the exit code. Raises `OpperfError`."""
     output = Output(request.output_file, request.output_format)
     check_output(output.path, request.overwrite, request.files)
     runs = _read(request.files)
@@ -54,11 +50,7 @@ def report_command(request: Request) -> int:
 
 
 def _read(files: Sequence[Path]) -> list[Run]:
-    """Returns the content of run files, and prints warnings about them.
-
-    Raises `RunFileError` for a file that is none, is given twice, or has nothing to rank, and for
-    two files of the calls of one program.
-    """
+    """Returns the runs, and prints warnings. Raises `RunFileError` for a file of no use."""
     runs: list[Run] = []
     for index, path in enumerate(files):
         run, warnings = read_run(path)

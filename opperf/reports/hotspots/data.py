@@ -47,10 +47,9 @@ from opperf.results.projection import (
     observations,
     project,
 )
-from opperf.results.ranking import is_ranked
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of
-from opperf.results.units import Figure, figure_of
+from opperf.results.units import Figure, figure_of, is_ranked
 
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
@@ -65,12 +64,10 @@ class Timed(NamedTuple):
 
     @property
     def record(self) -> Record:
-        """The record."""
         return self.observation.record
 
     @property
     def calls(self) -> int:
-        """The count of the case."""
         return self.record.case.count
 
 
@@ -79,7 +76,6 @@ class Hotspot(NamedTuple):
 
     name: str
     values: dict[str, str]
-    """Of the dimensions that it is grouped by."""
     timed: tuple[Timed, ...]
     time: Figure
     """Of all calls, in nanoseconds; their number where calls are counted."""
@@ -90,18 +86,14 @@ class Hotspot(NamedTuple):
     memory: Figure | None
     """The largest peak of a case, in bytes; None if none was measured."""
     share: float
-    """Of the time of all calls."""
     running: float
-    """Sum of the shares from the first hotspot to this one."""
 
     @property
     def calls(self) -> int:
-        """Number of calls."""
         return _calls(self.timed)
 
     @property
     def cases(self) -> int:
-        """Number of distinct cases."""
         return len({entry.record.id for entry in self.timed})
 
 
@@ -119,38 +111,30 @@ class Hotspots(NamedTuple):
     """The ranking of one or several runs, which are added up."""
 
     by: tuple[str, ...]
-    """Dimensions that records are grouped by."""
     basis: Basis
     rows: tuple[Hotspot, ...]
     timed: tuple[Timed, ...]
-    """All records with a time."""
     time: Figure
     """Of all calls, in nanoseconds; their number where calls are counted."""
     unmeasured: tuple[Unmeasured, ...]
     """Those that stand for the most calls first."""
     excluded: dict[str, str]
-    """Operators that a run selected and that have no case, each with the reason."""
     kinds: tuple[MetricKind, ...]
-    """Kinds of the times."""
     launches: float
     """Share of the time that is hardly longer than the launches of empty kernels."""
     busy: float
     """Share of the time that has waits for a busy core in it, or is that of one thread instead."""
     repeated: int
-    """Cases that several of the runs measured."""
     settings: tuple[str, ...]
-    """Settings in which cases of the same operator and inputs differ."""
     grouped: str
     """A warning about such cases that differ and are in one group; empty without any."""
 
     @property
     def calls(self) -> int:
-        """Number of measured calls."""
         return _calls(self.timed)
 
     @property
     def unmeasured_calls(self) -> int:
-        """Number of calls without a time."""
         return sum(entry.calls for entry in self.unmeasured)
 
 
@@ -172,8 +156,7 @@ RANKINGS: dict[str, Callable[[Hotspot], float]] = {
 
 
 def has_counts(records: Iterable[Record]) -> bool:
-    """Returns whether some case was seen more than once, so that a ranking by calls says more than
-    one by cases."""
+    """Whether some case was seen more than once, so that calls say more than cases."""
     return any(record.case.count > 1 for record in records)
 
 
@@ -236,7 +219,6 @@ def find_hotspots(
 
 
 def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
-    """Returns a warning about cases of one operator and inputs that differ and are in one group."""
     found = [entry.observation for entry in timed]
     dtypes = dtypes_of(entry.case for entry in found)
     keys = [
@@ -258,7 +240,6 @@ def timed_of(
 
 
 def _add(timed: Iterable[Timed]) -> Figure:
-    """Returns the time of all calls, in nanoseconds."""
     return add_figures((entry.calls, entry.time) for entry in timed)
 
 
@@ -321,15 +302,13 @@ def _recorded(timed: Iterable[Timed]) -> float | None:
 
 
 def _median_call(timed: Iterable[Timed]) -> float:
-    """Returns the median over all calls of their times, in nanoseconds; of two middle ones the
-    smaller."""
+    """Returns the median call's time, in nanoseconds; of two middle ones the smaller."""
     times = sorted((entry.time.value, entry.calls) for entry in timed)
     passed = list(itertools.accumulate(calls for _, calls in times))
     return times[bisect.bisect_left(passed, passed[-1] / 2)][0]
 
 
 def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
-    """Returns the cases of the runs that have no time, by operator and reason."""
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for run in runs:
         known = set()
@@ -349,7 +328,6 @@ def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
 
 
 def _reason(record: Record) -> str:
-    """Returns why a record has no time."""
     if record.reason:
         return one_line(record.reason)
     if is_recorded(record):

@@ -51,8 +51,7 @@ from opperf.results.text import Shown, count_text, inputs_text
 from opperf.results.units import Figure, choose_unit, format_figure, mark_legend
 
 SHOWN = 20
-"""Most operators in a report for people, unless it is asked for more: a screen. They have most of
-the time of any recorded program."""
+"""Operators in a report for people: a screen, and most of the time of any recorded program."""
 
 SHOWN_SHORT = 10
 """Most operators in the ranking at the end of a run, like its slowest cases."""
@@ -119,7 +118,6 @@ def summary(found: Hotspots) -> list[str]:
 
 
 def _doubts(found: Hotspots) -> Iterable[str]:
-    """Yields what a reader must know besides."""
     if found.unmeasured:
         calls = found.calls + found.unmeasured_calls
         cases = sum(row.cases for row in found.unmeasured)
@@ -162,12 +160,10 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
 
 
 def _title(by: Sequence[str]) -> str:
-    """Returns the title of the names of groups."""
     return ", ".join("operator" if name in CALLED else name for name in by).capitalize()
 
 
 def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:
-    """Yields the columns of figures of groups."""
     is_timed = found.basis is not CALLS
     if is_timed:
         yield figures("Time", [row.time for row in rows], "ns")
@@ -184,8 +180,7 @@ def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:
 
 
 def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:
-    """Returns the table of the cases of these groups that take most of their time: at most `most`
-    of each, or all, and none that hardly matters."""
+    """Returns the table of the cases that take most of these groups' time, `most` of each."""
     shown = [
         (row.name if CALLED & set(found.by) else f"{row.name}: {case.name}", case)
         for row in rows
@@ -200,7 +195,6 @@ def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHO
 
 
 def _inputs(found: Hotspots, cases: Sequence[Hotspot]) -> Iterator[Column]:
-    """Yields the columns of the inputs of cases, and of the settings in which they differ."""
     settings = [settings_text(case.timed[0].record.case, found.settings) for case in cases]
     if any(settings):
         yield texts("Settings", settings)
@@ -237,9 +231,7 @@ def report_of(
     recording: Recording = NO_RECORDING,
     has_tree: bool = False,
 ) -> Report:
-    """Returns the report of a ranking, for every format. `most` are the operators in it, by default
-    all, or a screen of them for people. Where there is room for one table alone, it is the tree of
-    modules if `has_tree`."""
+    """Returns the report; `most` are its operators, by default all, or a screen for people."""
     shown = most or SHOWN
     tree = recording.tree
     return Report(
@@ -276,8 +268,7 @@ def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:
 
 
 def short_text(run: Run, width: int | None = None) -> str:
-    """Returns the first operators of a run's ranking; empty if each case was seen once, or none
-    was measured."""
+    """Returns a run's first operators; empty where no case was seen more than once."""
     if not has_counts(run.records):
         return ""
     # The summary of the run lists the operators without a case.

@@ -12,7 +12,7 @@ from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
-from opperf.results.figures import unit_of
+from opperf.results.units import unit_of
 
 MS = unit_of("ns").size
 

@@ -8,19 +8,17 @@ from typing import Any
 from opperf.reports.hotspots.data import Hotspot, Hotspots, group
 from opperf.reports.hotspots.places import Place, has_places, places_of
 from opperf.reports.hotspots.times import CALLS
-from opperf.results.figures import unit_of
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
 from opperf.results.text import inputs_text
-from opperf.results.units import Figure
+from opperf.results.units import Figure, unit_of
 
 MS = unit_of("ns").size
 KB = unit_of("B").size
 
 
 def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
-    """Returns the ranking as values of JSON, with every case of its first `most` operators, or of
-    all."""
+    """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
     return {
         "calls": found.calls,
         "basis": found.basis.name,
@@ -50,7 +48,6 @@ def _scaled(half_width: float | None) -> float | None:
 
 
 def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
-    """Returns what a group is of: its operator, or the values of its dimensions."""
     is_operator = len(found.by) == 1 and found.by[0] in CALLED
     return {"operator": one.name} if is_operator else one.values
 
@@ -61,7 +58,6 @@ def _milliseconds(found: Hotspots, time_ns: float) -> float | None:
 
 
 def _figures(found: Hotspots, one: Hotspot) -> dict[str, Any]:
-    """Returns the figures of a group."""
     return {
         "calls": one.calls,
         "time_ms": _milliseconds(found, one.time.value),
@@ -98,7 +94,6 @@ def _kilobytes(memory: Figure | None) -> float | None:
 
 
 def _case(found: Hotspots, one: Hotspot) -> dict[str, Any]:
-    """Returns a case of an operator with its figures; the running sum is of that operator."""
     record = one.timed[0].record
     return {
         "id": record.id,
@@ -142,8 +137,7 @@ def columns_of(found: Hotspots) -> tuple[str, ...]:
 
 
 def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
-    """Returns a row for each of the first `most` operators, or of all, before its places and cases;
-    then what was not measured. A figure that a row lacks is an empty cell."""
+    """Returns the first `most` operators, each before its cases, then what was not measured."""
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
         cases = [

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opperf.results.plots.bars import INPUTS_WIDTH, BarPanel, BarPlot, BarRow, Limits
+from opperf.results.plots.dimensions import linear_ticks, log_ticks, number_text
 from opperf.results.plots.images import PALETTE, styled
-from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text
 from opperf.results.units import MARK_LEGEND, format_figure
 
 WIDTH = 350
@@ -63,8 +63,7 @@ def legend_lines(plot: BarPlot) -> list[str]:
 
 
 def _columns(panels: Sequence[BarPanel]) -> list[list[BarPanel]]:
-    """Returns the panels in columns of about the same height. A panel that is longer than its
-    column is continued in the next one."""
+    """Returns the panels in columns of about the same height, long ones continued."""
     total = sum(_height(panel.rows) + TITLE_HEIGHT for panel in panels)
     number = min(MOST_COLUMNS, -(-total // COLUMN_HEIGHT))
     full = total / number
@@ -86,7 +85,6 @@ def _columns(panels: Sequence[BarPanel]) -> list[list[BarPanel]]:
 
 
 def _lines(row: BarRow) -> list[str]:
-    """Returns the lines of a row's name."""
     return [
         line
         for text in (row.operator, row.inputs)
@@ -95,7 +93,7 @@ def _lines(row: BarRow) -> list[str]:
 
 
 def _row_height(rows: Iterable[BarRow]) -> int:
-    """Returns the height of each of some rows, those of a panel being of equal height."""
+    """Returns the height that each of some rows has."""
     return GAP + max(max(BAR * len(row.bars), TEXT_LINE * len(_lines(row))) for row in rows)
 
 
@@ -104,7 +102,6 @@ def _height(rows: Sequence[BarRow]) -> int:
 
 
 def _panel(panel: BarPanel, plot: BarPlot, limits: Limits) -> Any:
-    """Returns the chart of a panel: bars, lines of the intervals, and the values as text."""
     import altair as alt
 
     # Two rows of one name are two.
@@ -157,8 +154,7 @@ def _panel(panel: BarPanel, plot: BarPlot, limits: Limits) -> Any:
 
 
 def _names(panel: BarPanel, keys: Sequence[str], y: Any) -> Any:
-    """Returns the names left of the rows. They are no axis, whose labels have their first lines,
-    and not their middles, at the rows' middles."""
+    """Returns the names left of the rows: labels of an axis would stand at their first lines."""
     import altair as alt
 
     lines = [_lines(row) for row in panel.rows]
@@ -182,7 +178,6 @@ def _names(panel: BarPanel, keys: Sequence[str], y: Any) -> Any:
 
 
 def _labels(ticks: Sequence[float]) -> str:
-    """Returns the expression of the labels of an axis."""
     texts = ", ".join(f"'{number_text(tick)}'" for tick in ticks)
     return f"[{texts}][round(datum.index * {max(1, len(ticks) - 1)})]"
 

@@ -1,5 +1,4 @@
-"""The data of a bar chart: a row for each operator and its inputs, with a bar for each value of
-what else differs."""
+"""The data of a bar chart: a row for each operator and its inputs, a bar for what else differs."""
 
 from __future__ import annotations
 
@@ -9,32 +8,13 @@ from typing import NamedTuple
 
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
-from opperf.results.bandwidth import BANDWIDTH
-from opperf.results.columns import bandwidth_figure
-from opperf.results.figures import Unit
-from opperf.results.plots.dimensions import (
-    columns_of,
-    counted,
-    measured,
-    split,
-    without_results,
-)
-from opperf.results.plots.values import CUT_AT, metrics_to_draw, value_of
-from opperf.results.projection import (
-    CATEGORY,
-    INPUTS,
-    OPERATOR,
-    OVERLOAD,
-    Observation,
-    Source,
-    describe,
-    group,
-    number_alike,
-)
+from opperf.results import projection
+from opperf.results.columns import BANDWIDTH, bandwidth_figure
+from opperf.results.plots import dimensions
 from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
-from opperf.results.units import Figure, choose_unit, figure_of
+from opperf.results.units import Figure, Unit, choose_unit, figure_of
 
 MOST_ROWS = 120
 """Most rows that are drawn unless more are asked for: they fill a page, in three columns."""
@@ -57,9 +37,7 @@ class Bar(NamedTuple):
     """A median in the panel's unit, with the bounds of its 95 % confidence interval."""
 
     name: str
-    """Of the series that it belongs to."""
     figure: Figure
-    """In the metric's own unit."""
     value: float
     low: float
     high: float
@@ -72,7 +50,6 @@ class BarRow(NamedTuple):
 
     operator: str
     inputs: str
-    """Empty where the operator says enough."""
     bars: tuple[Bar, ...]
 
 
@@ -91,21 +68,17 @@ class BarPlot(NamedTuple):
     series: tuple[str, ...]
     panels: tuple[BarPanel, ...]
     notes: tuple[str, ...] = ()
-    """Records and rows that are not drawn, a sentence for each reason."""
 
     @property
     def has_ratios(self) -> bool:
-        """Whether any bar has a ratio."""
         return any(bar.ratio is not None for bar in self._bars)
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any bar has an interval."""
         return any(bar.low < bar.high for bar in self._bars)
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether any bar is marked."""
         return any(bar.figure.is_uncertain for bar in self._bars)
 
     @property
@@ -136,7 +109,7 @@ class Limits(NamedTuple):
 
 def _limits(metric: Metric, bars: Sequence[Bar]) -> Limits:
     values = [bar.value for bar in bars]
-    high = max(*values, *(min(bar.high, CUT_AT * bar.value) for bar in bars), 0.0)
+    high = max(*values, *(min(bar.high, dimensions.CUT_AT * bar.value) for bar in bars), 0.0)
     smallest = min(values)
     if metric.lower_is_better and smallest > 0 and max(values) > LOG_FROM * smallest:
         # The smallest bar has a length too.
@@ -154,64 +127,63 @@ class _Entry(NamedTuple):
 
 
 def make_bars(
-    sources: Sequence[Source],
+    sources: Sequence[projection.Source],
     metrics: Sequence[str] = (),
     by: Sequence[str] = (),
     most: int = MOST_ROWS,
 ) -> BarPlot:
-    """Returns the bars of some files' records, the largest rows first, at most `most` of them.
-
-    Raises `UsageError` for an unknown metric or dimension, and if there is nothing to draw.
-    """
-    found = measured(sources)
+    """Returns the largest rows of bars. Raises `UsageError` for a wrong name, and for no row."""
+    found = dimensions.measured(sources)
     records = [entry.record for entry in found]
-    shown = metrics_to_draw(metrics, records, (FORWARD.name,))
+    shown = dimensions.metrics_to_draw(metrics, records, (FORWARD.name,))
     entries = [
         entry
         for entry in _entries(found, by)
-        if any(value_of(metric, entry.record) for metric in shown)
+        if any(dimensions.value_of(metric, entry.record) for metric in shown)
     ]
     series = tuple(dict.fromkeys(entry.name for entry in entries))
-    rows = group(entries, ((entry.title, entry.row) for entry in entries))
+    rows = projection.group(entries, ((entry.title, entry.row) for entry in entries))
     largest = sorted(rows.values(), key=lambda own: -_largest(shown[0], own))
     drawn = largest[:most]
     titled = _by_category(drawn, by)
-    panels = group(titled, (own[0].title for own in titled))
+    panels = projection.group(titled, (own[0].title for own in titled))
     texts = _inputs([own[0].record for own in drawn])
     left = len(largest) - len(drawn)
     notes = [
-        *without_results(sources),
-        *counted(len(records) - len(entries), "without these metrics not drawn"),
+        *dimensions.without_results(sources),
+        *dimensions.counted(len(records) - len(entries), "without these metrics not drawn"),
     ]
     if left:
         drawn_rows = "row is" if len(drawn) == 1 else f"{len(drawn)} rows are"
         notes.append(f"the largest {drawn_rows} drawn, of {len(largest)}; more with --top")
     made = []
     for metric in shown:
-        values = [value_of(metric, entry.record) for own in drawn for entry in own]
+        values = [dimensions.value_of(metric, entry.record) for own in drawn for entry in own]
         unit = choose_unit(metric.unit, [Figure(value[0]) for value in values if value])
         made += [_panel(title, metric, unit, own, texts, series) for title, own in panels.items()]
     return BarPlot(series, tuple(panel for panel in made if panel.rows), tuple(notes))
 
 
-def _entries(found: Sequence[Observation], by: Sequence[str]) -> list[_Entry]:
-    """Returns the records with the titles of their panels, their rows, and their series."""
+def _entries(found: Sequence[projection.Observation], by: Sequence[str]) -> list[_Entry]:
     cases = [entry.case for entry in found]
     variables = variables_of(cases)
     # The extents of a sweep are among the inputs.
-    left_out = {OVERLOAD, OPERATOR, INPUTS, *variables} - {
+    left_out = {projection.OVERLOAD, projection.OPERATOR, projection.INPUTS, *variables} - {
         name for name in by if name not in variables
     }
-    rest = describe(found, by, left_out)
-    if INPUTS in by:
-        rest = [own | {INPUTS: inputs_text(case)} for own, case in zip(rest, cases, strict=True)]
-    columns = columns_of(rest, [name for name in by if name not in variables])
+    rest = projection.describe(found, by, left_out)
+    if projection.INPUTS in by:
+        rest = [
+            own | {projection.INPUTS: inputs_text(case)}
+            for own, case in zip(rest, cases, strict=True)
+        ]
+    columns = dimensions.columns_of(rest, [name for name in by if name not in variables])
     dtypes = dtypes_of(cases)
     places = [
         (
-            *split(own, columns),
-            "" if {OPERATOR, OVERLOAD} & set(by) else case.label,
-            "" if INPUTS in by else alike_text(case, dtypes),
+            *dimensions.split(own, columns),
+            "" if {projection.OPERATOR, projection.OVERLOAD} & set(by) else case.label,
+            "" if projection.INPUTS in by else alike_text(case, dtypes),
         )
         for own, case in zip(rest, cases, strict=True)
     ]
@@ -219,13 +191,13 @@ def _entries(found: Sequence[Observation], by: Sequence[str]) -> list[_Entry]:
     return [
         _Entry(entry.record, title, (operator, inputs, str(number or "")), ", ".join(line))
         for entry, ((title, line, operator, inputs), number) in zip(
-            found, number_alike(places), strict=True
+            found, projection.number_alike(places), strict=True
         )
     ]
 
 
 def _largest(metric: Metric, entries: Sequence[_Entry]) -> float:
-    values = [value_of(metric, entry.record) for entry in entries]
+    values = [dimensions.value_of(metric, entry.record) for entry in entries]
     return max((value[0] for value in values if value), default=0.0)
 
 
@@ -233,7 +205,7 @@ def _by_category(rows: Sequence[list[_Entry]], by: Sequence[str]) -> list[list[_
     """Returns the rows with their categories in the titles, if these have several rows each."""
     categories = {own[0].record.case.category for own in rows}
     if (
-        CATEGORY in by
+        projection.CATEGORY in by
         or len(categories) < 2
         or len(rows) < max(ALL_INPUTS, ROWS_OF_CATEGORY * len(categories))
     ):
@@ -245,8 +217,7 @@ def _by_category(rows: Sequence[list[_Entry]], by: Sequence[str]) -> list[list[_
 
 
 def _inputs(records: Sequence[Record]) -> dict[tuple[str, str], str]:
-    """Returns the inputs beside the rows, by operator and their whole text: those of all operators
-    if they are few, otherwise of those with several."""
+    """Returns the inputs beside rows: of all operators if few, else of those with several."""
     pairs = list(dict.fromkeys((record.case.label, inputs_text(record.case)) for record in records))
     short = short_inputs(pairs, INPUTS_WIDTH, INPUTS_LINES)
     if len(pairs) <= ALL_INPUTS:
@@ -280,7 +251,7 @@ def _bars(
 ) -> tuple[Bar, ...]:
     found: dict[str, Bar] = {}
     for entry in sorted(entries, key=lambda entry: series.index(entry.name)):
-        value = value_of(metric, entry.record)
+        value = dimensions.value_of(metric, entry.record)
         figure = (
             bandwidth_figure(entry.record)
             if metric is BANDWIDTH

@@ -19,12 +19,11 @@ from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import check_output, replace
 from opperf.results.plots.bar_images import bar_picture, legend_lines
-from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import MOST_ROWS, BarPlot, make_bars
 from opperf.results.plots.data import Plot, has_sizes, make_plot
 from opperf.results.plots.dimensions import measured
 from opperf.results.plots.images import INTERVALS, WRITERS, image
-from opperf.results.plots.text import plot_text
+from opperf.results.plots.text import bar_text, plot_text
 from opperf.results.projection import OPERATOR, Source
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.sweeps import swept_inputs, swept_labels
@@ -56,11 +55,7 @@ class Request:
 
 
 def plot_command(request: Request) -> int:
-    """Draws run files, and returns the exit code.
-
-    Raises `OpperfError` for files without anything to draw, and for an output that cannot be
-    written.
-    """
+    """Draws run files, and returns the exit code. Raises `OpperfError` if it cannot."""
     files, output = request.files, request.output_file
     suffix = _check_output(output, files, request.overwrite)
     runs = [_read(path) for path in files]
@@ -89,7 +84,6 @@ def plot_command(request: Request) -> int:
 
 
 def _print(plot: Plot | BarPlot) -> None:
-    """Prints a chart, in the width of the terminal."""
     width = terminal_width() or TEXT_WIDTH
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if isinstance(plot, BarPlot):
@@ -100,7 +94,6 @@ def _print(plot: Plot | BarPlot) -> None:
 
 
 def _chart(plot: Plot | BarPlot, runs: Sequence[Run], records: Sequence[Record]) -> Any:
-    """Returns the image of a plot, with its title."""
     title, subtitle = _title(records), _subtitle(runs, records)
     if isinstance(plot, BarPlot):
         return bar_picture(plot, title, [*subtitle, *legend_lines(plot), *plot.notes])
@@ -113,8 +106,7 @@ def _lower(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_output(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
-    """Returns the extension of the image. Raises `UsageError` for an unknown one, and
-    `OutputError` if the image cannot be written."""
+    """Returns the image's extension. Raises `UsageError` or `OutputError` for a bad output."""
     if output is None:
         return ""
     suffix = output.suffix.lower()
@@ -130,8 +122,7 @@ def _check_output(output: Path | None, files: Sequence[Path], overwrite: bool) -
 
 
 def _read(path: Path) -> Run:
-    """Returns the run of a file, and prints warnings about it. Raises `RunFileError` for one that
-    is no run file, or has no record."""
+    """Returns the run of a file, and prints warnings. Raises `RunFileError` for any other."""
     if path.is_file() and not is_run_file(path):
         raise RunFileError(
             f"{path} is not a run file, which has the intervals; write one with opperf run -f "
@@ -146,14 +137,12 @@ def _read(path: Path) -> Run:
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """Returns distinct names of the files: those without folders and extension if they are."""
     names = [display(path) for path in files]
     stems = Counter(Path(name).stem for name in names)
     return [Path(name).stem if stems[Path(name).stem] == 1 else name for name in names]
 
 
 def _need(*modules: str) -> None:
-    """Raises `UsageError` if a library for plots is missing."""
     for name in modules:
         try:
             importlib.import_module(name)
@@ -172,7 +161,6 @@ def _title(records: Sequence[Record]) -> str:
 
 
 def _subtitle(runs: Sequence[Run], records: Sequence[Record]) -> list[str]:
-    """Returns the lines below the title: the inputs of a sweep, settings and machine."""
     swept: dict[str, list[Record]] = {}
     labels = swept_labels([record.case for record in records])
     for record, label in zip(records, labels, strict=True):

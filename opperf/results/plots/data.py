@@ -9,29 +9,23 @@ from typing import NamedTuple
 from opperf.errors import UsageError, unknown
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
-from opperf.results.bandwidth import BANDWIDTH
-from opperf.results.figures import Unit
+from opperf.results import projection
+from opperf.results.columns import BANDWIDTH
 from opperf.results.plots.dimensions import (
+    CUT_AT,
     ELEMENTS,
+    Value,
     columns_of,
     counted,
     measured,
+    metrics_to_draw,
     names_of,
     split,
+    value_of,
     without_results,
 )
-from opperf.results.plots.values import CUT_AT, Value, metrics_to_draw, value_of
-from opperf.results.projection import (
-    INPUTS,
-    OPERATOR,
-    OVERLOAD,
-    Observation,
-    Source,
-    describe,
-    grouped_away,
-)
 from opperf.results.sweeps import variables_of
-from opperf.results.units import Figure, choose_unit
+from opperf.results.units import Figure, Unit, choose_unit
 
 ADVICE = (
     "measure several with `opperf run OPERATOR --sweep n=128..2048:x2 --shape data=16xn -f jsonl`"
@@ -69,7 +63,6 @@ class Panel(NamedTuple):
 
     @property
     def end(self) -> float:
-        """The value at which intervals are cut."""
         return CUT_AT * max(point.y for line in self.lines for point in line.points)
 
     @property
@@ -87,15 +80,12 @@ class Plot(NamedTuple):
 
     x_title: str
     sizes: tuple[float, ...]
-    """Distinct sizes, sorted."""
     x_is_log: bool
     panels: tuple[Panel, ...]
     notes: tuple[str, ...] = ()
-    """Records that are not drawn, a sentence for each reason."""
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any point has an interval."""
         return any(
             point.low is not None
             for panel in self.panels
@@ -105,22 +95,19 @@ class Plot(NamedTuple):
 
 
 def make_plot(
-    sources: Sequence[Source],
+    sources: Sequence[projection.Source],
     metrics: Sequence[str] = (),
     x: str | None = None,
     by: Sequence[str] = (),
 ) -> Plot:
-    """Returns the plot of some files' records.
-
-    Raises `UsageError` for an unknown metric, size or dimension, and if there is nothing to draw.
-    """
+    """Returns the plot of records. Raises `UsageError` for unknown names and nothing to draw."""
     found = measured(sources)
     records = [entry.record for entry in found]
     x = x or _default_size(records)
     read = _reader(x, records)
     shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.name))
     variables = variables_of(record.case for record in records)
-    dimensions = describe(found, by, (*variables, x) if x == ELEMENTS else (x,))
+    dimensions = projection.describe(found, by, (*variables, x) if x == ELEMENTS else (x,))
     sized = [
         (record, size, own)
         for record, own in zip(records, dimensions, strict=True)
@@ -142,21 +129,24 @@ def make_plot(
         *counted(len(records) - len(sized), f"without {x} not drawn"),
         *filter(None, [_grouped_away(found, dimensions, map(read, records), by)]),
     ]
-    return Plot(_x_title(x), sizes, is_geometric(sizes), tuple(panels), tuple(notes))
+    title = "elements of the largest tensor" if x == ELEMENTS else x
+    return Plot(title, sizes, is_geometric(sizes), tuple(panels), tuple(notes))
 
 
 def _grouped_away(
-    found: Sequence[Observation],
+    found: Sequence[projection.Observation],
     dimensions: Sequence[Mapping[str, str]],
     sizes: Iterable[float | None],
     by: Sequence[str],
 ) -> str:
     """Returns a warning about points of a line that have one size and are of different inputs."""
     keys = [(size, *own.values()) for own, size in zip(dimensions, sizes, strict=True)]
-    return grouped_away(found, keys, [name for name in (OVERLOAD, INPUTS) if name not in by])
+    return projection.grouped_away(
+        found, keys, [name for name in (projection.OVERLOAD, projection.INPUTS) if name not in by]
+    )
 
 
-def has_sizes(sources: Sequence[Source]) -> bool:
+def has_sizes(sources: Sequence[projection.Source]) -> bool:
     """Whether a swept variable has several values, against which lines can be drawn."""
     records = [entry.record for entry in measured(sources)]
     variables = variables_of(record.case for record in records)
@@ -164,12 +154,10 @@ def has_sizes(sources: Sequence[Source]) -> bool:
 
 
 def _values(name: str, records: Sequence[Record]) -> set[float | None]:
-    """Returns the values of a swept variable."""
     return set(map(_variable(name), records)) - {None}
 
 
 def _default_size(records: Sequence[Record]) -> str:
-    """Returns the swept variable with the most values; the elements without a sweep."""
     variables = variables_of(record.case for record in records)
     return max(variables, key=lambda name: len(_values(name, records)), default=ELEMENTS)
 
@@ -192,18 +180,13 @@ def _setting(name: str) -> Callable[[Record], float | None]:
 
 
 def _reader(x: str, records: Sequence[Record]) -> Callable[[Record], float | None]:
-    """Returns the function that reads a size. Raises `UsageError` for an unknown one."""
     readers = {name: _variable(name) for name in variables_of(record.case for record in records)}
     readers |= {ELEMENTS: elements_of, "threads": _setting("threads")}
     if x not in readers:
-        raise unknown("size for --x", x, (*readers, OPERATOR), "the file")
+        raise unknown("size for --x", x, (*readers, projection.OPERATOR), "the file")
     if all(readers[x](record) is None for record in records):
         raise UsageError(f"--x {x}: no record has a value of {x}; use one of {', '.join(readers)}")
     return readers[x]
-
-
-def _x_title(x: str) -> str:
-    return "elements of the largest tensor" if x == ELEMENTS else x
 
 
 def _panels(
@@ -211,7 +194,6 @@ def _panels(
     records: Iterable[tuple[Record, float, Mapping[str, str]]],
     columns: Sequence[str],
 ) -> list[Panel]:
-    """Returns the panels of one metric, all in one unit."""
     found: dict[tuple[str, ...], dict[tuple[str, ...], list[tuple[float, Value]]]] = {}
     for record, size, own in records:
         value = value_of(metric, record)
@@ -232,7 +214,6 @@ def _panels(
 
 
 def _points(values: Iterable[tuple[float, Value]], unit: Unit) -> tuple[Point, ...]:
-    """Returns the points by size, those of one size by value."""
     points = (_point(size, value, unit) for size, value in values)
     return tuple(sorted(points, key=lambda point: (point.x, point.y)))
 
@@ -245,8 +226,7 @@ def _point(size: float, value: Value, unit: Unit) -> Point:
 
 
 def is_geometric(sizes: Sequence[float]) -> bool:
-    """Whether sorted sizes grow by factors rather than by steps: the gaps between their logarithms
-    differ less than those between themselves."""
+    """Whether sorted sizes grow by factors: gaps of their logarithms differ less than theirs."""
     if sizes[0] <= 0:
         return False
     return _unevenness([math.log(size) for size in sizes]) < _unevenness(sizes)

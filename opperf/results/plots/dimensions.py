@@ -1,20 +1,23 @@
-"""The records that a plot draws, and the dimensions by which it tells lines and panels apart."""
+"""The records and metrics that a plot draws, the dimensions by which it tells lines and panels
+apart, and the values that are labelled on its axes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from opperf.errors import UsageError
-from opperf.model import Status
+from opperf.errors import UsageError, unknown
+from opperf.metrics import metrics_by_name, metrics_in
+from opperf.model import Metric, Record, Status
 from opperf.plurals import pluralize
+from opperf.results.columns import BANDWIDTH, bandwidth_of
 from opperf.results.projection import Observation, Source, observations
 
 ELEMENTS = "elements"
 """Name of the number of elements of the largest tensor, as a size."""
 
 MOST_LINES = 6
-"""Most lines of one panel, and bars of one row: more cannot be told apart at a glance, and get
-panels of their own."""
+"""Most lines of a panel, and bars of a row: more cannot be told apart at a glance."""
 
 
 def names_of(sources: Sequence[Source]) -> str:
@@ -42,8 +45,7 @@ def without_results(sources: Sequence[Source]) -> list[str]:
 
 
 def columns_of(dimensions: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[str, ...]:
-    """Returns the dimensions that distinguish the lines of a panel: those that the user names, or
-    all with more than one value, without the first ones if the lines were too many."""
+    """Returns the dimensions of a panel's lines: those named, or differing, the last few."""
     columns = [
         name
         for name in dict.fromkeys(name for own in dimensions for name in own)
@@ -55,7 +57,6 @@ def columns_of(dimensions: Sequence[Mapping[str, str]], by: Sequence[str]) -> tu
 
 
 def _most_lines(dimensions: Iterable[Mapping[str, str]], columns: Sequence[str]) -> int:
-    """Returns the most lines of a panel, where panels have the other dimensions."""
     panels: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for own in dimensions:
         title, line = split(own, columns)
@@ -71,3 +72,91 @@ def split(
         tuple(text for name, text in own.items() if name not in columns and text),
         tuple(own[name] for name in columns if own.get(name)),
     )
+
+
+CUT_AT = 2.0
+"""Times the median at which intervals are cut: longer ones would leave no room for the medians."""
+
+Value = tuple[float, float | None, float | None]
+"""A median and the bounds of its interval."""
+
+
+def metrics_to_draw(
+    names: Sequence[str], records: Sequence[Record], usual: Sequence[str]
+) -> list[Metric]:
+    """Returns these metrics, or the `usual` ones. Raises `UsageError` for a missing one."""
+    present = {metric.name: metric for metric in metrics_in(records)}
+    if any(bandwidth_of(record) for record in records):
+        present[BANDWIDTH.name] = BANDWIDTH
+    for name in names:
+        if name in present:
+            continue
+        if name in metrics_by_name() or name == BANDWIDTH.name:
+            raise UsageError(f"--metric {name}: no record has it; available: {', '.join(present)}")
+        raise unknown("metric", name, present, "the file")
+    wanted = names or [name for name in usual if name in present]
+    return [present[name] for name in wanted or list(present)[:1]]
+
+
+def value_of(metric: Metric, record: Record) -> Value | None:
+    """Returns a record's median of a metric with its interval; None without a finite one."""
+    if metric is BANDWIDTH:
+        rate = bandwidth_of(record)
+        return None if rate is None else (rate.value, rate.low, rate.high)
+    summary = record.summaries.get(metric.name)
+    if summary is None or not math.isfinite(summary.median):
+        return None
+    if summary.half_width is None or metric.is_steady:
+        return summary.median, None, None
+    return summary.median, summary.ci_low, summary.ci_high
+
+
+ROUND = (1, 2, 5)
+"""First digits of round numbers."""
+
+LARGE = 100_000
+"""Sizes from here on are written with a prefix, in three digits: 1.05M for 2**20."""
+
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def number_text(value: float) -> str:
+    """Returns a number as the label of an axis: `2048`, `0.05`, `1.05M`."""
+    if abs(value) < LARGE:
+        return f"{value:.6g}"
+    size, prefix = next(pair for pair in PREFIXES if abs(value) >= pair[0])
+    return f"{value / size:.3g}{prefix}"
+
+
+def ticks_of(sizes: Sequence[float], most: int, place: Callable[[float], float]) -> list[float]:
+    """Returns about `most` of the sorted sizes, evenly spaced, with the first and the last."""
+    first, last = sizes[0], sizes[-1]
+    least = (place(last) - place(first)) / most
+    kept = [first]
+    for size in sizes[1:-1]:
+        if place(size) - place(kept[-1]) >= least and place(last) - place(size) >= least:
+            kept.append(size)
+    return [*kept, last] if last > first else kept
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Returns at most `most` round numbers from `low` to `high`, both positive: those of 1, 2 and 5
+    if they are not too many, else powers of ten; evenly spaced ones where that leaves one."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in (ROUND, (1,)):
+        found = [d * 10.0**decade for decade in decades for d in digits]
+        inside = [value for value in found if low <= value <= high]
+        if 1 < len(inside) <= most:
+            return inside
+    if len(inside) > most:
+        return inside[:: -(-len(inside) // most)]
+    return [value for value in linear_ticks(low, high, most) if value > 0]
+
+
+def linear_ticks(low: float, high: float, most: int) -> list[float]:
+    """Returns at most `most` multiples of a round number from `low` to `high`."""
+    least = (high - low) / max(1, most - 1)
+    decade = 10.0 ** math.floor(math.log10(least))
+    step = next(d * decade for d in (*ROUND, 10) if d * decade >= least * (1 - 1e-9))
+    count = math.floor(high / step + 1e-9)
+    return [number * step for number in range(math.ceil(low / step - 1e-9), count + 1)]

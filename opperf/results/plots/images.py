@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opperf.results.plots.data import Line, Panel, Plot
-from opperf.results.plots.ticks import number_text, ticks_of
+from opperf.results.plots.dimensions import number_text, ticks_of
 from opperf.results.text import wrap
 
 PALETTE = (
@@ -22,8 +22,7 @@ PALETTE = (
     "#000000",
     "#8C6D31",
 )
-"""Colours that colour-blind people can distinguish, after Okabe and Ito; its yellow, which is
-faint on white, is a brown."""
+"""Colours for the colour-blind, after Okabe and Ito; the faint yellow is a brown."""
 
 SHAPES = (
     "circle",
@@ -88,7 +87,6 @@ def styled(charts: Any, title: str, subtitle: Sequence[str]) -> Any:
 
 
 def _rows_of(rows: Iterable[Sequence[Panel]], plot: Plot, names: Sequence[str]) -> list[Any]:
-    """Returns rows of panels, those of different metrics beside each other."""
     import altair as alt
 
     return [
@@ -98,7 +96,6 @@ def _rows_of(rows: Iterable[Sequence[Panel]], plot: Plot, names: Sequence[str]) 
 
 
 def _grids(plot: Plot, names: Sequence[str]) -> list[Any]:
-    """Returns a grid of small panels for each metric, which share an axis if it is logarithmic."""
     import altair as alt
 
     grids = []
@@ -112,7 +109,6 @@ def _grids(plot: Plot, names: Sequence[str]) -> list[Any]:
 
 
 def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
-    """Returns the minimum and the maximum of any point or interval, as far as it is drawn."""
     rows = [row for panel in panels for row in _rows(panel.lines, panel.end)]
     return min(row["low"] for row in rows), max(row["high"] for row in rows)
 
@@ -124,8 +120,6 @@ def _panel(
     size: tuple[int, int] = (WIDTH, HEIGHT),
     shared: tuple[float, float] | None = None,
 ) -> Any:
-    """Returns the chart of a panel: bands of the intervals, lines, and points. `shared` are the
-    ends of its vertical axis, where other panels have the same."""
     import altair as alt
 
     legend = _legend(names) if len(names) > 1 else None
@@ -163,7 +157,6 @@ def _panel(
 
 
 def _legend(names: Sequence[str]) -> Any:
-    """Returns the legend, whose labels take several lines if they are long."""
     import altair as alt
 
     lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in names}
@@ -186,7 +179,6 @@ def _scale(is_log: bool, shared: tuple[float, float] | None) -> Any:
 
 
 def _size_scale(plot: Plot) -> Any:
-    """Returns the scale of the sizes, from the first to the last."""
     import altair as alt
 
     return alt.Scale(
@@ -195,7 +187,6 @@ def _size_scale(plot: Plot) -> Any:
 
 
 def _size_axis(plot: Plot, width: int) -> Any:
-    """Returns the axis of the sizes, with the measured ones as its labels."""
     import altair as alt
 
     place = math.log10 if plot.x_is_log else float
@@ -205,8 +196,7 @@ def _size_axis(plot: Plot, width: int) -> Any:
 
 
 def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
-    """Returns the points as rows, with their intervals cut at `end`. A point without an interval
-    has one of no height."""
+    """Returns the points as rows, their intervals cut at `end`, or of no height."""
     return [
         {
             "line": line.name,
@@ -225,30 +215,16 @@ def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
     ]
 
 
-def write_png(chart: Any) -> bytes:
-    """Returns the image as PNG."""
-    file = io.BytesIO()
-    chart.save(file, format="png", scale_factor=SCALE)
-    return file.getvalue()
-
-
-def write_svg(chart: Any) -> bytes:
-    """Returns the image as SVG."""
-    file = io.StringIO()
-    chart.save(file, format="svg")
-    return file.getvalue().encode()
-
-
-def write_html(chart: Any) -> bytes:
-    """Returns the image as a page that contains all its scripts."""
-    file = io.StringIO()
-    chart.save(file, format="html", inline=True)
-    return file.getvalue().encode()
+def _save(file: io.BytesIO | io.StringIO, chart: Any, **options: Any) -> bytes:
+    chart.save(file, **options)
+    content = file.getvalue()
+    return content.encode() if isinstance(content, str) else content
 
 
 WRITERS: dict[str, Callable[[Any], bytes]] = {
-    ".png": write_png,
-    ".svg": write_svg,
-    ".html": write_html,
+    ".png": lambda chart: _save(io.BytesIO(), chart, format="png", scale_factor=SCALE),
+    ".svg": lambda chart: _save(io.StringIO(), chart, format="svg"),
+    # A page that contains all its scripts.
+    ".html": lambda chart: _save(io.StringIO(), chart, format="html", inline=True),
 }
 """By the extension of the file."""

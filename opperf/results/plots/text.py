@@ -1,4 +1,4 @@
-"""Plots as text, for a terminal."""
+"""Plots and bar charts as text, for a terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opperf.results.plots.bars import BarPanel, BarPlot, BarRow, Limits
 from opperf.results.plots.data import Panel, Plot, Point
-from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text, ticks_of
+from opperf.results.plots.dimensions import linear_ticks, log_ticks, number_text, ticks_of
 from opperf.results.text import wrap
+from opperf.results.units import MARK_LEGEND, align, format_figure
 
 INTERVALS = "Bars: 95 % intervals of the medians"
 
@@ -37,7 +39,6 @@ def plot_text(plot: Plot, width: int, color: bool) -> str:
 
 
 def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
-    """Returns one panel, with its legend below."""
     from plotext import figure, terminal, uncolorize
 
     x_log, y_log = plot.x_is_log, plot.x_is_log and panel.is_log
@@ -48,7 +49,7 @@ def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
     figure.clear()
     figure.plot_size(width, HEIGHT)
     figure.theme("simple" if color else "colorless")
-    colors = [_pixel(place, color) for place in range(len(panel.lines))]
+    colors = COLORS[: len(panel.lines)] if color else [None] * len(panel.lines)
     for line, pixel in zip(panel.lines, colors, strict=True):
         for point in line.points:
             if point.low is not None and point.high is not None:
@@ -72,10 +73,6 @@ def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
     figure.clear()
     lines = [line.rstrip() for line in text.rstrip().splitlines()]
     return "\n".join([*lines, *_legend(panel, width)])
-
-
-def _pixel(place: int, color: bool) -> int | None:
-    return COLORS[place] if color else None
 
 
 def _marker(symbol: str, pixel: int | None) -> Any:
@@ -102,8 +99,7 @@ def _transform(is_log: bool) -> Transform:
 
 
 def _limits(points: Sequence[Point], is_log: bool, end: float) -> tuple[float, float]:
-    """Returns the limits of the vertical axis: those of the intervals, which are cut at `end`, and
-    zero unless the axis is logarithmic."""
+    """Returns the limits of the vertical axis, with zero unless it is logarithmic."""
     lows = [point.y if point.low is None else point.low for point in points]
     highs = [point.y if point.high is None else min(point.high, end) for point in points]
     low, high = min(lows) if is_log else min(0.0, *lows), max(highs)
@@ -120,7 +116,6 @@ def _set_axes(
     limits: tuple[float, float],
     is_log: bool,
 ) -> None:
-    """Sets limits and labels: the measured sizes along, round numbers up."""
     along, up = transforms
     longest = max(len(number_text(size)) for size in plot.sizes)
     sizes = ticks_of(plot.sizes, max(2, width // (longest + 4)), along)
@@ -132,10 +127,87 @@ def _set_axes(
 
 
 def _legend(panel: Panel, width: int) -> list[str]:
-    """Returns the marks with the names of their lines, where there are several."""
     if len(panel.lines) < 2:
         return []
     names = [f"{mark} {line.name}" for mark, line in zip(MARKS, panel.lines, strict=False)]
     # The spaces of a name are kept together with its mark.
     joined = "   ".join(name.replace(" ", "\N{NO-BREAK SPACE}") for name in names)
     return [wrap(joined, width).replace("\N{NO-BREAK SPACE}", " ")]
+
+
+EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+"""Parts of a character's width, by eighths."""
+
+NAME_SHARE = 0.4
+"""Most of the width that the names beside bars take; longer ones have a line of their own."""
+
+LEAST_BAR = 10
+"""Least characters of the longest bar, for which names have lines of their own."""
+
+SCALE_TEXT = "bars from {low:.3g}, on a logarithmic scale"
+
+
+def bar_text(plot: BarPlot, width: int, color: bool) -> str:
+    """Returns the panels, one below the other."""
+    width = max(width, LEAST_WIDTH)
+    parts = [_bar_panel(panel, plot, width, color) for panel in plot.panels]
+    if plot.has_ratios:
+        parts.append(wrap(f"×: ratio to {plot.series[0]}, of the same row", width))
+    if plot.is_uncertain:
+        parts.append(wrap(MARK_LEGEND, width))
+    return "\n\n".join(parts)
+
+
+def _bar_panel(panel: BarPanel, plot: BarPlot, width: int, color: bool) -> str:
+    limits = plot.limits(panel.metric)
+    unit = f" ({panel.unit.name})" if panel.unit.name else ""
+    scale = SCALE_TEXT.format(low=limits.low) if limits.is_log else ""
+    title = ", ".join(filter(None, (f"{panel.metric.title}{unit}", panel.title, scale)))
+    bars = [bar for row in panel.rows for bar in row.bars]
+    figures = align([format_figure(bar.figure, panel.unit) for bar in bars])
+    ratios = ["" if bar.ratio is None else f"×{bar.ratio:.2f}" for bar in bars]
+    longest = max(map(len, ratios))
+    values = [
+        f"{figure}  {ratio:>{longest}}".rstrip()
+        for figure, ratio in zip(figures, ratios, strict=True)
+    ]
+    is_single = len(plot.series) == 1
+    names = [_name(row) if is_single else bar.name for row in panel.rows for bar in row.bars]
+    name_width = min(max(map(len, names)), round(NAME_SHARE * width))
+    indent = "" if is_single else "  "
+    room = width - len(indent) - max(map(len, values)) - 4
+    if room - name_width < LEAST_BAR:
+        name_width = 0
+    room -= name_width
+    lines = [wrap(title, width), ""]
+    place = 0
+    for row in panel.rows:
+        if not is_single:
+            lines.append(wrap(_name(row), width))
+        for bar in row.bars:
+            name = names[place]
+            if len(name) > name_width:
+                lines.append(wrap(f"{indent}{name}", width))
+                name = ""
+            drawn = _bar(bar.value, limits, room)
+            # The bars are padded before they are coloured, since colours have a length.
+            padded = f"{drawn:<{room}}"
+            if color:
+                padded = (
+                    f"\x1b[38;5;{COLORS[plot.series.index(bar.name) % len(COLORS)]}m{padded}\x1b[0m"
+                )
+            lines.append(f"{indent}{name:<{name_width}}  {padded}  {values[place]}".rstrip())
+            place += 1
+    return "\n".join(lines)
+
+
+def _name(row: BarRow) -> str:
+    return ", ".join(filter(None, (row.operator, row.inputs)))
+
+
+def _bar(value: float, limits: Limits, width: int) -> str:
+    """Returns a bar whose longest, at the end of the axis, has this width."""
+    low, high, is_log = limits
+    share = math.log(value / low) / math.log(high / low) if is_log else max(0.0, value) / high
+    eighths = round(8 * width * min(1.0, share))
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8]

@@ -1,5 +1,7 @@
 """Autograd: what recording costs, and backward passes, on one thread and on two."""
 
+from functools import partial
+
 from opperf.snippets import GroupedSetup, GroupedStmts, parse_stmts
 
 WEIGHTS = GroupedSetup(
@@ -19,46 +21,33 @@ WEIGHTS = GroupedSetup(
     """,
 )
 
+on_weights = partial(GroupedStmts, setup=WEIGHTS)
+
 THREADS = (1, 2)
 """A backward pass hands its work to a queue, which is another one with several threads."""
 
 BENCHMARKS = {
     "recording": {
-        "detached": GroupedStmts("w.detach()", "w.detach();", setup=WEIGHTS),
-        "paused": GroupedStmts(
-            "with torch.no_grad():\n    x * w",
-            "torch::NoGradGuard guard;\nx * w;",
-            setup=WEIGHTS,
+        "detached": on_weights("w.detach()", "w.detach();"),
+        "paused": on_weights(
+            "with torch.no_grad():\n    x * w", "torch::NoGradGuard guard;\nx * w;"
         ),
-        "view": GroupedStmts("w.view(-1)", "w.view({-1});", setup=WEIGHTS),
-        "leaf": GroupedStmts(
-            "x.detach().requires_grad_()", "x.detach().requires_grad_(true);", setup=WEIGHTS
-        ),
+        "view": on_weights("w.view(-1)", "w.view({-1});"),
+        "leaf": on_weights("x.detach().requires_grad_()", "x.detach().requires_grad_(true);"),
     },
-    "product": GroupedStmts(
-        "y = x * w",
-        "auto y = x * w;",
-        setup=WEIGHTS,
-        signature="f(x, w) -> y",
-        torchscript=True,
-        autograd=True,
+    "product": on_weights(
+        "y = x * w", "auto y = x * w;", signature="f(x, w) -> y", torchscript=True, autograd=True
     ),
-    "sum": GroupedStmts(
-        "y = w.sum()",
-        "auto y = w.sum();",
-        setup=WEIGHTS,
-        signature="f(w) -> y",
-        torchscript=True,
-        autograd=True,
+    "sum": on_weights(
+        "y = w.sum()", "auto y = w.sum();", signature="f(w) -> y", torchscript=True, autograd=True
     ),
-    "views in a row": GroupedStmts(
+    "views in a row": on_weights(
         "y = w.t().reshape(2, 8).narrow(1, 0, 4)",
         "auto y = w.t().reshape({2, 8}).narrow(1, 0, 4);",
-        setup=WEIGHTS,
         signature="f(w) -> y",
         autograd=True,
     ),
-    "layer": GroupedStmts(
+    "layer": on_weights(
         *parse_stmts(
             """
             Python                           | C++
@@ -66,13 +55,12 @@ BENCHMARKS = {
             y = torch.relu(h).sum()          | auto y = torch::relu(h).sum();
             """
         ),
-        setup=WEIGHTS,
         signature="f(x, w, b) -> y",
         torchscript=True,
         autograd=True,
         num_threads=THREADS,
     ),
-    "branches": GroupedStmts(
+    "branches": on_weights(
         *parse_stmts(
             """
             Python                           | C++
@@ -82,7 +70,6 @@ BENCHMARKS = {
             y = y.pow(2).mean()              | y = y.pow(2).mean();
             """
         ),
-        setup=WEIGHTS,
         signature="f(x, w, b, slope) -> y",
         torchscript=True,
         autograd=True,

@@ -1,7 +1,7 @@
 """Several operators in a row, as programs have them."""
 
 from opperf.snippets import GroupedSetup, GroupedStmts, parse_stmts
-from opperf.snippets.standard.setups import MATRICES
+from opperf.snippets.standard.pointwise import on_matrices
 
 HEADS = GroupedSetup(
     py_setup="""
@@ -19,7 +19,7 @@ HEADS = GroupedSetup(
 )
 
 BENCHMARKS = {
-    "product, bias and ReLU": GroupedStmts(
+    "product, bias and ReLU": on_matrices(
         *parse_stmts(
             """
             Python                    | C++
@@ -27,11 +27,10 @@ BENCHMARKS = {
             z = torch.relu(h)         | auto z = torch::relu(h);
             """
         ),
-        setup=MATRICES,
         signature="f(x, y, row) -> z",
         torchscript=True,
     ),
-    "places off the diagonal": GroupedStmts(
+    "places off the diagonal": on_matrices(
         *parse_stmts(
             """
             Python                               | C++
@@ -40,11 +39,10 @@ BENCHMARKS = {
             z = places[eye.flatten() == 0]       | auto z = places.index({eye.flatten() == 0});
             """
         ),
-        setup=MATRICES,
         signature="f(x) -> z",
         torchscript=True,
     ),
-    "normalisation of rows": GroupedStmts(
+    "normalisation of rows": on_matrices(
         *parse_stmts(
             """
             Python                               | C++
@@ -53,7 +51,6 @@ BENCHMARKS = {
             z = (x - mean) / (spread + 1e-5)     | auto z = (x - mean) / (spread + 1e-5);
             """
         ),
-        setup=MATRICES,
         signature="f(x) -> z",
         torchscript=True,
     ),

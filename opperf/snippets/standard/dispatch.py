@@ -1,7 +1,7 @@
 """The way to a kernel: overloads, results of the caller, keyword arguments, contexts."""
 
-from opperf.snippets import Benchmarks, GroupedStmts, GroupedVariants
-from opperf.snippets.standard.setups import MATRICES
+from opperf.snippets import Benchmarks, GroupedVariants
+from opperf.snippets.standard.pointwise import on_matrices
 
 BENCHMARKS: Benchmarks = {
     **GroupedVariants(
@@ -29,19 +29,11 @@ BENCHMARKS: Benchmarks = {
         torch.is_tensor(x)                    | auto copy = x;
         """
     ),
-    "no_grad": GroupedStmts(
-        "with torch.no_grad():\n    x + y",
-        "torch::NoGradGuard guard;\nx + y;",
-        setup=MATRICES,
+    "no_grad": on_matrices("with torch.no_grad():\n    x + y", "torch::NoGradGuard guard;\nx + y;"),
+    "inference_mode": on_matrices(
+        "with torch.inference_mode():\n    x + y", "c10::InferenceMode guard;\nx + y;"
     ),
-    "inference_mode": GroupedStmts(
-        "with torch.inference_mode():\n    x + y",
-        "c10::InferenceMode guard;\nx + y;",
-        setup=MATRICES,
-    ),
-    "list of tensors": GroupedStmts(
-        "torch._foreach_add([x, y], 1.0)",
-        "torch::_foreach_add({x, y}, 1.0);",
-        setup=MATRICES,
+    "list of tensors": on_matrices(
+        "torch._foreach_add([x, y], 1.0)", "torch::_foreach_add({x, y}, 1.0);"
     ),
 }

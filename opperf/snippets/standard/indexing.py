@@ -1,5 +1,7 @@
 """Indices of every kind: read, written with a number, and written with what another tensor has."""
 
+from functools import partial
+
 from opperf.snippets import GroupedSetup, GroupedStmts
 
 SETUP = GroupedSetup(
@@ -19,6 +21,8 @@ SETUP = GroupedSetup(
         auto mask = torch::tensor({true, false, true});
     """,
 )
+
+on_cubes = partial(GroupedStmts, setup=SETUP)
 
 INDICES = {
     "0": "0",
@@ -42,36 +46,29 @@ INDICES = {
 
 BENCHMARKS = {
     "read": {
-        f"[{python}]": GroupedStmts(f"x[{python}]", f"x.index({{{cpp}}});", setup=SETUP)
+        f"[{python}]": on_cubes(f"x[{python}]", f"x.index({{{cpp}}});")
         for python, cpp in INDICES.items()
     },
     "write": {
-        f"[{python}]": GroupedStmts(
+        f"[{python}]": on_cubes(
             f"x[{python}] = 1\nx[{python}] = y[{python}]",
             f"x.index_put_({{{cpp}}}, 1);\nx.index_put_({{{cpp}}}, y.index({{{cpp}}}));",
-            setup=SETUP,
         )
         for python, cpp in INDICES.items()
     },
-    "by a tensor": GroupedStmts(
+    "by a tensor": on_cubes(
         "x[rows, None, ...] = 1",
         "x.index_put_({rows, None, Ellipsis}, 1);",
-        setup=SETUP,
         signature="f(x, rows) -> None",
         torchscript=True,
     ),
-    "gather": GroupedStmts(
+    "gather": on_cubes(
         "z = x.index_select(0, rows)",
         "auto z = x.index_select(0, rows);",
-        setup=SETUP,
         signature="f(x, rows) -> z",
         torchscript=True,
     ),
-    "mask": GroupedStmts(
-        "z = x[mask]",
-        "auto z = x.index({mask});",
-        setup=SETUP,
-        signature="f(x, mask) -> z",
-        torchscript=True,
+    "mask": on_cubes(
+        "z = x[mask]", "auto z = x.index({mask});", signature="f(x, mask) -> z", torchscript=True
     ),
 }

@@ -6,7 +6,6 @@ from opperf.snippets import GroupedModules, GroupedSetup
 
 
 def _input(shape: str) -> GroupedSetup:
-    """Returns the setup of an input of random numbers."""
     return GroupedSetup(
         py_setup=f"torch.manual_seed(1)\nx = torch.rand(({shape}))",
         cpp_setup=f"torch::manual_seed(1);\nauto x = torch::rand({{{shape}}});",
@@ -71,5 +70,5 @@ BENCHMARKS = {
         setup=MATRIX,
         signature="f(x) -> y",
         torchscript=True,
-    ),
+    )
 }

@@ -1,7 +1,7 @@
 """Copies, conversions and writes that compute nothing."""
 
-from opperf.snippets import Benchmarks, GroupedStmts, GroupedVariants, parse_stmts
-from opperf.snippets.standard.setups import MATRICES
+from opperf.snippets import Benchmarks, GroupedVariants, parse_stmts
+from opperf.snippets.standard.pointwise import on_matrices
 
 BENCHMARKS: Benchmarks = {
     **GroupedVariants(
@@ -44,14 +44,13 @@ BENCHMARKS: Benchmarks = {
         x[0, 0].item()                        | x[0][0].item<float>();
         """
     ),
-    "resize_": GroupedStmts(
+    "resize_": on_matrices(
         *parse_stmts(
             """
             Python            | C++
             x.resize_((0,))   | x.resize_({0});
             x.resize_((4, 4)) | x.resize_({4, 4});
             """
-        ),
-        setup=MATRICES,
+        )
     ),
 }

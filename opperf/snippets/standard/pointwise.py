@@ -1,55 +1,64 @@
 """Arithmetic element by element: scalars, tensors, broadcasting, promotion of dtypes."""
 
-from opperf.snippets import GroupedStmts
-from opperf.snippets.standard.setups import MATRICES
+from functools import partial
+
+from opperf.snippets import GroupedSetup, GroupedStmts
+
+MATRICES = GroupedSetup(
+    py_setup="""
+        torch.manual_seed(1)
+        x = torch.rand((4, 4))
+        y = torch.rand((4, 4))
+        row = torch.rand((4,))
+        column = torch.rand((4, 1))
+        whole = torch.arange(16).reshape(4, 4)
+    """,
+    cpp_setup="""
+        torch::manual_seed(1);
+        auto x = torch::rand({4, 4});
+        auto y = torch::rand({4, 4});
+        auto row = torch::rand({4});
+        auto column = torch::rand({4, 1});
+        auto whole = torch::arange(16).reshape({4, 4});
+    """,
+)
+"""Two square matrices, vectors to broadcast over them, and a matrix of integers."""
+
+on_matrices = partial(GroupedStmts, setup=MATRICES)
 
 BENCHMARKS = {
     "add": {
-        "scalar": GroupedStmts("x + 2.0", "x + 2.0;", setup=MATRICES),
-        "scalar, in place": GroupedStmts("x += 2.0", "x += 2.0;", setup=MATRICES),
-        "tensor": GroupedStmts(
-            "z = x + y",
-            "auto z = x + y;",
-            setup=MATRICES,
-            signature="f(x, y) -> z",
-            torchscript=True,
+        "scalar": on_matrices("x + 2.0", "x + 2.0;"),
+        "scalar, in place": on_matrices("x += 2.0", "x += 2.0;"),
+        "tensor": on_matrices(
+            "z = x + y", "auto z = x + y;", signature="f(x, y) -> z", torchscript=True
         ),
-        "tensor, in place": GroupedStmts(
-            "x.add_(y)",
-            "x.add_(y);",
-            setup=MATRICES,
-            signature="f(x, y) -> None",
-            torchscript=True,
+        "tensor, in place": on_matrices(
+            "x.add_(y)", "x.add_(y);", signature="f(x, y) -> None", torchscript=True
         ),
-        "two dtypes": GroupedStmts("x + whole", "x + whole;", setup=MATRICES),
-        "two dtypes, in place": GroupedStmts("x += whole", "x += whole;", setup=MATRICES),
-        "weighted": GroupedStmts(
-            "torch.add(x, y, alpha=0.5)", "torch::add(x, y, 0.5);", setup=MATRICES
-        ),
+        "two dtypes": on_matrices("x + whole", "x + whole;"),
+        "two dtypes, in place": on_matrices("x += whole", "x += whole;"),
+        "weighted": on_matrices("torch.add(x, y, alpha=0.5)", "torch::add(x, y, 0.5);"),
     },
     "broadcasting": {
-        "over rows": GroupedStmts("x + row", "x + row;", setup=MATRICES),
-        "over columns": GroupedStmts("x * column", "x * column;", setup=MATRICES),
-        "outer": GroupedStmts("row * column", "row * column;", setup=MATRICES),
-        "in place": GroupedStmts("x *= row", "x *= row;", setup=MATRICES),
-        "shapes alone": GroupedStmts(
-            "torch.broadcast_tensors(row, column)",
-            "torch::broadcast_tensors({row, column});",
-            setup=MATRICES,
+        "over rows": on_matrices("x + row", "x + row;"),
+        "over columns": on_matrices("x * column", "x * column;"),
+        "outer": on_matrices("row * column", "row * column;"),
+        "in place": on_matrices("x *= row", "x *= row;"),
+        "shapes alone": on_matrices(
+            "torch.broadcast_tensors(row, column)", "torch::broadcast_tensors({row, column});"
         ),
     },
-    "multiply": GroupedStmts("x * y", "x * y;", setup=MATRICES),
-    "divide": GroupedStmts("x / y", "x / y;", setup=MATRICES),
-    "power": GroupedStmts("x ** 2", "x.pow(2);", setup=MATRICES),
-    "negate": GroupedStmts("-x", "-x;", setup=MATRICES),
+    "multiply": on_matrices("x * y", "x * y;"),
+    "divide": on_matrices("x / y", "x / y;"),
+    "power": on_matrices("x ** 2", "x.pow(2);"),
+    "negate": on_matrices("-x", "-x;"),
     "compare": {
-        "tensor": GroupedStmts("x == y", "x == y;", setup=MATRICES),
-        "scalar": GroupedStmts("x == 0.5", "x == 0.5;", setup=MATRICES),
-        "less": GroupedStmts("x < y", "x < y;", setup=MATRICES),
+        "tensor": on_matrices("x == y", "x == y;"),
+        "scalar": on_matrices("x == 0.5", "x == 0.5;"),
+        "less": on_matrices("x < y", "x < y;"),
     },
-    "select by condition": GroupedStmts(
-        "torch.where(x > y, x, y)", "torch::where(x > y, x, y);", setup=MATRICES
-    ),
-    "clamp": GroupedStmts("x.clamp(0.2, 0.8)", "x.clamp(0.2, 0.8);", setup=MATRICES),
-    "exp": GroupedStmts("x.exp()", "x.exp();", setup=MATRICES),
+    "select by condition": on_matrices("torch.where(x > y, x, y)", "torch::where(x > y, x, y);"),
+    "clamp": on_matrices("x.clamp(0.2, 0.8)", "x.clamp(0.2, 0.8);"),
+    "exp": on_matrices("x.exp()", "x.exp();"),
 }

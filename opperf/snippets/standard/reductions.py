@@ -1,7 +1,7 @@
 """Reductions, sorting and products of small matrices."""
 
-from opperf.snippets import Benchmarks, GroupedStmts, GroupedVariants
-from opperf.snippets.standard.setups import MATRICES
+from opperf.snippets import Benchmarks, GroupedVariants
+from opperf.snippets.standard.pointwise import on_matrices
 
 BENCHMARKS: Benchmarks = {
     **GroupedVariants(
@@ -40,21 +40,18 @@ BENCHMARKS: Benchmarks = {
         """
     ),
     "products": {
-        "mm": GroupedStmts("torch.mm(x, y)", "torch::mm(x, y);", setup=MATRICES),
-        "matmul": GroupedStmts(
+        "mm": on_matrices("torch.mm(x, y)", "torch::mm(x, y);"),
+        "matmul": on_matrices(
             "z = torch.matmul(x, y)",
             "auto z = torch::matmul(x, y);",
-            setup=MATRICES,
             signature="f(x, y) -> z",
             torchscript=True,
         ),
-        "matmul, broadcasting": GroupedStmts(
-            "torch.matmul(x.expand(3, 4, 4), y)",
-            "torch::matmul(x.expand({3, 4, 4}), y);",
-            setup=MATRICES,
+        "matmul, broadcasting": on_matrices(
+            "torch.matmul(x.expand(3, 4, 4), y)", "torch::matmul(x.expand({3, 4, 4}), y);"
         ),
-        "matrix and vector": GroupedStmts("x @ row", "x.matmul(row);", setup=MATRICES),
-        "dot": GroupedStmts("row.dot(row)", "row.dot(row);", setup=MATRICES),
-        "addmm": GroupedStmts("torch.addmm(row, x, y)", "torch::addmm(row, x, y);", setup=MATRICES),
+        "matrix and vector": on_matrices("x @ row", "x.matmul(row);"),
+        "dot": on_matrices("row.dot(row)", "row.dot(row);"),
+        "addmm": on_matrices("torch.addmm(row, x, y)", "torch::addmm(row, x, y);"),
     },
 }

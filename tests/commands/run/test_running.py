@@ -22,9 +22,9 @@ from opperf.errors import (
 )
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NOT_PINNED, Pinning, manager_cpus
-from opperf.reports import runs
-from opperf.results.first_lines import id_of
+from opperf.reports import writing
 from opperf.results.kept import kept_runs
+from opperf.results.kept_facts import id_of
 from opperf.results.runfile import RunWriter, read_run
 
 NAMED = ("--framework", "mxnet")
@@ -193,13 +193,13 @@ def test_quiet_is_nothing_but_the_file(opperf):
 
 def test_another_format_keeps_its_records_in_the_cache_until_it_is_written(opperf, monkeypatch):
     seen = []
-    write = runs.write
+    write = writing.write
 
     def noted(*arguments):
         seen.extend(run_files(opperf))
         return write(*arguments)
 
-    monkeypatch.setattr(runs, "write", noted)
+    monkeypatch.setattr(writing, "write", noted)
     opperf("relu", *COUNTS, "-f", "md", "-o", "out.md")
     assert len(seen) == 1 and seen[0].name.startswith("out.md-")
     assert run_files(opperf) == [] and (opperf.folder / "out.md").exists()
@@ -721,7 +721,7 @@ def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf,
         raise OutputError(f"{path} cannot be written")
 
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "write", fails)
+        patched.setattr(writing, "write", fails)
         with pytest.raises(OutputError, match="out.json cannot be written; the records") as caught:
             opperf("relu", *COUNTS, "-o", "out.json")
     assert len(run_files(opperf)) == 1

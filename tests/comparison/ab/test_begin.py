@@ -7,8 +7,7 @@ import pytest
 
 from opperf.commands.ab.begin import _core_count, say_cores, starter
 from opperf.commands.ab.running import _resume_hint
-from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.threads import Threads
+from opperf.comparison.ab.arms import ArmSpec, Threads
 from opperf.machine.pinning import Cpus, Pinning
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from opperf.comparison.ab.blocks import ATTEMPTS, ArmProcesses, Blocks, cases_at, select_cases
-from opperf.comparison.ab.procedure import Stage
+from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.design import visiting_order

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from opperf.commands.ab import ab
 from opperf.commands.ab.counting import OF_TIMES
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.plan import group_cases
+from opperf.comparison.ab.session import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.comparison.ab import differences
-from opperf.comparison.ab.differences import Side, find_differences
-from opperf.comparison.ab.tolerances import PRECISIONS
+from opperf.comparison.ab.differences import PRECISIONS, Side, find_differences
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec, Tolerance
 from opperf.worker.protocol import Observed, Value
 

@@ -3,20 +3,26 @@
 import msgspec
 import pytest
 
+from opperf.comparison.ab.arms import COARSE_TIME_S
 from opperf.comparison.ab.forecast import (
     Forecast,
+    Stage,
     check_budget,
     coarse_saving_s,
     forecast_of,
     forecast_text,
+    parts_of,
+    spent,
 )
-from opperf.comparison.ab.procedure import Stage
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.threads import COARSE_TIME_S
+from opperf.comparison.ab.session import Process
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
-from opperf.model import Place, ProcessLine, Settings
+from opperf.instruments.compilation import FIRST_CALL
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import Place, ProcessLine, Settings, Waits
 from opperf.sources.selecting import Selection
+from opperf.worker.measure import measure
 from tests.comparison.ab.sessions import case, ok, session_of
 
 SHORT = Thresholds(control_blocks=2, block_cap=6)
@@ -132,3 +138,41 @@ def test_a_case_time_that_fits_is_rounded_down():
 def test_a_budget_that_no_single_change_meets():
     with pytest.raises(UsageError, match="50 s: choose fewer cases and fewer --blocks$"):
         check_budget(TEN, SHORT, 1.0, 50.0)
+
+
+@pytest.fixture
+def record(fake, make_case):
+    """A case of ten seconds: three of compilation, one of warmup, four of samples, two besides."""
+    return msgspec.structs.replace(
+        measure(make_case("relu"), fake),
+        summaries={FIRST_CALL.name: summarise([3e9], "ns")},
+        waits={"forward": Waits(wall_s=1.5), "backward": Waits(wall_s=2.5)},
+        busy_s=8.0,
+        wall_s=10.0,
+    )
+
+
+def process(records, wall_s):
+    place = Place("comparison", 0, 0, "A", "A")
+    return Process(ProcessLine(place, "", wall_s), tuple(records), {}, {}, {})
+
+
+def test_the_time_of_cases_by_part(record):
+    assert parts_of([record, record]) == {
+        "samples": 8.0,
+        "compilation": 6.0,
+        "warmup": 2.0,
+        "inputs, first use and the rest": 4.0,
+    }
+    assert parts_of([]) == {}
+
+
+def test_the_sentence_has_the_largest_part_first(record):
+    assert spent([process([record], 40.0), process([record], 60.0)]) == (
+        "the processes took 1 min 40 s: starting processes and importing 80%, samples 8%, "
+        "compilation 6%, inputs, first use and the rest 4%, warmup 2%"
+    )
+
+
+def test_a_session_without_a_process_has_no_sentence():
+    assert spent([]) == ""

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from opperf.comparison.ab.procedure import Stage, next_stage
+from opperf.comparison.ab.forecast import Stage, next_stage
 from opperf.comparison.statistics.data import Replicate, Thresholds
 
 THRESHOLDS = Thresholds(control_blocks=2, block_cap=10)

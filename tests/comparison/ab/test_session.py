@@ -5,9 +5,9 @@ import math
 import msgspec
 import pytest
 
+from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
-from opperf.comparison.ab.threads import with_all_threads
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Closing, Place, ProcessLine, Settings, Status

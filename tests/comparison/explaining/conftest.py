@@ -15,7 +15,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 
 ENVIRONMENT = Environment(
     opperf="0.1.0",

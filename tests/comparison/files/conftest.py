@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from opperf import frameworks
 from opperf.commands.compare import compare
 from opperf.comparison.files import judging
-from opperf.comparison.files.comparison import Side
-from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.comparison import Entry, Figure, Side
 from opperf.comparison.files.reading import Measured, read
 from opperf.errors import OpperfError
 from opperf.instruments.profilers.summary import summarise
@@ -31,7 +30,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 
 ENVIRONMENT = {
     "opperf": "0.1.0",

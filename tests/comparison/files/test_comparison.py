@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.comparison.files import comparison, entries, judging
+from opperf.comparison.files import comparison, judging
 from opperf.comparison.files.comparison import (
     Change,
     ChangeKind,
@@ -18,7 +18,7 @@ from opperf.comparison.statistics.data import Verdict
 
 STRUCTS = [
     kind
-    for module in (comparison, entries, judging)
+    for module in (comparison, judging)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 ]

@@ -5,8 +5,16 @@ import re
 import msgspec
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind, Comparison, Row, Side
-from opperf.comparison.files.outcome import findings, is_missing, outcome
+from opperf.comparison.files.comparison import (
+    Change,
+    ChangeKind,
+    Comparison,
+    Row,
+    Side,
+    findings,
+    is_missing,
+    outcome,
+)
 from opperf.comparison.statistics.data import Verdict
 
 WORDS = ("regressed", "improved", "suspect", "missing")

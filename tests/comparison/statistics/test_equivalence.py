@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from opperf.comparison.statistics.blocks import Effects
-from opperf.comparison.statistics.equivalence import p_within
-from opperf.comparison.statistics.paired_t import bounds, estimate
+from opperf.comparison.statistics.paired_t import bounds, estimate, p_within
 
 
 def of(values):

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from opperf.commands.report import report
 from opperf.errors import OpperfError, OutputError
 from opperf.reports.hotspots.data import find_hotspots
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from tests.recordings import called, measured, recording, site, transformer
 from tests.writing import ranked
 

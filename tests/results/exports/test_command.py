@@ -11,7 +11,7 @@ from opperf.commands.export import export
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Run
 from opperf.reports.run_page import markdown_text
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 
 
 def test_an_output_there_and_a_run_file_that_is_not(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.model import Record, Run, Settings, Status
-from opperf.results.exports.exported import (
+from opperf.results.exports import (
     ExportEntry,
     are_finite,
     place_of,

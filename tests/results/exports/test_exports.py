@@ -19,11 +19,14 @@ from jsonschema import Draft7Validator
 from opperf.commands.export import export
 from opperf.errors import OpperfError, RunFileError
 from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
-from opperf.reports.runs import write
-from opperf.results.exports.bencher import bencher
-from opperf.results.exports.exported import LONGEST, unique_names
-from opperf.results.exports.github_action import github_action
-from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.reports.writing import write
+from opperf.results.exports import (
+    LONGEST,
+    bencher,
+    github_action,
+    pytest_benchmark,
+    unique_names,
+)
 
 MakeRecord = Callable[..., Record]
 

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from opperf.model import Record, Run
-from opperf.results.exports.bencher import bencher
-from opperf.results.exports.github_action import github_action
+from opperf.results.exports import bencher, github_action
 
 MakeRecord = Callable[..., Record]
 

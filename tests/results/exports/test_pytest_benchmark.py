@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from opperf.model import Record, Run, Settings
-from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.results.exports import pytest_benchmark
 
 MakeRecord = Callable[..., Record]
 

@@ -8,9 +8,9 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.times import FORWARD
 from opperf.model import Status, TensorSpec
-from opperf.results.plots.bar_text import bar_text
 from opperf.results.plots.bars import ALL_INPUTS, make_bars
 from opperf.results.plots.dimensions import MOST_LINES
+from opperf.results.plots.text import bar_text
 from opperf.results.projection import Source
 from tests.results.conftest import summary
 
@@ -144,12 +144,12 @@ def test_a_picture_has_whole_names_values_intervals_and_a_legend(make_bar):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     from opperf.results.plots.bar_images import bar_picture, legend_lines
-    from opperf.results.plots.images import write_svg
+    from opperf.results.plots.images import WRITERS
 
     long = "random.Generator.multivariate_hypergeometric"
     records = [one for name in (long, "relu") for one in both_modes(make_bar, name=name)]
     plot = drawn(records)
-    root = xml.fromstring(write_svg(bar_picture(plot, "title", legend_lines(plot))))
+    root = xml.fromstring(WRITERS[".svg"](bar_picture(plot, "title", legend_lines(plot))))
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
     for wanted in ("Forward (us)", "mode eager", "mode hybrid", "1.00 ±5.0 % ×1.00"):
         assert any(wanted == " ".join(text.split()) for text in texts), wanted

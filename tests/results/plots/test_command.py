@@ -9,7 +9,7 @@ from opperf.commands.plot import plot
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.installing import install_command
 from opperf.model import Run
-from opperf.reports.runs import write
+from opperf.reports.writing import write
 from opperf.results.plots import command
 from tests.results.conftest import ENVIRONMENT
 

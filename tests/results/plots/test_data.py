@@ -5,7 +5,7 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.times import FORWARD
 from opperf.model import Status
-from opperf.results.bandwidth import BANDWIDTH
+from opperf.results.columns import BANDWIDTH
 from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot
 from opperf.results.plots.dimensions import MOST_LINES
 from opperf.results.projection import Source

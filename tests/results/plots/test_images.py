@@ -22,9 +22,6 @@ from opperf.results.plots.images import (  # noqa: E402
     SHAPES,
     WRITERS,
     image,
-    write_html,
-    write_png,
-    write_svg,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,14 +60,14 @@ def test_the_specification_has_the_points_and_their_scales(chart):
 
 
 def test_a_png_is_one(chart):
-    data = write_png(chart)
+    data = WRITERS[".png"](chart)
     assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR"
     width, height = struct.unpack(">II", data[16:24])
     assert width > 1000 and height > 500
 
 
 def test_an_svg_has_titles_units_sizes_and_a_legend(chart):
-    root = xml.fromstring(write_svg(chart))
+    root = xml.fromstring(WRITERS[".svg"](chart))
     assert root.tag == f"{SVG}svg"
     texts = [element.text for element in root.iter(f"{SVG}text")]
     wanted = {
@@ -86,7 +83,7 @@ def test_an_svg_has_titles_units_sizes_and_a_legend(chart):
 
 
 def test_a_page_needs_no_network(chart):
-    page = write_html(chart).decode()
+    page = WRITERS[".html"](chart).decode()
     assert page.lstrip().startswith("<!DOCTYPE html>") and "</html>" in page
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
     assert '"relu"' in page and "Forward (us)" in page
@@ -112,7 +109,7 @@ def test_a_long_name_takes_several_lines_of_the_legend(make_point):
         for own in ({}, details)
         for n in (128, 256)
     ]
-    drawn = write_svg(image(make_plot([Source("run", records)]), "relu", []))
+    drawn = WRITERS[".svg"](image(make_plot([Source("run", records)]), "relu", []))
     texts = [element.text or "" for element in xml.fromstring(drawn).iter(f"{SVG}tspan")]
     shown = " ".join(texts)
     assert shown.count("strides (256, 2)") == len(details) and "…" not in shown

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text, ticks_of
+from opperf.results.plots.dimensions import linear_ticks, log_ticks, number_text, ticks_of
 
 
 @pytest.mark.parametrize(

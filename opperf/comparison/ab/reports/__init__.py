@@ -1,15 +1,197 @@
-"""The verdicts of a session as a report."""
+"""The verdicts of a session as a report: its sections, and tests of continuous integration."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
+
 import msgspec
 
+from opperf.comparison.ab.report import CoarseReport, CoarseRow, Row
 from opperf.comparison.ab.report import Report as SessionReport
-from opperf.comparison.ab.report import Row
-from opperf.comparison.ab.reports.sections import sections
-from opperf.comparison.ab.reports.sentences import advice, headline
-from opperf.comparison.ab.reports.values import tests
-from opperf.reports.model import Report
+from opperf.comparison.ab.reports import sentences
+from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
+from opperf.comparison.statistics.data import Verdict
+from opperf.comparison.weighted import ARMS, table
+from opperf.comparison.weighted import TITLE as WEIGHTED
+from opperf.model import DIFFERENT
+from opperf.reports.model import (
+    Column,
+    Fact,
+    Report,
+    Section,
+    Table,
+    Test,
+    inputs,
+    names,
+    numbers,
+    table_of,
+    texts,
+    words,
+)
+
+MAX_ROWS = 100
+"""Most rows of a table; JSON has all."""
+
+MAX_SAME = 20
+"""Most rows of the table of figures that are the same: the longest, and not urgent."""
+
+INTERVAL = "90 % interval"
+"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
+
+SHOWN = {
+    Verdict.REGRESSED: "Slower",
+    Verdict.IMPROVED: "Faster",
+    Verdict.AMBIGUOUS: "Not clear",
+    Verdict.SAME: "No change",
+}
+"""Verdicts that have a table, in this order, each with its title on a page."""
+
+FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED})
+"""Verdicts whose tables are not folded."""
+
+LISTS: dict[str, Callable[[SessionReport], dict[str, str]]] = {
+    "Without a partner": lambda report: report.alone,
+    "Excluded: do not run in both A and B": lambda report: report.excluded,
+    "Missing in some process": lambda report: report.lost,
+}
+"""Cases without a comparison, each with the reason, by the titles of their tables."""
+
+
+def sections(report: SessionReport) -> tuple[Section, ...]:
+    """Returns the sections, without those that have nothing."""
+    found = (
+        Section(
+            facts=[
+                Fact("A:", report.a, page_label="A, before"),
+                Fact("B:", report.b, page_label="B, after"),
+            ]
+        ),
+        Section(
+            prose=sentences.summary(report),
+            is_folded=True,
+            page_title="How it was measured, and how to read it",
+            manual=sentences.HOW,
+        ),
+        differing(report.results),
+        *(_verdicts(report) if report.valid else ()),
+        *([Section(WEIGHTED, table=table(report.weighted, ARMS))] if report.weighted else []),
+        *([_coarse_section(report.coarse)] if report.coarse else []),
+        Section(
+            "The arms' environments differ",
+            table=table_of(
+                ("Field", "A", "B"),
+                [
+                    (difference.field, difference.a, difference.b)
+                    for difference in report.differences
+                ],
+            ),
+        ),
+        *(reasons_section(title, read(report)) for title, read in LISTS.items()),
+        uncompared(report.results),
+    )
+    return tuple(section for section in found if section.has_content)
+
+
+def _verdicts(report: SessionReport) -> Iterator[Section]:
+    cases = [(row.operator, row.inputs) for row in report.rows]
+    vary = len({row.settings for row in report.rows}) > 1
+    for verdict, page_title in SHOWN.items():
+        found = [row for row in report.rows if row.verdict is verdict]
+        found.sort(key=_size)
+        most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
+        made = tuple(_columns(found[:most], cases, vary))
+        is_folded = verdict not in FOUND
+        yield Section(
+            verdict.value.capitalize(),
+            table=Table(made, more=more_text(len(found) - most)),
+            is_folded=is_folded,
+            page_title=f"{page_title} ({len(found)})" if is_folded else page_title,
+        )
+
+
+def _size(row: Row | CoarseRow) -> float:
+    return -abs(math.log(row.ratio or 1.0))
+
+
+def _columns(rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool) -> Iterator[Column]:
+    yield from _case_columns(rows, cases)
+    if vary:
+        yield texts("Settings", [row.settings or "default" for row in rows])
+    yield from _ratio_columns(rows)
+    detectable = [
+        "" if row.detectable is None else sentences.percent(row.detectable) for row in rows
+    ]
+    yield numbers("Detectable", detectable, page="Visible from")
+    yield numbers("Blocks", [str(row.blocks) for row in rows], extra=1)
+    if any(row.note for row in rows):
+        yield texts("Note", [row.note for row in rows])
+    if any(row.results == DIFFERENT for row in rows):
+        yield texts(TITLE, [row.difference if row.results == DIFFERENT else "" for row in rows])
+
+
+def _case_columns(
+    rows: Sequence[Row] | Sequence[CoarseRow], cases: Sequence[tuple[str, str]]
+) -> Iterator[Column]:
+    yield names("Operator", [row.operator for row in rows])
+    yield inputs([(row.operator, row.inputs) for row in rows], cases)
+
+
+def _ratio_columns(rows: Sequence[Row] | Sequence[CoarseRow]) -> Iterator[Column]:
+    yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
+    yield numbers("B/A", map(sentences.ratio_text, rows), page="Time, B/A")
+    yield numbers(INTERVAL, map(sentences.interval_text, rows), page="Likely between")
+
+
+def _coarse_section(coarse: CoarseReport) -> Section:
+    found = sorted(sentences.changed_rows(coarse), key=_size)
+    shown = found[:MAX_ROWS]
+    columns = (
+        *_case_columns(shown, [(row.operator, row.inputs) for row in coarse.rows]),
+        *_ratio_columns(shown),
+        words("Change", [row.changed or "" for row in shown]),
+    )
+    title = f"Changed by more than {coarse.threshold:.0%} with all threads"
+    return Section(title, table=Table(columns, more=more_text(len(found) - MAX_ROWS)))
+
+
+SESSION = "opperf ab"
+"""Name of the test that an invalid session fails."""
+
+
+def tests(report: SessionReport) -> Iterator[Test]:
+    """Yields a test for each figure, or one error of an invalid session. Verdicts of `--fail-on`
+    are failures; other ambiguous figures, and cases that were not compared, are skipped."""
+    if not report.valid:
+        yield Test(SESSION, "session", "", "error", report.reason, kind="invalid")
+        return
+    for row in report.rows:
+        yield _row_test(report, row)
+    for title, read in LISTS.items():
+        for case, reason in read(report).items():
+            yield Test(case, title, case, "skipped", reason)
+
+
+def _row_test(report: SessionReport, row: Row) -> Test:
+    different = row.results == DIFFERENT
+    found = [row.verdict.value, *([DIFFERENT] if different else [])]
+    failed = [word for word in found if word in report.fail_on]
+    is_open = row.verdict is Verdict.AMBIGUOUS
+    parts = [
+        row.verdict.value,
+        *([f"B/A {sentences.ratio_text(row)}"] if row.ratio is not None else []),
+        *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
+        *([row.note] if row.note else []),
+        *([f"{TITLE}: {row.difference}"] if different else []),
+    ]
+    return Test(
+        operator=row.operator,
+        name=f"{'; '.join(filter(None, (row.inputs, row.settings)))} {row.metric}",
+        id=row.id,
+        result="failure" if failed else "skipped" if is_open else "system-out",
+        message=", ".join(parts),
+        kind=failed[0] if failed else "",
+    )
 
 
 def report_for(found: SessionReport) -> Report:
@@ -22,6 +204,6 @@ def report_for(found: SessionReport) -> Report:
         header=Row.__struct_fields__,
         rows=[list(msgspec.to_builtins(row).values()) for row in found.rows],
         tests=list(tests(found)),
-        headline=headline(found),
-        answer=advice(found),
+        headline=sentences.headline(found),
+        answer=sentences.advice(found),
     )

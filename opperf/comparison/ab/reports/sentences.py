@@ -53,7 +53,6 @@ def summary(report: Report) -> list[str]:
 
 
 def _unfinished(report: Report) -> str:
-    """The sentence on a session that is not complete."""
     if not report.blocks:
         return f"Unfinished: no verdicts before {report.first_look} blocks; --resume continues."
     return (
@@ -63,7 +62,6 @@ def _unfinished(report: Report) -> str:
 
 
 def _power(report: Report) -> list[str]:
-    """The sentence on the smallest change that could have been found, if there is one."""
     if report.detectable is None or report.detectable_with_four_times is None:
         return []
     change, smaller = map(percent, (report.detectable, report.detectable_with_four_times))
@@ -74,7 +72,6 @@ def _power(report: Report) -> list[str]:
 
 
 def _adjustment(report: Report) -> str:
-    """The sentence on the adjustment for the core's speed."""
     if report.explained is None:
         return f"{report.note[:1].upper()}{report.note[1:]}."
     return (
@@ -84,7 +81,6 @@ def _adjustment(report: Report) -> str:
 
 
 def _shift(shift: Shift) -> str:
-    """The sentence on the shift of all operators together."""
     ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
     note = f"; {shift.note}" if shift.note else ""
     return (
@@ -94,7 +90,6 @@ def _shift(shift: Shift) -> str:
 
 
 def _coarse(coarse: CoarseReport) -> str:
-    """The sentence on the coarse look with all threads."""
     number = len(changed_rows(coarse))
     figures = pluralize(number, "figure") if number else "no figure"
     effect = "; this does not affect the exit code" if number else ""

@@ -1,8 +1,10 @@
-"""An explained difference as a report."""
+"""An explained difference as a report, with short texts of functions' names and counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opperf.comparison.explaining.difference import (
@@ -13,15 +15,82 @@ from opperf.comparison.explaining.difference import (
     split,
 )
 from opperf.comparison.explaining.functions import Function
-from opperf.comparison.explaining.reports.names import (
-    change_text,
-    count_text,
-    decimals_of,
-    short_names,
-    totals_text,
-)
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, Fact, Report, Section, Table, names, numbers, words
+from opperf.results.text import MORE, cut_distinct
+from opperf.results.units import NOT_APPLICABLE
+
+NAME_WIDTH = 60
+"""Characters of a function's name that are shown: C++ names with their templates take thousands.
+Figures are then near the names, and fit beside them on a wide terminal."""
+
+BRACKETS = {"<": ">", "(": ")"}
+
+KEPT = re.compile(r"operator(<=>|<<=|>>=|<=|>=|->\*?|<<|>>|<|>|\(\))|\(anonymous namespace\)")
+"""Brackets that are the function's name and not around arguments."""
+
+
+def short_names(names: Sequence[str], width: int = NAME_WIDTH) -> list[str]:
+    """Returns different, shorter names: without arguments of functions, if that is enough."""
+    short = [name if len(name) <= width else without_arguments(name) for name in names]
+    number = Counter(short)
+    kept = [one if number[one] == 1 else name for one, name in zip(short, names, strict=True)]
+    return cut_distinct(kept, width)
+
+
+def without_arguments(name: str) -> str:
+    """Returns a C++ name with ellipses between its brackets: `at::add<…>(…)`."""
+    parts: list[str] = []
+    closing: list[str] = []
+    place = 0
+    while place < len(name):
+        match = KEPT.match(name, place)
+        if match is not None:
+            parts += [] if closing else [match[0]]
+            place = match.end()
+            continue
+        letter = name[place]
+        if letter in BRACKETS:
+            if not closing:
+                parts += [letter, MORE, BRACKETS[letter]]
+            closing.append(BRACKETS[letter])
+        elif closing and letter == closing[-1]:
+            closing.pop()
+        elif not closing:
+            parts.append(letter)
+        place += 1
+    # Brackets that do not match are not those of arguments.
+    return name if closing else "".join(parts)
+
+
+def decimals_of(values: Iterable[float]) -> int:
+    """Returns the decimals of a column: none if all values are whole, like those of one call."""
+    return 0 if all(value == int(value) for value in values) else 1
+
+
+def count_text(value: float, decimals: int) -> str:
+    """Returns a count as text."""
+    return f"{value:,.{decimals}f}"
+
+
+def change_text(value: float, decimals: int) -> str:
+    """Returns a difference as text, with its sign."""
+    return f"{value:+,.{decimals}f}"
+
+
+def totals_text(base: float, new: float, decimals: int) -> str:
+    """Returns two counts with their difference: `5 to 6, +1 (+20.00 %)`."""
+    change = new - base
+    return (
+        f"{count_text(base, decimals)} to {count_text(new, decimals)}, "
+        f"{change_text(change, decimals)} ({share_text(change, base)})"
+    )
+
+
+def share_text(change: float, base: float) -> str:
+    """Returns a difference as a share of what it is from, `+1.2 %`; a dash from nothing."""
+    return f"{100 * change / base:+.2f} %" if base else NOT_APPLICABLE
+
 
 SHOWN = 20
 """Functions in the table, unless it is asked for more: a screen."""
@@ -45,8 +114,7 @@ EVENTS = {
 
 
 def report_of(difference: DumpDifference, title: str, most: int | None = None) -> Report:
-    """Returns the report of an explained difference, for every format. `most` are the functions in
-    it, by default all, or a screen of them for people."""
+    """Returns the report; `most` are its functions, by default all, or a screen for people."""
     shown, rest = split(difference, SHOWN if most is None else most)
     sides = (("base", difference.base), ("new", difference.new))
     facts = [Fact(name, str(side.path), pluralize(side.calls, "call")) for name, side in sides]
@@ -65,8 +133,6 @@ def report_of(difference: DumpDifference, title: str, most: int | None = None) -
 
 
 def _values(difference: DumpDifference, title: str, most: int | None) -> dict[str, Any]:
-    """Returns the difference as values of JSON, always with every key. Counts are per call of the
-    operator."""
     shown, rest = split(difference, most)
     return {
         "case": title,
@@ -99,18 +165,14 @@ def _counts(counts: Counts | None) -> dict[str, float | None] | None:
 
 
 def _totals(difference: DumpDifference) -> list[str]:
-    """Returns the counts of all code, a sentence each."""
     base, new = difference.base_total, difference.new_total
     decimals = decimals_of((base, new))
     what = EVENTS.get(difference.event, difference.event)
-    return [
-        f"{what} per call: {totals_text(base, new, decimals)}.",
-        *_overhead(difference),
-    ]
+    return [f"{what} per call: {totals_text(base, new, decimals)}.", *_overhead(difference)]
 
 
 def _overhead(difference: DumpDifference) -> list[str]:
-    """Returns how much of the counts is of the loop around the calls, if the dumps say it."""
+    """Returns how much of the counts is of the loop around the calls, if known."""
     found = [side.overhead for side in (difference.base, difference.new)]
     base, new = found
     if base is None or new is None or difference.event != next(iter(difference.base.totals)):
@@ -123,7 +185,6 @@ def _overhead(difference: DumpDifference) -> list[str]:
 
 
 def _table(shown: Sequence[ChangedFunction], rest: Rest, difference: DumpDifference) -> Table:
-    """Returns the table of functions, which ends with the others and the total."""
     short = short_names([row.function.name for row in shown])
     ends = [_sum("total", difference.base_total, difference.new_total)]
     if rest.number:
@@ -146,12 +207,10 @@ def _table(shown: Sequence[ChangedFunction], rest: Rest, difference: DumpDiffere
 
 
 def _sum(name: str, base: float, new: float) -> ChangedFunction:
-    """Returns a row of several functions together."""
     return ChangedFunction(Function(name, ""), "", Counts(base, None), Counts(new, None))
 
 
 def _figures(title: str, part: Part, rows: Sequence[ChangedFunction], decimals: int) -> Column:
-    """Returns a column of figures."""
     values = map(part.read, rows)
     cells = ["" if value is None else part.text(value, decimals) for value in values]
     return numbers(title, cells, extra=part.extra)
@@ -179,5 +238,4 @@ COLUMNS: dict[str, tuple[Part, ...]] = {
         Part("change", lambda row: row.inclusive_change, change_text),
     ),
 }
-"""The columns of figures, by the kind of counts. Those that are extra are not on a narrow
-terminal."""
+"""The columns of figures, by the kind of counts."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from opperf.comparison.explaining.difference import DumpDifference
 from opperf.comparison.explaining.paths import Box, Graph
-from opperf.comparison.explaining.reports.names import (
+from opperf.comparison.explaining.reports.difference_report import (
     change_text,
     count_text,
     decimals_of,
@@ -19,8 +19,8 @@ from opperf.comparison.explaining.reports.names import (
 )
 from opperf.reports.flame_graph import page_of, svg_of
 from opperf.reports.model import FlameGraph, Frame
-from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.text import truncate
+from opperf.results.units import NOT_APPLICABLE
 
 GREY, RED, BLUE = (236, 236, 232), (222, 60, 50), (60, 110, 220)
 """Colours of frames that are as they were, that grew most and that shrank most."""

@@ -12,7 +12,6 @@ from opperf.comparison.files.comparison import (
     Change,
     ChangeKind,
     Comparison,
-    Mean,
     Row,
     count_verdicts,
 )
@@ -20,8 +19,7 @@ from opperf.comparison.results import sentence
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.plurals import pluralize
-from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.units import Figure, choose_unit, format_figure, mark_legend
+from opperf.results import units
 from opperf.shares import share_text
 
 SHOWN_ROWS = 40
@@ -51,65 +49,60 @@ CHANGES = {
 """Titles of changes, in the order of the reports."""
 
 
-def base_figure(row: Row) -> Figure:
+def base_figure(row: Row) -> units.Figure:
     """The base's figure."""
-    return Figure(row.base, row.base_half_width, row.base_unreliable)
+    return units.Figure(row.base, row.base_half_width, row.base_unreliable)
 
 
-def new_figure(row: Row) -> Figure:
+def new_figure(row: Row) -> units.Figure:
     """The new file's figure."""
-    return Figure(row.new, row.new_half_width, row.new_unreliable)
+    return units.Figure(row.new, row.new_half_width, row.new_unreliable)
 
 
-def unit_of(rows: Sequence[Row]) -> Unit:
+def unit_of(rows: Sequence[Row]) -> units.Unit:
     """The unit for the figures of these rows in both files."""
     figures = [figure for row in rows for figure in (base_figure(row), new_figure(row))]
-    return choose_unit(rows[0].unit, figures)
+    return units.choose_unit(rows[0].unit, figures)
 
 
-def figure_texts(row: Row, unit: Unit) -> tuple[str, str]:
+def figure_texts(row: Row, unit: units.Unit) -> tuple[str, str]:
     """Both figures of a row."""
-    return str(format_figure(base_figure(row), unit)), str(format_figure(new_figure(row), unit))
+    return str(units.format_figure(base_figure(row), unit)), str(
+        units.format_figure(new_figure(row), unit)
+    )
 
 
 def mark_sentences(rows: Iterable[Row]) -> list[str]:
     """A sentence on the mark of uncertain figures, if one of the rows has it."""
-    return mark_legend(figure for row in rows for figure in (base_figure(row), new_figure(row)))
+    return units.mark_legend(
+        figure for row in rows for figure in (base_figure(row), new_figure(row))
+    )
 
 
 def ratio_text(ratio: float | None) -> str:
     """A ratio; `---` without one."""
-    return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
+    return units.NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
 
 
 def interval_text(row: Row) -> str:
     """The interval of a ratio; `---` without one."""
     if row.low is None or row.high is None:
-        return NOT_APPLICABLE
+        return units.NOT_APPLICABLE
     return f"[{row.low:.3f}, {row.high:.3f}]"
 
 
-def mean_text(mean: Mean | None) -> str:
-    """A mean ratio, and the number of ratios."""
-    return NOT_APPLICABLE if mean is None else f"{mean.ratio:.3f} ({mean.cases})"
-
-
 def select_rows(rows: Sequence[Row]) -> tuple[tuple[int, ...], str]:
-    """Returns the indices of the rows to show, in their order; and a sentence on the others. Of
-    many rows these are the findings, or a few of the largest changes if there are none."""
+    """Returns the indices of the rows to show, findings if there are some, and a sentence."""
     if len(rows) <= SHOWN_ROWS:
         return tuple(range(len(rows))), ""
-    ranked = sorted(range(len(rows)), key=lambda index: _rank(rows[index]))
+    # Findings before the rest, large changes before small ones.
+    ranks = [(row.verdict in QUIET, -abs(math.log(row.ratio or 1.0))) for row in rows]
+    ranked = sorted(range(len(rows)), key=ranks.__getitem__)
     found = sum(row.verdict not in QUIET for row in rows)
     number = min(found, SHOWN_ROWS) if found else SHOWN_QUIET
     left = count_verdicts(rows[index] for index in ranked[number:])
     others = ", ".join(f"{number} {verdict.value}" for verdict, number in left.items())
     return tuple(sorted(ranked[:number])), f"{others} not shown; csv and json have all"
-
-
-def _rank(row: Row) -> tuple[bool, float]:
-    """Sort key: findings before the rest, large changes before small ones."""
-    return row.verdict in QUIET, -abs(math.log(row.ratio)) if row.ratio else 0.0
 
 
 def summary_text(comparison: Comparison, metric: str) -> str:
@@ -123,7 +116,6 @@ def summary_text(comparison: Comparison, metric: str) -> str:
 
 
 def _directions(row: Row) -> tuple[str, str]:
-    """Words for a worse figure and for a better one."""
     if row.described.is_time:
         return "slower", "faster"
     return ("more", "less") if row.described.lower_is_better else ("less", "more")
@@ -179,18 +171,20 @@ def operators_text(changes: Sequence[Change]) -> str:
 
 def mean_rows(comparison: Comparison) -> list[list[str]]:
     """A row for each category, a column for each metric, all categories last."""
-    by_place = {(mean.category, mean.metric): mean for mean in comparison.means}
+    texts = {
+        (mean.category, mean.metric): f"{mean.ratio:.3f} ({mean.cases})"
+        for mean in comparison.means
+    }
     categories = list(dict.fromkeys(mean.category for mean in comparison.means))
     categories.sort(key=lambda category: (category == ALL, category))
     return [
-        [category, *(mean_text(by_place.get((category, m))) for m in comparison.metrics)]
+        [category, *(texts.get((category, m), units.NOT_APPLICABLE) for m in comparison.metrics)]
         for category in categories
     ]
 
 
 def difference_rows(comparison: Comparison) -> tuple[list[list[str]], tuple[int, ...], str]:
-    """Returns a row for each difference between the runs, the indices of those that are shown, and
-    a sentence on the others."""
+    """Returns a row for each difference, the indices of the shown, and a line on the others."""
     rows = [
         [name, _value_text(name, before), _value_text(name, after)]
         for name, before, after in comparison.differences
@@ -201,7 +195,6 @@ def difference_rows(comparison: Comparison) -> tuple[list[list[str]], tuple[int,
 
 
 def _value_text(field: str, value: Any) -> str:
-    """The value of a field that differs; several, separated by commas."""
     if isinstance(value, tuple):
         return ", ".join(_value_text(field, element) for element in value)
     group, _, name = field.partition(".")
@@ -220,8 +213,7 @@ def closing_sentences(comparison: Comparison) -> list[str]:
 
 
 def _limits(comparison: Comparison) -> list[str]:
-    """The sentence on how large a change counts as none, by metric. Of several tolerances of a
-    metric, that of the most cases is first, and the others follow with their operators."""
+    """Returns how large a change counts as none, by metric, the limit of most cases first."""
     found = []
     for metric in comparison.metrics:
         operators: dict[str, list[str]] = {}

@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from opperf.comparison.files.comparison import Change, Comparison, Row
-from opperf.comparison.files.outcome import findings, is_missing
-from opperf.comparison.files.reports.sentences import (
-    CHANGES,
-    figure_texts,
-    interval_text,
-    ratio_text,
-    remarks,
-    unit_of,
-)
+from opperf.comparison.files.comparison import Change, Comparison, Row, findings, is_missing
+from opperf.comparison.files.reports import sentences
 from opperf.comparison.results import TITLE
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
-from opperf.reports.data import finite_or_none
 from opperf.reports.model import Test
 
-COLUMNS: tuple[tuple[str, Callable[[Row], Any]], ...] = (
-    ("id", lambda row: row.id),
-    ("operator", lambda row: row.operator),
-    ("inputs", lambda row: row.inputs),
-    ("settings", lambda row: row.settings),
-    ("point", lambda row: row.point),
-    ("category", lambda row: row.category),
-    ("metric", lambda row: row.metric),
-    ("verdict", lambda row: row.verdict.value),
-    ("ratio", lambda row: row.ratio),
-    ("ratio_low", lambda row: row.low),
-    ("ratio_high", lambda row: row.high),
-    ("base", lambda row: finite_or_none(row.base)),
-    ("new", lambda row: finite_or_none(row.new)),
-    ("base_half_width", lambda row: row.base_half_width),
-    ("new_half_width", lambda row: row.new_half_width),
-    ("unit", lambda row: row.unit),
-    ("allowed", lambda row: None if row.allowed is None else finite_or_none(row.allowed)),
-    ("note", lambda row: row.note),
-    ("caveat", lambda row: row.caveat),
-    ("results", lambda row: row.results),
-    ("difference", lambda row: row.difference),
-)
+
+def finite_or_none(value: float) -> float | None:
+    """Returns the value; None if it is not finite, which JSON cannot express."""
+    return value if math.isfinite(value) else None
+
+
+COLUMNS: dict[str, Callable[[Row], Any]] = {
+    **{
+        name: attrgetter(name)
+        for name in ("id", "operator", "inputs", "settings", "point", "category", "metric")
+    },
+    "verdict": lambda row: row.verdict.value,
+    "ratio": attrgetter("ratio"),
+    "ratio_low": attrgetter("low"),
+    "ratio_high": attrgetter("high"),
+    "base": lambda row: finite_or_none(row.base),
+    "new": lambda row: finite_or_none(row.new),
+    **{name: attrgetter(name) for name in ("base_half_width", "new_half_width", "unit")},
+    "allowed": lambda row: None if row.allowed is None else finite_or_none(row.allowed),
+    **{name: attrgetter(name) for name in ("note", "caveat", "results", "difference")},
+}
 """Columns of a row in JSON and CSV; a missing value is null, or an empty cell."""
+
+CHANGE_KEYS = ("id", "operator", "inputs", "settings", "metric", "reason")
+"""Fields of a change in JSON, after its kind."""
 
 
 def rows(comparison: Comparison) -> list[list[Any]]:
     """Returns the values of each row."""
-    return [[read(row) for _, read in COLUMNS] for row in comparison.rows]
+    return [[read(row) for read in COLUMNS.values()] for row in comparison.rows]
 
 
 def values(comparison: Comparison) -> dict[str, Any]:
     """Returns the comparison as values of JSON, always with every key."""
-    names = [name for name, _ in COLUMNS]
     return {
         "base": msgspec.structs.asdict(comparison.base),
         "new": msgspec.structs.asdict(comparison.new),
@@ -69,21 +62,10 @@ def values(comparison: Comparison) -> dict[str, Any]:
         ],
         "comparable": comparison.comparable,
         "incomparable": comparison.incomparable,
-        "cases": [dict(zip(names, row, strict=True)) for row in rows(comparison)],
-        "geometric_means": [
-            {"category": m.category, "metric": m.metric, "ratio": m.ratio, "cases": m.cases}
-            for m in comparison.means
-        ],
+        "cases": [dict(zip(COLUMNS, row, strict=True)) for row in rows(comparison)],
+        "geometric_means": list(map(msgspec.structs.asdict, comparison.means)),
         "changes": [
-            {
-                "kind": change.kind.value,
-                "id": change.id,
-                "operator": change.operator,
-                "inputs": change.inputs,
-                "settings": change.settings,
-                "metric": change.metric,
-                "reason": change.reason,
-            }
+            {"kind": change.kind.value} | {name: getattr(change, name) for name in CHANGE_KEYS}
             for change in comparison.changes
         ],
         "results": comparison.results,
@@ -96,8 +78,7 @@ def values(comparison: Comparison) -> dict[str, Any]:
 
 
 def tests(comparison: Comparison) -> list[Test]:
-    """Returns a test for each row and each change. Findings of `--fail-on` are failures; ambiguous
-    rows and other changes are skipped."""
+    """Returns a test for each row and change; findings of `--fail-on` are failures."""
     return [
         *(_row_test(comparison, row) for row in comparison.rows),
         *(_change_test(comparison, change) for change in comparison.changes),
@@ -126,19 +107,19 @@ def _row_test(comparison: Comparison, row: Row) -> Test:
 
 
 def _row_text(row: Row) -> str:
-    unit = unit_of([row])
+    unit = sentences.unit_of([row])
     parts = [
-        f"{row.verdict.value}: {' to '.join(figure_texts(row, unit))} {unit.name}",
-        f"ratio {ratio_text(row.ratio)}",
-        *([f"interval {interval_text(row)}"] if row.low is not None else []),
-        *([remarks(row)] if remarks(row) else []),
+        f"{row.verdict.value}: {' to '.join(sentences.figure_texts(row, unit))} {unit.name}",
+        f"ratio {sentences.ratio_text(row.ratio)}",
+        *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
+        *([sentences.remarks(row)] if sentences.remarks(row) else []),
         *([f"{TITLE}: {row.difference}"] if row.results == DIFFERENT else []),
     ]
     return ", ".join(parts)
 
 
 def _change_test(comparison: Comparison, change: Change) -> Test:
-    title = CHANGES[change.kind].lower()
+    title = sentences.CHANGES[change.kind].lower()
     missing = is_missing(comparison, change)
     return Test(
         operator=change.operator,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.model import SnippetTarget
-from opperf.model.canonical import digest
+from opperf.model.base import digest
 
 HEADER = Path(__file__).with_name("statement.h")
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 
-from opperf.reports.data import finite_or_none
+from opperf.comparison.files.reports.values import finite_or_none
 from tests.writing import compared
 
 

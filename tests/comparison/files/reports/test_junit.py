@@ -7,7 +7,7 @@ import pytest
 
 from opperf.comparison.files.comparison import Change, ChangeKind
 from opperf.comparison.statistics.data import Verdict
-from opperf.reports.junit import write_junit
+from opperf.reports.data import write_junit
 from opperf.reports.model import Report
 from opperf.reports.model import Test as JUnitTest
 from tests.writing import compared

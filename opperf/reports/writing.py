@@ -1,0 +1,157 @@
+"""Writes runs and reports to files and to a terminal, and a run file in another format: `opperf
+export`, and `opperf.export(path, "bencher")`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import RunFileError, UsageError, unknown
+from opperf.model import Run, Status
+from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
+from opperf.reports.model import Report
+from opperf.results.messages import tell
+from opperf.results.opperf_json import ids_by_operator, meanings
+from opperf.results.output import STDOUT, Output, check_output, replace_all, sidecar, write_report
+from opperf.results.run_files import locate
+from opperf.results.runfile import encode_line, lines_of, read_run
+from opperf.results.text import terminal_width
+
+
+def write(run: Run, path: Path, format: str, columns: Sequence[str] = ()) -> list[str]:
+    """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
+    Standard output has no sidecar. `columns` are the names of those of a table. Returns what the
+    format has no place for, a line each. Raises `UsageError` for an unknown format."""
+    chosen = format_named(format, RUN)
+    text, missing = chosen.write_run(run, columns)
+    if path == STDOUT:
+        print(text, end="")
+        return missing
+    files = {}
+    if chosen.environment is not None:
+        beside = msgspec.json.encode(function_of(chosen.environment)(run, path))
+        files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
+    replace_all({**files, path: text.encode()})
+    return missing
+
+
+def runfile_text(run: Run, names: Sequence[str] = ()) -> str:
+    """Returns the run as a run file, for an output that is not the run file itself."""
+    return b"".join(map(encode_line, lines_of(run))).decode()
+
+
+def environment_of(run: Run, path: Path) -> dict[str, Any]:
+    """Returns the header and environments of a run, for the sidecar of `path`."""
+    header = run.header
+    environment, *others = map(msgspec.to_builtins, run.environments.values())
+    return {
+        "output": path.name,
+        "started": header.started,
+        "environment": environment,
+        **({"other_environments": others} if others else {}),
+        **({"labels": header.labels} if header.labels else {}),
+        "options": header.options,
+        "excluded": header.excluded,
+    }
+
+
+def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
+    """Returns the same with ids, meanings of keys, and records without results."""
+    unmeasured = [
+        {
+            "operator": record.case.label,
+            "id": record.id,
+            "status": record.status.value,
+            "reason": record.reason,
+        }
+        for record in run.records
+        if record.status is not Status.OK
+    ]
+    return environment_of(run, path) | {
+        "ids": ids_by_operator(run.records),
+        "figures": meanings(run.records),
+        "not_measured": unmeasured,
+    }
+
+
+def write_reports(report: Report, outputs: Iterable[Output]) -> None:
+    """Writes a report to each output, or prints it. Raises `OutputError`."""
+    for path, name in outputs:
+        format = format_named(name, report.command)
+        width = terminal_width() if path == STDOUT else None
+        write_report(path, format.write_report(report, width))
+
+
+NOTHING = "the run has no record yet; there is nothing to export"
+
+
+@dataclass(frozen=True)
+class Export:
+    """The content of a tool's file, which prints as its JSON."""
+
+    content: Any
+    warnings: tuple[str, ...]
+    """Exclusions, and doubts about the run file, a line each."""
+
+    def __str__(self) -> str:
+        return json_of(self.content).rstrip("\n")
+
+
+def export(run_file: str | os.PathLike[str], to: str) -> Export:
+    """Returns a run file, or a kept run such as '@last', in the format of another benchmark tool:
+    'pytest-benchmark', 'bencher' or 'github-action-benchmark'. Raises `UsageError` for another
+    tool, and `RunFileError` for a file that cannot be exported."""
+    tools = {name: format for name, format in formats_of(RUN).items() if format.values is not None}
+    if to not in tools:
+        raise unknown("tool", to, tools)
+    path = locate(os.fspath(run_file))
+    run, warnings = read_run(path)
+    if not run.records:
+        raise RunFileError(f"{path}: {NOTHING}")
+    try:
+        content, excluded = function_of(tools[to].values)(run)
+    except RunFileError as error:
+        raise RunFileError(f"{path}: {error}") from error
+    return Export(content, (*warnings, *(f"{path}: {what}" for what in excluded)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request of `export`: its parameters."""
+
+    run_file: Path
+    tool: str
+    columns: tuple[str, ...]
+    output_file: Path
+    overwrite: bool
+
+
+def export_command(request: Request) -> int:
+    """Writes a run in another format, and returns the exit code. Raises `OpperfError`."""
+    tool, path, output = request.tool, request.run_file, request.output_file
+    format = format_named(tool, RUN)
+    if request.columns and not format.has_columns:
+        having = ", ".join(name for name, one in formats_of(RUN).items() if one.has_columns)
+        raise UsageError(f"--columns is for --to {having}; {tool} has no columns")
+    if output.suffix and output.suffix.lower() not in format.extensions:
+        raise UsageError(
+            f"{output}: --to {tool} writes {format.extension}; name such a file with -o"
+        )
+    check_output(output, request.overwrite, [path])
+    run, warnings = read_run(path)
+    if format.values is not None and not run.records:
+        raise RunFileError(f"{path}: {NOTHING}")
+    try:
+        missing = write(run, output, tool, request.columns)
+    except RunFileError as error:
+        raise RunFileError(f"{path}: {error}") from error
+    for warning in (*warnings, *(f"{path}: {what}" for what in missing)):
+        tell(f"warning: {warning}")
+    if output != STDOUT:
+        tell(f"written to {output}")
+    return 0

@@ -1,1 +1,0 @@
-"""Run files in the formats of other benchmark tools."""
