@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple, cast
 
 from opperf.errors import UsageError, one_line
+from opperf.sources.traces.contents import Contents, in_archive, in_folder
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a compressed file."""
@@ -29,6 +30,10 @@ RANK = re.compile(r"rank[-_]?(\d+)", re.IGNORECASE)
 """The rank in a file's name, as `rank-3.json`."""
 
 JSON_ENDS = (".json", ".json.gz")
+ARCHIVE_ENDS = (".tar.gz", ".tgz", ".tar")
+
+HEAD = 1 << 16
+"""Bytes at the beginning of a file by which it is recognised, and that are read ahead."""
 
 FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError)
 """Errors of files and archives that are damaged."""
@@ -41,6 +46,8 @@ class Member(NamedTuple):
     rank: int | None
     """Rank of the process, if the name has it."""
     stream: BinaryIO
+    contents: Contents
+    """Contents of integer inputs that are beside it."""
 
 
 def rank_in(name: str) -> int | None:
@@ -50,33 +57,65 @@ def rank_in(name: str) -> int | None:
 
 
 def open_members(path: Path) -> Iterator[Member]:
-    """Yields the JSON files of a trace, each open until the next one is asked for.
+    """Yields the traces among the JSON files of a path, each open until the next one is asked for.
 
     Raises `UsageError` for a file that cannot be read.
     """
-    files = folder_files(path) if path.is_dir() else [path]
-    for file in files:
+    for file in folder_files(path) if path.is_dir() else [path]:
         with readable(file), open_decompressed(file) as stream:
             if not is_archive(stream):
-                yield Member(str(file), rank_in(file.name), stream)
+                yield Member(str(file), rank_in(file.name), stream, in_folder(file))
                 continue
-            with tarfile.open(fileobj=stream, mode="r|") as archive:
-                for entry in archive:
-                    content = archive.extractfile(entry) if entry.isreg() else None
-                    if content is not None and entry.name.endswith(JSON_ENDS):
-                        name = f"{file}:{entry.name}"
-                        yield Member(name, rank_in(entry.name), _plain(cast(BinaryIO, content)))
+            with open_decompressed(file) as again, _archive(again) as archive:
+                contents = in_archive(archive)
+            with _archive(stream) as archive:
+                for name, content in _json_files(archive):
+                    if is_beginning(content):
+                        yield Member(f"{file}:{name}", rank_in(name), content, contents)
+
+
+def _archive(stream: BinaryIO) -> tarfile.TarFile:
+    """Returns an archive that is passed through once, and so is neither held nor unpacked."""
+    return tarfile.open(fileobj=stream, mode="r|")
+
+
+def _json_files(archive: tarfile.TarFile) -> Iterator[tuple[str, BinaryIO]]:
+    for entry in archive:
+        content = archive.extractfile(entry) if entry.isreg() else None
+        if content is not None and entry.name.endswith(JSON_ENDS):
+            yield entry.name, _plain(cast(BinaryIO, content))
+
+
+def is_trace(path: Path) -> bool:
+    """Whether the beginning of a file, or of one in an archive, is that of a trace. Raises what
+    reading it raises."""
+    with open_decompressed(path) as stream:
+        if not is_archive(stream):
+            return is_beginning(stream)
+        with _archive(stream) as archive:
+            return any(is_beginning(content) for _, content in _json_files(archive))
+
+
+EXECUTION_TRACE = re.compile(rb'"nodes"\s*:\s*\[\s*(\{|\])')
+SCHEMA = re.compile(rb'"schema"\s*:\s*"\d')
+EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[|"deviceProperties"\s*:|^\s*\[\s*\{[^{}]*"ph"\s*:')
+
+
+def is_beginning(stream: BinaryIO) -> bool:
+    """Whether an open file begins as a trace does; nothing of it is consumed."""
+    head = cast(io.BufferedReader, stream).peek(HEAD)[:HEAD]
+    return bool(EVENTS.search(head) or (EXECUTION_TRACE.search(head) and SCHEMA.search(head)))
 
 
 def folder_files(folder: Path) -> list[Path]:
-    """Returns the JSON files and archives of a folder, those of ranks in their order. Raises
+    """Returns the traces and archives of traces in a folder, those of ranks in their order. Raises
     `UsageError`."""
+    found = []
     with readable(folder):
-        found = [
-            file
-            for file in folder.iterdir()
-            if file.is_file() and file.name.endswith((*JSON_ENDS, ".tar.gz", ".tgz", ".tar"))
-        ]
+        for file in folder.iterdir():
+            if file.name.endswith((*JSON_ENDS, *ARCHIVE_ENDS)) and file.is_file():
+                with readable(file):
+                    found += [file] if is_trace(file) else []
     return sorted(found, key=lambda file: (rank_in(file.name) or 0, file.name))
 
 
@@ -99,12 +138,10 @@ def open_decompressed(path: Path) -> Iterator[BinaryIO]:
 
 def _plain(file: BinaryIO) -> BinaryIO:
     """Returns a file that can look ahead, decompressed if it is compressed."""
-    ahead = io.BufferedReader(cast(io.RawIOBase, file), 1 << 16)
+    ahead = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
         return cast(BinaryIO, ahead)
-    return cast(
-        BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=ahead)), 1 << 16)
-    )
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=ahead)), HEAD))
 
 
 def is_archive(stream: BinaryIO) -> bool:

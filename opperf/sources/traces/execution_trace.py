@@ -15,6 +15,7 @@ import msgspec
 
 from opperf.model import Argument
 from opperf.plurals import pluralize
+from opperf.sources.traces.contents import Range, ranges_of
 from opperf.sources.traces.schemas import Schema, SchemaParameter, parse_schema
 from opperf.sources.traces.trace import Call, Node, Trace
 from opperf.sources.traces.values import (
@@ -74,8 +75,13 @@ def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
     is_triton = attributes.get("kernel_backend") == TRITON
     if name == COLLECTIVE or is_triton or (schema and not name.startswith("c10d::")):
         inputs, outputs = _values(raw, "inputs"), _values(raw, "outputs")
-        node.inputs, node.outputs = _refs(inputs), _refs(outputs)
-        node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes)
+        tensors = tensors_of(inputs)
+        node.inputs = tuple(ref for ref, _ in tensors)
+        node.outputs = tuple(ref for ref, _ in tensors_of(outputs))
+        ranges = _ranges(attributes.get("tensor_range")) or ranges_of(
+            identity, tensors, trace.contents
+        )
+        node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes, ranges)
         node.output_specs = _outputs(trace, outputs, node.outputs)
     return node
 
@@ -102,10 +108,10 @@ def _values(raw: Mapping[str, Any], name: str) -> Values:
     return Values(*(part if isinstance(part, list) else [] for part in parts))
 
 
-def _refs(values: Values) -> tuple[Ref, ...]:
-    """Returns which tensors values are, those of lists included; without those that are not
-    there."""
-    found: list[Ref] = []
+def tensors_of(values: Values) -> list[tuple[Ref, str]]:
+    """Returns which tensors values are, those of lists included, each with its type; without those
+    that are not there."""
+    found: list[tuple[Ref, str]] = []
 
     def add(value: Any, kind: str) -> None:
         inner = inner_types(kind)
@@ -114,7 +120,7 @@ def _refs(values: Values) -> tuple[Ref, ...]:
                 add(element, inner[min(index, len(inner) - 1)])
         elif is_tensor(kind):
             try:
-                found.append(ref_of(value))
+                found.append((ref_of(value), kind))
             except Unbuildable:
                 # The call says so.
                 return
@@ -122,7 +128,7 @@ def _refs(values: Values) -> tuple[Ref, ...]:
     for value, kind in zip(values.values, values.types, strict=False):
         if isinstance(kind, str):
             add(value, kind)
-    return tuple(found)
+    return found
 
 
 def _key(kind: str, schema: str, values: Values, refs: Sequence[Ref], ranges: str) -> Hashable:
@@ -152,11 +158,11 @@ def _call(
     inputs: Values,
     refs: Sequence[Ref],
     attributes: Mapping[str, Any],
+    ranges: Mapping[int, Range],
 ) -> int:
     """Returns the index of a node's distinct call."""
-    ranges = attributes.get("tensor_range") or ""
     collective = str(attributes.get("collective_name") or "") if name == COLLECTIVE else ""
-    key = _key(name, schema + collective, inputs, refs, str(ranges))
+    key = _key(name, schema + collective, inputs, refs, str(ranges or ""))
     known = trace.intern(key)
     if known is not None:
         return known
@@ -165,7 +171,7 @@ def _call(
     elif attributes.get("kernel_backend") == TRITON:
         call = Call(name, "", (), refusal=TRITON_REFUSAL)
     else:
-        call = _built(name, schema, inputs, refs, _ranges(ranges))
+        call = _built(name, schema, inputs, refs, ranges)
     return trace.add_call(key, call)
 
 
@@ -174,7 +180,7 @@ def _built(
     schema: str,
     inputs: Values,
     refs: Sequence[Ref],
-    ranges: Mapping[int, tuple[int, int]],
+    ranges: Mapping[int, Range],
 ) -> Call:
     """Returns a call with its arguments by the names of its schema."""
     parsed = parse_schema(schema)
@@ -188,7 +194,7 @@ def _built(
 
 
 def _arguments(
-    schema: Schema, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, tuple[int, int]]
+    schema: Schema, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, Range]
 ) -> tuple[tuple[tuple[str, Argument], ...], tuple[str, ...]]:
     if len(inputs.values) > len(schema.parameters):
         raise Unbuildable(
@@ -276,7 +282,7 @@ def main_device(refs: Sequence[Ref]) -> str:
     return max(counts, key=lambda name: (not name.startswith("cpu"), counts[name]), default="")
 
 
-def _ranges(text: Any) -> dict[int, tuple[int, int]]:
+def _ranges(text: Any) -> dict[int, Range]:
     """Returns the recorded smallest and largest number of integer tensors, by the tensor's index;
     none if they cannot be read."""
     try:

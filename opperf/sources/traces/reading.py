@@ -52,6 +52,7 @@ def read_member(member: Member) -> tuple[str, Trace]:
     """Returns the name of the list of a JSON file, and its trace. Raises `UsageError`."""
     objects = Objects(member.stream, member.name)
     trace = Trace(member.name, member.rank)
+    trace.contents = member.contents
     # The list's name is known when its first object is.
     found = iter(objects)
     first = list(itertools.islice(found, 1))

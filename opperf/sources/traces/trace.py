@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Argument, Struct
+from opperf.sources.traces.contents import Contents
 from opperf.sources.traces.values import Ref
 
 NO_CALL = -1
@@ -111,6 +112,8 @@ class Trace:
         self.calls: list[Call] = []
         self.outputs: list[tuple[Argument, ...]] = []
         """Distinct outputs of calls."""
+        self.contents: Contents = {}
+        """Contents of integer inputs, where the trace has them."""
         self.kernels: list[Kernel] = []
         self.remarks: list[str] = []
         self.world_size: int | None = None
