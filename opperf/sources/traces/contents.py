@@ -21,7 +21,7 @@ FOLDER_END = "_resources"
 """End of the name of a trace's folder of such files."""
 
 LARGEST = 64 << 20
-"""Most bytes that are read of a file, or of all in an archive: indices of a batch have far fewer."""
+"""Most bytes that are read of a file, or of all in an archive: indices of a batch have fewer."""
 
 Range = tuple[int, int]
 
