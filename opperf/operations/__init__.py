@@ -1,9 +1,6 @@
-"""Canonical operations: their names, inputs by role, and references.
-
-Families of rules and tests of values use these names and roles alone. A framework's table of uses
-(`opperf.operations.uses`), such as `opperf/rules/mxnet/operations`, has the operation and the
-argument names of each of its operators.
-"""
+"""Canonical operations: their names, inputs by role, and references. Families of rules and tests of
+values use these names and roles alone; a framework's table of `uses` has the operation and the
+argument names of each of its operators."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from opperf.operations.references.reference import Property, Reference
@@ -31,26 +31,31 @@ class CanonicalOperation:
 
     @property
     def reference(self) -> Reference | Property:
-        """The reference, which computes in float64, or a property of outputs that are not unique.
-        Imports NumPy and SciPy."""
-        from opperf.operations.references.reference import Reference
+        """The reference, in float64, or a property of outputs. Imports NumPy and SciPy."""
+        import numpy as np
+
+        from opperf.operations.references.reference import Property, Reference
 
         module = importlib.import_module(f"{REFERENCES}.{self.module}")
-        listed: Mapping[str, Reference | Property] = getattr(module, "REFERENCES", {})
-        return listed.get(self.name) or Reference(getattr(module, self.name))
+        properties = getattr(module, "PROPERTIES", {})
+        if self.name in properties:
+            return Property(properties[self.name])
+        function = getattr(module, "REFERENCES", {}).get(self.name) or getattr(module, self.name)
+        # Ufuncs take no keywords, which roles are.
+        if isinstance(function, np.ufunc):
+            return Reference(lambda **inputs: function(*(inputs[role] for role in self.inputs)))
+        return Reference(function)
 
 
 def operations(module: str, table: Mapping[str, str]) -> Iterable[CanonicalOperation]:
-    """The operations of a module: names, separated by spaces, by their inputs as `role:kind`.
-
-    Raises `ValueError` for a word that is not of this form.
-    """
+    """The operations of a module: names, separated by spaces, by their inputs as `role:kind`, or as
+    `role` for a tensor. Raises `ValueError` for another kind."""
     for words, names in table.items():
         inputs: dict[str, Any] = {}
         for word in words.split():
-            role, colon, kind = word.partition(":")
-            if not colon:
+            role, _, kind = word.partition(":")
+            if kind and kind not in get_args(Input):
                 raise ValueError(f"{word!r} of {names}: write role:kind")
-            inputs[role] = kind
+            inputs[role] = kind or "tensor"
         for name in names.split():
             yield CanonicalOperation(name, inputs, module)

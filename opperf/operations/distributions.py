@@ -5,35 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opperf.operations.canonical import CanonicalOperation, operations
+NAMES: Mapping[str, str] = {
+    "p": "bernoulli geometric",
+    "a b loc scale": "beta truncated_normal",
+    "n a b": "beta_binomial",
+    "n p": "binomial multinomial negative_binomial",
+    "loc scale": "cauchy exponential gumbel laplace left_gumbel logistic normal uniform",
+    "df loc scale": "chi_square student_t",
+    "alpha": "dirichlet",
+    "a loc scale": "gamma",
+    "beta": "generalized_normal",
+    "mean cov": "multivariate_normal",
+    "b loc scale": "pareto",
+    "mu": "poisson",
+    "kappa": "von_mises",
+    "c": "wrapped_cauchy",
+}
+"""Distributions by their parameters, which have SciPy's names."""
 
 PARAMETERS: Mapping[str, str] = {
-    "bernoulli": "p",
-    "beta": "a b loc scale",
-    "beta_binomial": "n a b",
-    "binomial": "n p",
-    "cauchy": "loc scale",
-    "chi_square": "df loc scale",
-    "dirichlet": "alpha",
-    "exponential": "loc scale",
-    "gamma": "a loc scale",
-    "generalized_normal": "beta",
-    "geometric": "p",
-    "gumbel": "loc scale",
-    "laplace": "loc scale",
-    "left_gumbel": "loc scale",
-    "logistic": "loc scale",
-    "multinomial": "n p",
-    "multivariate_normal": "mean cov",
-    "negative_binomial": "n p",
-    "normal": "loc scale",
-    "pareto": "b loc scale",
-    "poisson": "mu",
-    "student_t": "df loc scale",
-    "truncated_normal": "a b loc scale",
-    "uniform": "loc scale",
-    "von_mises": "kappa",
-    "wrapped_cauchy": "c",
+    name: parameters for parameters, names in NAMES.items() for name in names.split()
 }
 """Parameters of each distribution, by SciPy's names."""
 
@@ -43,14 +34,7 @@ def operation_of(distribution: str) -> str:
     return f"{distribution}_distribution"
 
 
-def _inputs(parameters: str) -> str:
-    return " ".join(
-        ["point:tensor function:enum", *(f"{parameter}:tensor" for parameter in parameters.split())]
-    )
-
-
-ALL: tuple[CanonicalOperation, ...] = tuple(
-    operation
-    for name, parameters in PARAMETERS.items()
-    for operation in operations("distributions", {_inputs(parameters): operation_of(name)})
-)
+TABLE: Mapping[str, str] = {
+    f"point function:enum {parameters}": " ".join(map(operation_of, names.split()))
+    for parameters, names in NAMES.items()
+}

@@ -1,8 +1,6 @@
-"""Uses: the canonical operation of a framework's operator, and the operator's argument names.
-
-A use converts both ways: inputs by role, which a family makes, to the operator's arguments; and,
-for tests, the arguments of a call to inputs by role, which the operation's reference takes.
-"""
+"""The canonical operation of a framework's operator, and the operator's argument names. A use
+converts both ways: a family's inputs by role to the operator's arguments, and, for tests, the
+arguments of a call to inputs by role, which the operation's reference takes."""
 
 from __future__ import annotations
 
@@ -24,12 +22,10 @@ Roles = dict[str, Argument]
 
 @dataclass(frozen=True)
 class Written:
-    """Outputs of a call, and the arrays that it wrote to arguments, by argument name; lists of
-    arrays where the argument is a list."""
+    """Outputs of a call, and the arrays that it wrote to arguments, by argument name."""
 
     output: Any
-    """An empty tuple if the call returns nothing; `ANYTHING` in place of an array that is not
-    compared."""
+    """An empty tuple if nothing is returned; `ANYTHING` for what is not compared."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -37,8 +33,7 @@ ANYTHING = object()
 """Stands for an output that is not compared."""
 
 Apply = Callable[[Callable[..., Any], Values], Any]
-"""Calls an operation's function with a case's arguments by role. Returns a `Written`, or the pairs
-of a property."""
+"""Calls an operation's function by role. Returns a `Written`, or a property's pairs."""
 
 ToArguments = Callable[[Operator, Roles], "dict[str, Argument] | None"]
 """Converts inputs by role to an operator's arguments; None if the operator takes no such inputs."""
@@ -55,23 +50,19 @@ class Use:
     """Roles of its arguments, by their names, where renaming is enough; some may be other names."""
 
     def of(self, arguments: Values) -> Use:
-        """This use, in every case."""
         return self
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
-        """Every use of the operator, with the argument that selects it."""
         yield self, {}
 
     @property
     def operations(self) -> set[str]:
-        """The operation, as a set of one."""
         return {self.operation}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An operator whose operation depends on an argument's value: None stands for a case without
-    the argument."""
+    """An operator whose operation depends on an argument's value, None without the argument."""
 
     argument: str
     uses: Mapping[Any, Use]
@@ -81,7 +72,6 @@ class Choice:
         return self.uses[arguments.get(self.argument)]
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
-        """Every use of this build's operator, with the argument that selects it."""
         parameter = operator.parameter(self.argument)
         declared = parameter.choices if parameter is not None else ()
         for value, own in self.uses.items():
@@ -90,7 +80,6 @@ class Choice:
 
     @property
     def operations(self) -> set[str]:
-        """All possible operations."""
         return {use.operation for use in self.uses.values()}
 
 
@@ -113,7 +102,6 @@ def is_tensor(value: Argument) -> bool:
 
 
 def _may_be(parameter: Parameter, value: Argument) -> bool:
-    """Whether a parameter's declaration allows a value."""
     if parameter.choices and isinstance(value, str):
         return value in parameter.choices
     return not (parameter.kind in NUMBERS and is_tensor(value))
@@ -140,16 +128,14 @@ class Words:
                 self.roles |= dict.fromkeys(self.names[role], role)
 
     def to_roles(self, /, **arguments: Any) -> dict[str, Any]:
-        """A case's arguments by role. Raises `KeyError` for one that the text does not name, which
-        would be missing from a comparison unnoticed."""
+        """A case's arguments by role. Raises `KeyError` for one that the text does not name."""
         named = {self.roles[name]: value for name, value in arguments.items()}
         known = {role: value for role, value in named.items() if role is not None}
         return {**known, **self.constants}
 
     def to_arguments(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         """Inputs by role under the operator's names, without those equal to its constants; None if
-        it has no argument for one or the argument does not take the value, as a tensor for a number
-        or a word that is none of its choices."""
+        it has no argument for one or the argument does not take the value."""
         made: dict[str, Argument] = {}
         for role, value in roles.items():
             if role in self.names:
@@ -172,12 +158,10 @@ def use(
     also: Mapping[str, Argument] | None = None,
     **constants: Any,
 ) -> Use:
-    """The use of an operation.
-
-    `roles` is text for `Words`, or a function from arguments to inputs by role; `constants` are
-    roles without an argument. `to_arguments` converts inputs by role to arguments where renaming is
-    not enough; `also` are further arguments, which only this framework has.
-    """
+    """The use of an operation. `roles` is text for `Words`, or a function from arguments to inputs
+    by role; `constants` are roles without an argument. `to_arguments` converts inputs by role to
+    arguments where renaming is not enough; `also` are further arguments, which only this framework
+    has."""
     words = Words(roles if isinstance(roles, str) else "", constants)
     to_roles: ToRoles = words.to_roles if isinstance(roles, str) else roles
     rename = to_arguments or words.to_arguments
@@ -199,6 +183,38 @@ def uses(
 ) -> Table:
     """The uses of several operators: the operation of each has its name, or the one in `other`."""
     return {pattern.format(name): use((other or {}).get(name, name), roles) for name in names}
+
+
+def only_if(entry: Use, holds: Callable[[Roles], bool]) -> Use:
+    """Returns the use with the inputs of which something holds."""
+
+    def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        return entry.to_arguments(operator, roles) if holds(roles) else None
+
+    return Use(entry.operation, entry.apply, to_arguments)
+
+
+def of_ranks(entry: Use, **axes: int) -> Use:
+    """Returns the use with tensors of these numbers of axes, by role."""
+
+    def holds(roles: Roles) -> bool:
+        return all(
+            isinstance(spec := roles[role], TensorSpec) and len(spec.shape) == count
+            for role, count in axes.items()
+        )
+
+    return only_if(entry, holds)
+
+
+def if_complete(entry: Use) -> Use:
+    """Returns the use with the inputs that are all an operator requires."""
+
+    def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        made = entry.to_arguments(operator, roles)
+        required = {parameter.name for parameter in operator.parameters if parameter.required}
+        return made if made is not None and required <= made.keys() else None
+
+    return Use(entry.operation, entry.apply, to_arguments)
 
 
 def as_list(value: Argument) -> tuple[int, ...]:

@@ -89,8 +89,8 @@ def test_inputs_in_order() -> None:
 
 
 def test_a_word_that_is_no_input() -> None:
-    with pytest.raises(ValueError, match="'y' of add"):
-        list(operations("binary", {"x:tensor y": "add"}))
+    with pytest.raises(ValueError, match="'y:tensr' of add"):
+        list(operations("binary", {"x y:tensr": "add"}))
 
 
 def test_every_operation_is_a_frameworks() -> None:

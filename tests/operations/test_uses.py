@@ -10,14 +10,18 @@ from opperf.model import Kind, Operator, Parameter
 from opperf.operations.uses import (
     Choice,
     Written,
+    if_complete,
     merge,
     names_of,
+    of_ranks,
+    only_if,
     only_written_to,
     use,
     uses,
     written_to,
 )
 from opperf.rules.configurations import PHASE
+from opperf.rules.values import tensor
 
 
 def operator(*names: str, **choices: tuple[str, ...]) -> Operator:
@@ -144,3 +148,27 @@ def test_operator_names_by_operation() -> None:
         {"add": use("add"), "plus": use("add")}, {"act": Choice("mode", {1: use("relu")})}
     )
     assert names_of(table) == {"add": ("add", "plus"), "relu": ("act",)}
+
+
+PRODUCT = use("matrix_product", "x=self y=other")
+MATRICES = {"x": tensor(3, 4), "y": tensor(4, 5)}
+VECTORS = {"x": tensor(4), "y": tensor(4)}
+
+
+def test_inputs_of_other_ranks_are_not_taken() -> None:
+    taken = of_ranks(PRODUCT, x=2, y=2)
+    made = taken.to_arguments(operator("self", "other"), MATRICES)
+    assert made == {"self": MATRICES["x"], "other": MATRICES["y"]}
+    assert taken.to_arguments(operator("self", "other"), VECTORS) is None
+
+
+def test_inputs_without_a_required_argument_are_not_taken() -> None:
+    taken = if_complete(PRODUCT)
+    assert taken.to_arguments(operator("self", "other"), MATRICES) is not None
+    assert taken.to_arguments(operator("self", "other", "out"), MATRICES) is None
+
+
+def test_inputs_of_which_nothing_holds_are_not_taken() -> None:
+    taken = only_if(PRODUCT, lambda roles: roles["x"] == VECTORS["x"])
+    assert taken.to_arguments(operator("self", "other"), VECTORS) is not None
+    assert taken.to_arguments(operator("self", "other"), MATRICES) is None

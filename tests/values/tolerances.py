@@ -49,14 +49,12 @@ BY_PLACE = Tolerance(USUAL.relative, of_largest=2.0, least=USUAL.least)
 have an error of 2e-5, times the difference of neighbours."""
 
 
-def _of(module: str) -> list[str]:
-    """Names of the operations with references in a module."""
-    return [name for name, operation in OPERATIONS.items() if operation.module == module]
-
+UPDATES = [name for name, operation in OPERATIONS.items() if operation.module == "optimizers"]
+SCALINGS = [name for name in OPERATIONS if name.startswith("upsample")]
 
 BY_OPERATION: dict[str, Tolerance] = {
-    **dict.fromkeys(_of("optimizers"), STRICT),
-    **dict.fromkeys(_of("images"), BY_PLACE),
+    **dict.fromkeys(UPDATES, STRICT),
+    **dict.fromkeys(SCALINGS, BY_PLACE),
 }
 """By operation."""
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, Shape, references
+from opperf.operations.references.reference import Array, Functions, Shape
 
 
 def arange(start: float, stop: float | None = None, step: float = 1) -> Array:
-    """Numbers at equal distances, from `start` up to, not including, `stop`; from 0 up to `start`
-    where there is no `stop`."""
+    """Numbers at equal distances, from `start` up to `stop`, or from 0 up to `start`."""
     if stop is None:
         start, stop = 0, start
     return start + step * np.indices((int(np.ceil((stop - start) / step)),))[0]
@@ -43,16 +42,6 @@ def cosine_window(*weights: float) -> Any:
         return sum(weight * np.cos(i * turn) for i, weight in enumerate(weights))
 
     return window
-
-
-def general_hamming_window(length: int, alpha: float, beta: float) -> Array:
-    """The window that is a constant less a cosine of one period."""
-    return cosine_window(alpha, -beta)(length)
-
-
-def bartlett_window(length: int) -> Array:
-    """The triangular window."""
-    return 1 - abs(2 * np.arange(length) / (length - 1) - 1)
 
 
 def kaiser_window(length: int, beta: float) -> Array:
@@ -88,16 +77,6 @@ def full(shape: Shape, value: float) -> Array:
     return np.broadcast_to(np.asarray(value), shape)
 
 
-def tril_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
-    """The indices of a matrix's lower triangle, row by row."""
-    return tuple(np.argwhere(tri(rows, columns, offset)).T)
-
-
-def triu_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
-    """The indices of a matrix's upper triangle, row by row."""
-    return tuple(np.argwhere(tri(rows, columns, offset - 1) == 0).T)
-
-
 def gradient(x: Array, spacing: Any = (), axis: Any = None) -> list[Array]:
     """Derivatives along axes by central differences, one-sided at the ends. `spacing` are the
     distances of neighbours along each axis, or their positions; 1 where there is none."""
@@ -106,22 +85,32 @@ def gradient(x: Array, spacing: Any = (), axis: Any = None) -> list[Array]:
     return [np.asarray(np.gradient(x, step, axis=i)) for i, step in zip(axes, steps, strict=True)]
 
 
-REFERENCES = references(
-    {
-        "blackman_window": cosine_window(0.42, -0.5, 0.08),
-        "full_like": lambda x, value: full(x.shape, value),
-        "full_of_each": lambda tensors, value: [full(tensor.shape, value) for tensor in tensors],
-        "hamming_window": cosine_window(0.54, -0.46),
-        "hann_window": cosine_window(0.5, -0.5),
-        "indices": lambda shape: np.stack(
-            np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
-        ),
-        "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
-        "real_fourier_frequencies": lambda count, spacing: (
-            np.arange(count // 2 + 1) / (count * spacing)
-        ),
-        # No two tensors of a case share memory, and a reference gets copies of them.
-        "shares_memory": lambda x, y: np.array(False),
-        "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
-    }
-)
+REFERENCES: Functions = {
+    # The triangular window.
+    "bartlett_window": lambda length: 1 - abs(2 * np.arange(length) / (length - 1) - 1),
+    # The window that is a constant less a cosine of one period.
+    "general_hamming_window": lambda length, alpha, beta: cosine_window(alpha, -beta)(length),
+    # The indices of a matrix's lower triangle, row by row.
+    "tril_indices": lambda rows, offset=0, columns=None: tuple(
+        np.argwhere(tri(rows, columns, offset)).T
+    ),
+    # The indices of a matrix's upper triangle, row by row.
+    "triu_indices": lambda rows, offset=0, columns=None: tuple(
+        np.argwhere(tri(rows, columns, offset - 1) == 0).T
+    ),
+    "blackman_window": cosine_window(0.42, -0.5, 0.08),
+    "full_like": lambda x, value: full(x.shape, value),
+    "full_of_each": lambda tensors, value: [full(tensor.shape, value) for tensor in tensors],
+    "hamming_window": cosine_window(0.54, -0.46),
+    "hann_window": cosine_window(0.5, -0.5),
+    "indices": lambda shape: np.stack(
+        np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
+    ),
+    "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
+    "real_fourier_frequencies": lambda count, spacing: (
+        np.arange(count // 2 + 1) / (count * spacing)
+    ),
+    # No two tensors of a case share memory, and a reference gets copies of them.
+    "shares_memory": lambda x, y: np.array(False),
+    "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
+}

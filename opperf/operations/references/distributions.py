@@ -10,34 +10,20 @@ from scipy import stats
 
 from opperf.operations.distributions import operation_of
 from opperf.operations.references import sampling
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
+
+NAMES = (
+    "bernoulli beta beta_binomial=betabinom binomial=binom cauchy chi_square=chi2 "
+    "exponential=expon gamma generalized_normal=gennorm geometric=geom gumbel=gumbel_r laplace "
+    "left_gumbel=gumbel_l logistic multinomial multivariate_normal negative_binomial=nbinom "
+    "normal=norm pareto poisson student_t=t truncated_normal=truncnorm uniform von_mises=vonmises "
+    "wrapped_cauchy=wrapcauchy"
+)
+"""Distributions by opperf's names, with SciPy's where it is another."""
 
 DISTRIBUTIONS: dict[str, Any] = {
-    "bernoulli": stats.bernoulli,
-    "beta": stats.beta,
-    "beta_binomial": stats.betabinom,
-    "binomial": stats.binom,
-    "cauchy": stats.cauchy,
-    "chi_square": stats.chi2,
-    "exponential": stats.expon,
-    "gamma": stats.gamma,
-    "generalized_normal": stats.gennorm,
-    "geometric": stats.geom,
-    "gumbel": stats.gumbel_r,
-    "laplace": stats.laplace,
-    "left_gumbel": stats.gumbel_l,
-    "logistic": stats.logistic,
-    "multinomial": stats.multinomial,
-    "multivariate_normal": stats.multivariate_normal,
-    "negative_binomial": stats.nbinom,
-    "normal": stats.norm,
-    "pareto": stats.pareto,
-    "poisson": stats.poisson,
-    "student_t": stats.t,
-    "truncated_normal": stats.truncnorm,
-    "uniform": stats.uniform,
-    "von_mises": stats.vonmises,
-    "wrapped_cauchy": stats.wrapcauchy,
+    name: getattr(stats, other or name)
+    for name, _, other in (word.partition("=") for word in NAMES.split())
 }
 
 
@@ -52,23 +38,19 @@ def of_scipy(distribution: Any) -> Callable[..., Array]:
 
 
 def dirichlet(point: Array, function: str, alpha: Array) -> Array:
-    """The density of one point. SciPy refuses points whose sum has the error of single
-    precision."""
+    """The density of one point: SciPy refuses points whose sum has single precision's error."""
     logarithm = np.asarray(sampling.dirichlet(point, alpha))
     return {"logpdf": logarithm, "pdf": np.exp(logarithm)}[function]
 
 
 def multinomial(point: Array, function: str, n: Array, p: Array) -> Array:
-    """The probability of counts. SciPy refuses probabilities whose sum has the error of single
-    precision."""
+    """The probability of counts: SciPy refuses shares whose sum has single precision's error."""
     shares = np.asarray(p, dtype=float)
     return of_scipy(stats.multinomial)(point, function, n=n, p=shares / shares.sum())
 
 
-REFERENCES = references(
-    {
-        **{operation_of(name): of_scipy(function) for name, function in DISTRIBUTIONS.items()},
-        operation_of("dirichlet"): dirichlet,
-        operation_of("multinomial"): multinomial,
-    }
-)
+REFERENCES: Functions = {
+    **{operation_of(name): of_scipy(function) for name, function in DISTRIBUTIONS.items()},
+    operation_of("dirichlet"): dirichlet,
+    operation_of("multinomial"): multinomial,
+}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.references.reference import Array, Shape, references
+from opperf.operations.references.reference import Array, Functions, Shape
 
 
 def slices(begin: Shape, end: Shape, step: Shape = ()) -> tuple[slice, ...]:
@@ -62,8 +62,7 @@ def where(condition: Array, x: Any, y: Any) -> Array:
 
 
 def masked_fill(data: Array, mask: Array, values: Any) -> Array:
-    """A copy with values, which may be infinite, where a mask is set; a mask with one axis selects
-    rows."""
+    """A copy with values where a mask is set; a mask with one axis selects rows."""
     made = data.copy()
     wide = mask.reshape(-1, *[1] * (data.ndim - 1)) if mask.ndim < data.ndim else mask
     np.copyto(made, values, where=wide != 0)
@@ -165,46 +164,42 @@ def cycle(values: Array, count: int) -> Array:
     return values.ravel()[np.arange(count) % values.size]
 
 
-REFERENCES = references(
-    {
-        "advanced_indexing": lambda data, indices: data[advanced_index(indices)],
-        "boolean_mask": lambda data, mask: data[mask != 0],
-        "choose": lambda choices, indices: sum(
-            (indices == i) * choice for i, choice in enumerate(choices)
-        ),
-        "embedding": lambda data, weight: weight[data.astype(int)],
-        "flat_nonzero": lambda x: np.arange(x.size)[x.ravel() != 0],
-        "gather": lambda data, indices: data[columns_as_index(indices)],
-        "index_copy": lambda data, indices, values: replace(data, indices, values),
-        "index_update": lambda data, indices, values: replace(
-            data, columns_as_index(indices), values
-        ),
-        "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
-        "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
-        # Values are used up in turn, as often as the mask is set.
-        "place": lambda data, mask, values: replace(
-            data, mask != 0, values.ravel()[: (mask != 0).sum()]
-        ),
-        "put": lambda data, indices, values: replace(
-            data.ravel(), indices.ravel(), cycle(values, indices.size)
-        ).reshape(data.shape),
-        "put_along_last": lambda data, indices, values: replace(
-            data, (*np.indices(indices.shape)[:-1], indices), values
-        ),
-        "retain_rows": lambda data, rows: replace(np.zeros_like(data), rows, data[rows]),
-        "scatter": lambda data, indices, shape: replace(
-            np.zeros(shape), columns_as_index(indices), data
-        ),
-        "scatter_rows": lambda data, columns, values: replace(
-            data, (np.arange(len(data)), columns.astype(int)), values
-        ),
-        "slice": lambda data, begin, end, step=(): data[slices(begin, end, step)],
-        "slice_assign": lambda data, values, begin, end, step=(): replace(
-            data, slices(begin, end, step), values
-        ),
-        "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
-        "take_along_last": lambda data, indices: data[
-            tuple(np.indices(indices.shape)[:-1]) + (indices,)
-        ],
-    }
-)
+REFERENCES: Functions = {
+    "advanced_indexing": lambda data, indices: data[advanced_index(indices)],
+    "boolean_mask": lambda data, mask: data[mask != 0],
+    "choose": lambda choices, indices: sum(
+        (indices == i) * choice for i, choice in enumerate(choices)
+    ),
+    "embedding": lambda data, weight: weight[data.astype(int)],
+    "flat_nonzero": lambda x: np.arange(x.size)[x.ravel() != 0],
+    "gather": lambda data, indices: data[columns_as_index(indices)],
+    "index_copy": lambda data, indices, values: replace(data, indices, values),
+    "index_update": lambda data, indices, values: replace(data, columns_as_index(indices), values),
+    "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
+    "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
+    # Values are used up in turn, as often as the mask is set.
+    "place": lambda data, mask, values: replace(
+        data, mask != 0, values.ravel()[: (mask != 0).sum()]
+    ),
+    "put": lambda data, indices, values: replace(
+        data.ravel(), indices.ravel(), cycle(values, indices.size)
+    ).reshape(data.shape),
+    "put_along_last": lambda data, indices, values: replace(
+        data, (*np.indices(indices.shape)[:-1], indices), values
+    ),
+    "retain_rows": lambda data, rows: replace(np.zeros_like(data), rows, data[rows]),
+    "scatter": lambda data, indices, shape: replace(
+        np.zeros(shape), columns_as_index(indices), data
+    ),
+    "scatter_rows": lambda data, columns, values: replace(
+        data, (np.arange(len(data)), columns.astype(int)), values
+    ),
+    "slice": lambda data, begin, end, step=(): data[slices(begin, end, step)],
+    "slice_assign": lambda data, values, begin, end, step=(): replace(
+        data, slices(begin, end, step), values
+    ),
+    "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
+    "take_along_last": lambda data, indices: data[
+        tuple(np.indices(indices.shape)[:-1]) + (indices,)
+    ],
+}

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import (
-    STANDARD_ERRORS,
-    Array,
-    Pairs,
-    Shape,
-    properties,
-    references,
-)
+from opperf.operations.references.reference import STANDARD_ERRORS, Array, Functions, Pairs, Shape
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 """Constants of SELU, with which activations keep mean zero and variance one from layer to layer."""
@@ -39,8 +32,7 @@ def elu(x: Array, slope: float) -> Array:
 
 
 def celu(x: Array, slope: float) -> Array:
-    """As `elu`, with an exponential that is stretched along both axes, so that its derivative is
-    one at zero for every slope."""
+    """As `elu`, with an exponential stretched so that its derivative is one at zero."""
     return np.where(x > 0, x, slope * np.expm1(x / slope))
 
 
@@ -58,16 +50,6 @@ def glu(x: Array, axis: int) -> Array:
     """The first half along an axis times the sigmoid of the second."""
     half, gate = np.split(x, 2, axis)
     return half * special.expit(gate)
-
-
-def gelu_tanh(x: Array) -> Array:
-    """GELU, with a hyperbolic tangent for the normal distribution."""
-    return x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + GELU_CUBE * x**3))) / 2
-
-
-def leaky_relu(x: Array, slope: float | Array) -> Array:
-    """Positive values as they are; negative ones times a slope, one or one for each element."""
-    return np.where(x > 0, x, slope * x)
 
 
 def dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) -> Pairs:
@@ -141,11 +123,6 @@ def sequence_mask(data: Array, lengths: Array | None = None) -> Array:
     return data * inside[:, :, None]
 
 
-def sequence_last(data: Array, lengths: Array | None = None) -> Array:
-    """The last step of each sequence."""
-    return data[steps(data, lengths) - 1, np.arange(data.shape[1])]
-
-
 def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
     """Sequences in reverse order; the elements beyond the end of each stay as they are."""
     made = data.copy()
@@ -154,18 +131,23 @@ def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
     return made
 
 
-REFERENCES = {
-    **references(
-        {
-            "dropout_inference": lambda data, rate: data,
-            "gelu": lambda x: x * special.ndtr(x),
-            "hard_shrink": lambda x, threshold: np.where(np.abs(x) > threshold, x, 0),
-            "hard_swish": lambda x: x * hard_sigmoid(x),
-            "hard_tanh": lambda x: np.clip(x, -1, 1),
-            "selu": lambda x: SELU_SCALE * elu(x, SELU_ALPHA),
-            "silu": lambda x: x * special.expit(x),
-            "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
-        }
-    ),
-    **properties({"alpha_dropout": alpha_dropout, "dropout": dropout}),
+REFERENCES: Functions = {
+    # GELU, with a hyperbolic tangent for the normal distribution.
+    "gelu_tanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + GELU_CUBE * x**3))) / 2,
+    # Positive values as they are; negative ones times a slope, one or one for each element.
+    "leaky_relu": lambda x, slope: np.where(x > 0, x, slope * x),
+    # The last step of each sequence.
+    "sequence_last": lambda data, lengths=None: data[
+        steps(data, lengths) - 1, np.arange(data.shape[1])
+    ],
+    "dropout_inference": lambda data, rate: data,
+    "gelu": lambda x: x * special.ndtr(x),
+    "hard_shrink": lambda x, threshold: np.where(np.abs(x) > threshold, x, 0),
+    "hard_swish": lambda x: x * hard_sigmoid(x),
+    "hard_tanh": lambda x: np.clip(x, -1, 1),
+    "selu": lambda x: SELU_SCALE * elu(x, SELU_ALPHA),
+    "silu": lambda x: x * special.expit(x),
+    "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
 }
+
+PROPERTIES: Functions = {"alpha_dropout": alpha_dropout, "dropout": dropout}

@@ -1,14 +1,13 @@
-"""Losses.
-
-Most have a `reduction` of the losses of all elements or samples: "none", "mean" or "sum".
-"""
+"""Losses. Most have a `reduction` of all elements or samples: "none", "mean" or "sum"."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array
+from opperf.operations.references.reference import Array, Functions
 
 
 def smooth_l1(x: Array, sigma: float) -> Array:
@@ -49,14 +48,9 @@ def ctc_loss(data: Array, label: Array) -> Array:
 
 
 def ctc_loss_of_log_probabilities(
-    log_probabilities: Array,
-    label: Array,
-    steps: Array,
-    lengths: Array,
-    reduction: str = "mean",
+    log_probabilities: Array, label: Array, steps: Array, lengths: Array, reduction: str = "mean"
 ) -> Array:
-    """The loss of sequences that have a length each, as do their labels; the mean is of losses
-    divided by the lengths of labels."""
+    """The loss of sequences of a length each; the mean is of losses divided by labels' lengths."""
     losses = np.array(
         [
             ctc_loss_of_one(log_probabilities[:count, i], classes[:length].astype(int))
@@ -71,68 +65,25 @@ def reduce(losses: Array, reduction: str) -> Array:
     return {"none": losses, "mean": losses.mean(), "sum": losses.sum()}[reduction]
 
 
-def absolute_error_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
-    """Absolute differences."""
-    return reduce(np.abs(x - y), reduction)
-
-
-def squared_error_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
-    """Squared differences."""
-    return reduce((x - y) ** 2, reduction)
-
-
-def huber_loss(x: Array, y: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
+def huber_loss(x: Array, y: Array, delta: float = 1.0) -> Array:
     """Half the squares of differences up to `delta`, and straight lines beyond."""
     apart = np.abs(x - y)
-    made = np.where(apart <= delta, 0.5 * apart**2, delta * (apart - 0.5 * delta))
-    return reduce(made, reduction)
+    return np.where(apart <= delta, 0.5 * apart**2, delta * (apart - 0.5 * delta))
 
 
-def smooth_l1_loss(x: Array, y: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
-    """Huber's loss divided by where it becomes linear."""
-    return reduce(huber_loss(x, y, "none", beta) / beta, reduction)
-
-
-def soft_margin_loss(x: Array, y: Array, reduction: str = "mean") -> Array:
-    """The logistic loss of scores, for classes -1 and 1."""
-    return reduce(np.log1p(np.exp(-y * x)), reduction)
-
-
-def hinge_embedding_loss(x: Array, y: Array, reduction: str = "mean", margin: float = 1.0) -> Array:
-    """Distances of alike pairs (1), and what those of others (-1) lack of the margin."""
-    return reduce(np.where(y == 1, x, np.maximum(0, margin - x)), reduction)
-
-
-def binary_cross_entropy(
-    x: Array, y: Array, weight: Array | None = None, reduction: str = "mean"
-) -> Array:
+def binary_cross_entropy(x: Array, y: Array, weight: Array | float = 1.0) -> Array:
     """The negative log likelihood of yes or no, by the probability of yes."""
-    made = -(y * np.log(x) + (1 - y) * np.log1p(-x))
-    return reduce(made if weight is None else made * weight, reduction)
+    return -(y * np.log(x) + (1 - y) * np.log1p(-x)) * weight
 
 
 def binary_cross_entropy_of_logits(
-    x: Array,
-    y: Array,
-    weight: Array | None = None,
-    positive_weight: Array | None = None,
-    reduction: str = "mean",
+    x: Array, y: Array, weight: Array | float = 1.0, positive_weight: Array | float = 1.0
 ) -> Array:
     """The negative log likelihood of yes or no, by the logit of yes; a yes may count more."""
-    positive = 1.0 if positive_weight is None else positive_weight
-    made = -(positive * y * special.log_expit(x) + (1 - y) * special.log_expit(-x))
-    return reduce(made if weight is None else made * weight, reduction)
+    return -(positive_weight * y * special.log_expit(x) + (1 - y) * special.log_expit(-x)) * weight
 
 
-def kl_divergence(x: Array, y: Array, is_log: bool = False, reduction: str = "mean") -> Array:
-    """The divergence of probabilities from a model's log probabilities, element by element."""
-    made = np.exp(y) * (y - x) if is_log else special.xlogy(y, y) - y * x
-    return reduce(made, reduction)
-
-
-def poisson_loss(
-    x: Array, y: Array, is_log: bool, full: bool, epsilon: float, reduction: str = "mean"
-) -> Array:
+def poisson_loss(x: Array, y: Array, is_log: bool, full: bool, epsilon: float) -> Array:
     """The negative log likelihood of counts by their rates, or these rates' logarithms. Without
     the term of the counts alone, or with Stirling's approximation of it for counts above one."""
     made = np.exp(x) - y * x if is_log else x - y * np.log(x + epsilon)
@@ -140,24 +91,14 @@ def poisson_loss(
         counts = np.where(y > 1, y, 1.0)
         stirling = counts * np.log(counts) - counts + 0.5 * np.log(2 * np.pi * counts)
         made = made + np.where(y > 1, stirling, 0.0)
-    return reduce(made, reduction)
+    return made
 
 
-def margin_ranking_loss(
-    x: Array, y: Array, order: Array, margin: float = 0.0, reduction: str = "mean"
-) -> Array:
-    """The amount by which one score misses to be above the other one by a margin (1), or below it
-    (-1)."""
-    return reduce(np.maximum(0, -order * (x - y) + margin), reduction)
-
-
-def cosine_embedding_loss(
-    x: Array, y: Array, sign: Array, margin: float = 0.0, reduction: str = "mean"
-) -> Array:
+def cosine_embedding_loss(x: Array, y: Array, sign: Array, margin: float = 0.0) -> Array:
     """One minus the cosine of alike pairs (1), and that of others (-1) above a margin."""
     lengths = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
     cosines = (x * y).sum(-1) / lengths
-    return reduce(np.where(sign == 1, 1 - cosines, np.maximum(0, cosines - margin)), reduction)
+    return np.where(sign == 1, 1 - cosines, np.maximum(0, cosines - margin))
 
 
 def triplet_margin_loss(
@@ -168,11 +109,9 @@ def triplet_margin_loss(
     order: float = 2.0,
     epsilon: float = 1e-6,
     swap: bool = False,
-    reduction: str = "mean",
 ) -> Array:
-    """The amount by which the distance to another class misses to exceed that to the own one by a
-    margin. With `swap`, the other class's distance is that to the nearer one of anchor and
-    positive."""
+    """The amount that the distance to another class lacks to exceed that to the own one by a
+    margin. With `swap`, the other's is that to the nearer one of anchor and positive."""
 
     def distance(x: Array, other: Array) -> Array:
         made: Array = (np.abs(x - other + epsilon) ** order).sum(-1) ** (1 / order)
@@ -181,36 +120,30 @@ def triplet_margin_loss(
     far = distance(anchor, negative)
     if swap:
         far = np.minimum(far, distance(positive, negative))
-    return reduce(np.maximum(0, margin + distance(anchor, positive) - far), reduction)
+    return np.maximum(0, margin + distance(anchor, positive) - far)
 
 
 def multi_margin_loss(
-    data: Array,
-    label: Array,
-    power: float = 1,
-    margin: float = 1,
-    weight: Array | None = None,
-    reduction: str = "mean",
+    data: Array, label: Array, power: float = 1, margin: float = 1, weight: Array | None = None
 ) -> Array:
-    """The amounts by which the right class's score misses to exceed each other one by a margin,
-    over the classes' number."""
+    """The amounts that the right class's score lacks to exceed others by a margin, on average."""
     samples = np.arange(len(data))
     short = np.maximum(0, margin - data[samples, label][:, None] + data) ** power
     short[samples, label] = 0
     made = short if weight is None else short * weight[label][:, None]
-    return reduce(made.sum(1) / data.shape[1], reduction)
+    return made.sum(1) / data.shape[1]
 
 
-def multilabel_margin_loss(data: Array, label: Array, reduction: str = "mean") -> Array:
-    """The amounts by which each right class's score misses to exceed each wrong one by one, over
-    the classes' number. A sample's classes end at the first -1."""
+def multilabel_margin_loss(data: Array, label: Array) -> Array:
+    """The amounts that each right class's score lacks to exceed each wrong one by one, over the
+    classes' number. A sample's classes end at the first -1."""
     losses = []
     for scores, classes in zip(data, label, strict=True):
         right = classes[: np.argmax(classes < 0)] if (classes < 0).any() else classes
         wrong = np.delete(scores, right)
         short = np.maximum(0, 1 - scores[right][:, None] + wrong)
         losses.append(short.sum() / len(scores))
-    return reduce(np.array(losses), reduction)
+    return np.array(losses)
 
 
 def negative_log_likelihood(
@@ -247,3 +180,36 @@ def cross_entropy(
         return loss
     assert weight is None and (label != ignored).all()
     return (1 - smoothing) * loss + smoothing * reduce(-made.mean(1), reduction)
+
+
+def reduced(loss: Callable[..., Array]) -> Callable[..., Array]:
+    """The loss of all elements or samples, by default their mean."""
+    return lambda reduction="mean", **inputs: reduce(loss(**inputs), reduction)
+
+
+REDUCED: Functions = {
+    "absolute_error_loss": lambda x, y: np.abs(x - y),
+    "binary_cross_entropy": binary_cross_entropy,
+    "binary_cross_entropy_of_logits": binary_cross_entropy_of_logits,
+    "cosine_embedding_loss": cosine_embedding_loss,
+    # Distances of alike pairs (1), and what those of others (-1) lack of the margin.
+    "hinge_embedding_loss": lambda x, y, margin=1.0: np.where(y == 1, x, np.maximum(0, margin - x)),
+    "huber_loss": huber_loss,
+    # Of probabilities from a model's log probabilities.
+    "kl_divergence": lambda x, y, is_log=False: (
+        np.exp(y) * (y - x) if is_log else special.xlogy(y, y) - y * x
+    ),
+    # What one score lacks to be above the other one by a margin (1), or below it (-1).
+    "margin_ranking_loss": lambda x, y, order, margin=0.0: np.maximum(0, -order * (x - y) + margin),
+    "multi_margin_loss": multi_margin_loss,
+    "multilabel_margin_loss": multilabel_margin_loss,
+    "poisson_loss": poisson_loss,
+    # Huber's loss divided by where it becomes linear.
+    "smooth_l1_loss": lambda x, y, beta=1.0: huber_loss(x, y, beta) / beta,
+    # The logistic loss of scores, for classes -1 and 1.
+    "soft_margin_loss": lambda x, y: np.log1p(np.exp(-y * x)),
+    "squared_error_loss": lambda x, y: (x - y) ** 2,
+    "triplet_margin_loss": triplet_margin_loss,
+}
+
+REFERENCES: Functions = {name: reduced(loss) for name, loss in REDUCED.items()}

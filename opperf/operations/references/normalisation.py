@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, Shape, references
+from opperf.operations.references.reference import Array, Functions, Shape
 
 
 def softmax(
@@ -90,11 +90,6 @@ def group_norm(data: Array, scale: Array, shift: Array, groups: int, epsilon: fl
     return normal * per_channel(scale, data) + per_channel(shift, data)
 
 
-def rms_norm(data: Array, scale: Array, epsilon: float) -> Array:
-    """Data divided by the root of its mean square along the last axis."""
-    return data / np.sqrt((data**2).mean(-1, keepdims=True) + epsilon) * scale
-
-
 def renorm(data: Array, order: float, axis: int, limit: float) -> Array:
     """Data of which each slice along an axis has a norm of at most the limit."""
     others = tuple(dim for dim in range(data.ndim) if dim != axis % data.ndim)
@@ -116,11 +111,6 @@ def cosine_similarity(x: Array, y: Array, axis: int, epsilon: float) -> Array:
     return (x * y).sum(axis) / (of_x * of_y)
 
 
-def unit_length(data: Array, axes: Shape, epsilon: float) -> Array:
-    """Data divided by its length along the axes."""
-    return data / np.sqrt((data**2).sum(axes, keepdims=True) + epsilon)
-
-
 def local_response_norm(
     data: Array, alpha: float, beta: float, offset: float, channels: int
 ) -> Array:
@@ -131,15 +121,19 @@ def local_response_norm(
     return data * (offset + alpha / channels * near) ** -beta
 
 
-REFERENCES = references(
-    {
-        "batch_norm_relu": lambda **inputs: np.maximum(batch_norm(**inputs), 0),
-        "batch_norm_relu_inference": (
-            lambda **inputs: np.maximum(batch_norm_inference(**inputs), 0)
-        ),
-        "log_softmax": (
-            lambda data, axis, temperature=1.0: special.log_softmax(data / temperature, axis)
-        ),
-        "softmin": lambda data, axis, temperature=1.0: softmax(-data, axis, temperature),
-    }
-)
+REFERENCES: Functions = {
+    # Data divided by the root of its mean square along the last axis.
+    "rms_norm": lambda data, scale, epsilon: (
+        data / np.sqrt((data**2).mean(-1, keepdims=True) + epsilon) * scale
+    ),
+    # Data divided by its length along the axes.
+    "unit_length": lambda data, axes, epsilon: (
+        data / np.sqrt((data**2).sum(axes, keepdims=True) + epsilon)
+    ),
+    "batch_norm_relu": lambda **inputs: np.maximum(batch_norm(**inputs), 0),
+    "batch_norm_relu_inference": (lambda **inputs: np.maximum(batch_norm_inference(**inputs), 0)),
+    "log_softmax": (
+        lambda data, axis, temperature=1.0: special.log_softmax(data / temperature, axis)
+    ),
+    "softmin": lambda data, axis, temperature=1.0: softmax(-data, axis, temperature),
+}

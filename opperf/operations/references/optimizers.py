@@ -1,8 +1,6 @@
-"""Optimizer updates by their formulas: the new values of weights and state, by their roles.
-
-`rate` is the learning rate, `decay` the weight decay; `step`, `mean`, `variance` and the like are
-an update's state.
-"""
+"""Optimizer updates by their formulas: the new values of weights and state, by their roles. `rate`
+is the learning rate, `decay` the weight decay; `step`, `mean`, `variance` and the like are an
+update's state."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.references.reference import Array
+from opperf.operations.references.reference import Array, Functions
 
 State = dict[str, Array]
 
@@ -64,37 +62,25 @@ def means(
 
 
 def adam_update(
-    weight: Array,
-    gradient: Array,
-    mean: Array,
-    variance: Array,
-    rate: float,
-    decay: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
+    weight: Array, gradient: Array, rate: float, decay: float, epsilon: float, **moments: Any
 ) -> State:
-    """Adam, with the decay as a part of the gradient. The rate includes the correction of the
-    means' bias."""
-    m, v = means(gradient + decay * weight, mean, variance, beta1, beta2)
+    """Adam, with the decay in the gradient, and the correction of the means' bias in the rate."""
+    m, v = means(gradient + decay * weight, **moments)
     return {"weight": weight - rate * m / (np.sqrt(v) + epsilon), "mean": m, "variance": v}
 
 
 def adamw_update(
     weight: Array,
     gradient: Array,
-    mean: Array,
-    variance: Array,
     rate: float,
     decay: float,
-    beta1: float,
-    beta2: float,
     epsilon: float,
     gradient_scale: Array | float = 1.0,
     step_scale: float = 1.0,
+    **moments: Any,
 ) -> State:
     """Adam, with the decay separate from the gradient."""
-    m, v = means(gradient * gradient_scale, mean, variance, beta1, beta2)
+    m, v = means(gradient * gradient_scale, **moments)
     step = rate * m / (np.sqrt(v) + epsilon) + decay * weight
     return {"weight": weight - step_scale * step, "mean": m, "variance": v}
 
@@ -168,11 +154,7 @@ def ftrl_update(
     total = squares + gradient**2
     leader = leader + gradient - (np.sqrt(total) - np.sqrt(squares)) * weight / rate
     made = (np.sign(leader) * lasso - leader) / ((beta + np.sqrt(total)) / rate + decay)
-    return {
-        "weight": np.where(np.abs(leader) > lasso, made, 0),
-        "leader": leader,
-        "squares": total,
-    }
+    return {"weight": np.where(np.abs(leader) > lasso, made, 0), "leader": leader, "squares": total}
 
 
 def rmsprop_update(
@@ -218,8 +200,7 @@ def lars_rates(
     eta: float,
     epsilon: float,
 ) -> Array:
-    """LARS's learning rates: by the ratio of the norms of weights and gradients, from their sums of
-    squares."""
+    """LARS's learning rates, by the ratio of the norms of weights and gradients."""
     weights, gradients = np.sqrt(weight_squares), np.sqrt(gradient_squares)
     return rates * eta * weights / (gradients + decays * weights + epsilon)
 
@@ -227,14 +208,12 @@ def lars_rates(
 def adagrad_update(
     weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
 ) -> State:
-    """Adagrad: the gradient divided by the root of its sum of squares."""
-    total = squares + gradient**2
+    """Adagrad: the gradient divided by the root of its sum of squares, or of those of a row's
+    mean."""
+    square = gradient**2
+    by_row = squares.shape != square.shape
+    total = squares + (square.mean(1, keepdims=True) if by_row else square)
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
 
 
-def adagrad_by_row_update(
-    weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
-) -> State:
-    """Adagrad with one sum for each row, of the means of its squares."""
-    total = squares + (gradient**2).mean(1, keepdims=True)
-    return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
+REFERENCES: Functions = {"adagrad_by_row_update": adagrad_update}

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
 
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-"""Computes the new state and the new cell, from the input's part of each gate, the state's part,
-the old state and the old cell."""
+"""Computes state and cell from the gates of the input, those of the state, old state and cell."""
 
 
 def plain(activation: Callable[[Array], Array]) -> Step:
@@ -82,11 +81,9 @@ def recurrent(step: Step) -> Callable[..., Any]:
     return outputs
 
 
-REFERENCES = references(
-    {
-        "gru": recurrent(gru),
-        "lstm": recurrent(lstm),
-        "rnn_relu": recurrent(plain(lambda x: np.maximum(x, 0))),
-        "rnn_tanh": recurrent(plain(np.tanh)),
-    }
-)
+REFERENCES: Functions = {
+    "gru": recurrent(gru),
+    "lstm": recurrent(lstm),
+    "rnn_relu": recurrent(plain(lambda x: np.maximum(x, 0))),
+    "rnn_tanh": recurrent(plain(np.tanh)),
+}

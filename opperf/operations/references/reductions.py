@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
 from opperf.operations.references.shapes import diagonal
 
 Axes = int | tuple[int, ...] | None
@@ -51,8 +51,7 @@ def mean(rows: Array) -> Array:
 
 
 def variance(rows: Array, correction: float = 0) -> Array:
-    """Sums of the squared deviations from the mean, divided by the number of elements less a
-    correction."""
+    """Sums of squared deviations from the mean, over the number of elements less a correction."""
     return total((rows - mean(rows)[..., None]) ** 2) / (rows.shape[-1] - correction)
 
 
@@ -90,8 +89,7 @@ def replace_nan(rows: Array, instead: float) -> Array:
 
 
 def quantile(x: Array, share: Any, axis: Axes = None) -> Array:
-    """Quantiles, by linear interpolation between the two nearest sorted elements. The first axis is
-    that of the shares."""
+    """Quantiles, by linear interpolation. The first axis is that of the shares."""
     ordered = np.sort(merge_axes(x, axis), axis=-1)
     position = np.asarray(share, dtype=float) * (ordered.shape[-1] - 1)
     below = np.floor(position).astype(int)
@@ -142,8 +140,7 @@ def average(x: Array, weights: Any = None, axis: Axes = None) -> Array:
 
 
 def accumulation(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
-    """The running result of a function of the previous result and each element, along an axis or
-    over the flattened tensor."""
+    """The running result of a function, along an axis or over the flattened tensor."""
 
     def accumulate(x: Array, axis: int | None = None) -> Array:
         rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
@@ -154,8 +151,7 @@ def accumulation(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
 
 
 def trapezoid(function: Callable[..., Array]) -> Callable[..., Array]:
-    """The integral along an axis by the trapezoidal rule, of samples at positions or
-    evenly spaced."""
+    """The integral along an axis by the trapezoidal rule, of samples at positions or even."""
 
     def integrate(y: Array, x: Any = None, spacing: float = 1.0, axis: int = -1) -> Array:
         return function(y, x, spacing, axis)
@@ -179,11 +175,6 @@ SEGMENTS: dict[str, Callable[[Array], Any]] = {
     "sum": total,
 }
 """Functions that reduce the last axis, by the name of a reduction."""
-
-
-def all_finite(tensors: list[Array]) -> Array:
-    """Whether all elements of all tensors are finite."""
-    return np.array([all(np.isfinite(tensor).all() for tensor in tensors)], float)
 
 
 def sorted_element(pick: int) -> Callable[[Array], Array]:
@@ -212,25 +203,25 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
     "sum_of_squares": lambda rows: total(rows**2),
 }
 
-REFERENCES = references(
-    {
-        **{name: reduction(function) for name, function in REDUCTIONS.items()},
-        "cumlogsumexp": accumulation(np.logaddexp),
-        "cummax": accumulation(np.maximum),
-        "cummin": accumulation(np.minimum),
-        "cumprod": accumulation(operator.mul),
-        "cumsum": accumulation(operator.add),
-        "cumulative_trapezoid": trapezoid(integrate.cumulative_trapezoid),
-        "median": functools.partial(quantile, share=0.5),
-        "min_and_max": lambda x, axis=None, keepdims=False: tuple(
-            reduction(sorted_element(position))(x, axis, keepdims) for position in (0, -1)
-        ),
-        "std": deviation(lambda squares: squares**0.5),
-        "sums_of_squares": lambda tensors: np.array(
-            [total(tensor.ravel() ** 2) for tensor in tensors]
-        ),
-        "trace": lambda x: total(diagonal(x)),
-        "trapezoid": trapezoid(integrate.trapezoid),
-        "var": deviation(lambda squares: squares),
-    }
-)
+REFERENCES: Functions = {
+    # Whether all elements of all tensors are finite.
+    "all_finite": lambda tensors: np.array(
+        [all(np.isfinite(tensor).all() for tensor in tensors)], float
+    ),
+    **{name: reduction(function) for name, function in REDUCTIONS.items()},
+    "cumlogsumexp": accumulation(np.logaddexp),
+    "cummax": accumulation(np.maximum),
+    "cummin": accumulation(np.minimum),
+    "cumprod": accumulation(operator.mul),
+    "cumsum": accumulation(operator.add),
+    "cumulative_trapezoid": trapezoid(integrate.cumulative_trapezoid),
+    "median": functools.partial(quantile, share=0.5),
+    "min_and_max": lambda x, axis=None, keepdims=False: tuple(
+        reduction(sorted_element(position))(x, axis, keepdims) for position in (0, -1)
+    ),
+    "std": deviation(lambda squares: squares**0.5),
+    "sums_of_squares": lambda tensors: np.array([total(tensor.ravel() ** 2) for tensor in tensors]),
+    "trace": lambda x: total(diagonal(x)),
+    "trapezoid": trapezoid(integrate.trapezoid),
+    "var": deviation(lambda squares: squares),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Pairs = Iterable[tuple[Any, Any]]
+Functions = dict[str, Callable[..., Any]]
+"""Functions by the operation's name."""
 Outputs = Any
-"""An array, a tuple of arrays, or arrays by role where an operation has new values of several of
-its inputs, as the update of an optimizer has."""
+"""An array, a tuple of arrays, or arrays by role, such as those of an optimizer."""
 
 STANDARD_ERRORS = 5.0
-"""Standard errors that a statistic of draws may deviate by: correct draws exceed them less than
-once in a million times."""
+"""Standard errors that draws may deviate by, which correct ones exceed once in a million times."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,6 @@ class Property:
 
     pairs: Callable[..., Pairs]
     """Computes pairs of arrays that must be equal, from the outputs and the inputs by role."""
-
-
-def references(functions: Mapping[str, Callable[..., Outputs]]) -> dict[str, Reference]:
-    """References by the operation's name, from the functions that compute them."""
-    return {name: Reference(function) for name, function in functions.items()}
-
-
-def properties(functions: Mapping[str, Callable[..., Pairs]]) -> dict[str, Property]:
-    """Properties by the operation's name, from the functions that compute their pairs."""
-    return {name: Property(function) for name, function in functions.items()}
 
 
 def last(indices: Iterable[Any]) -> Any:

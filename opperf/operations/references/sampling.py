@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from opperf.operations.references.reference import (
-    STANDARD_ERRORS,
-    Array,
-    Pairs,
-    Shape,
-    properties,
-    references,
-)
+from opperf.operations.references.reference import STANDARD_ERRORS, Array, Functions, Pairs, Shape
 
 
 @dataclass(frozen=True)
@@ -30,8 +23,8 @@ class Moments:
 
 
 def has_moments(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
-    """The property of an operator that draws numbers: standardised by the expected moments, they
-    have mean zero and variance one, within `STANDARD_ERRORS`."""
+    """The property of draws that, standardised by the expected moments, they have mean zero and
+    variance one, within `STANDARD_ERRORS`."""
 
     def pairs(outputs: list[Array], **parameters: Any) -> Pairs:
         own = moments(**{name: per_row(value) for name, value in parameters.items()})
@@ -50,25 +43,8 @@ def has_moments(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
 
 
 def per_row(value: Any) -> Any:
-    """A vector of parameters as a column, with one for each row of draws; any other value as it
-    is."""
+    """A vector of parameters as a column, one for each row of draws; any other value as it is."""
     return value[:, None] if isinstance(value, np.ndarray) and value.ndim == 1 else value
-
-
-def weibull(a: float) -> Moments:
-    """Moments of the Weibull distribution of scale 1."""
-    first, second = (special.gamma(1 + k / a) for k in (1, 2))
-    return Moments(first, second - first**2)
-
-
-def beta(a: float, b: float) -> Moments:
-    """Moments of the beta distribution."""
-    return Moments(a / (a + b), a * b / (a + b) ** 2 / (a + b + 1))
-
-
-def negative_binomial(failures: Any, p: Any) -> Moments:
-    """Moments of the number of successes before `failures` failures."""
-    return Moments(failures * (1 - p) / p, failures * (1 - p) / p**2)
 
 
 def by_scipy(distribution: Any, *names: str) -> Callable[..., Moments]:
@@ -77,7 +53,7 @@ def by_scipy(distribution: Any, *names: str) -> Callable[..., Moments]:
 
 
 DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
-    "beta": beta,
+    "beta": by_scipy(stats.beta, "a", "b"),
     "binomial": lambda n, p: Moments(n * p, n * p * (1 - p)),
     # The moments are not finite; the arctangent is uniform.
     "cauchy": lambda: Moments(0.0, np.pi**2 / 12, np.arctan),
@@ -95,7 +71,7 @@ DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
     "logistic": lambda loc, scale: Moments(loc, (np.pi * scale) ** 2 / 3),
     "log_normal": lambda mean, sigma: Moments(mean, sigma**2, np.log),
     "log_series": by_scipy(stats.logser, "p"),
-    "negative_binomial": negative_binomial,
+    "negative_binomial": by_scipy(stats.nbinom, "failures", "p"),
     "noncentral_chi_square": by_scipy(stats.ncx2, "df", "noncentrality"),
     "normal": lambda loc, scale: Moments(loc, scale**2),
     # The variance may not be finite; the logarithm is exponential.
@@ -113,7 +89,7 @@ DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
         (low + high - 1) / 2, ((high - low) ** 2 - 1) / 12
     ),
     "wald": lambda mean, scale: Moments(mean, mean**3 / scale),
-    "weibull": weibull,
+    "weibull": by_scipy(stats.weibull_min, "a"),
 }
 
 
@@ -161,8 +137,7 @@ def choice(outputs: list[Array], population: int, size: Shape, replace: bool) ->
 
 
 def log_uniform_classes(outputs: list[Array], limit: int, shape: Shape) -> Pairs:
-    """The pairs of distinct classes in each row, small ones more often, and of the number of draws
-    that they took."""
+    """The pairs of distinct classes of rows, small ones more often, and of the draws they took."""
     classes, tries = outputs
     yield classes.shape, shape
     yield (classes.min() >= 0, classes.max() < limit), (True, True)
@@ -208,17 +183,16 @@ DENSITIES: dict[str, Callable[..., Array]] = {
     "uniform": lambda sample, low, high: stats.uniform.logpdf(sample, low, high - low),
 }
 
-REFERENCES = {
-    **references({f"{name}_density": density(function) for name, function in DENSITIES.items()}),
-    **properties(
-        {
-            **{f"random_{name}": has_moments(moments) for name, moments in DISTRIBUTIONS.items()},
-            "random_categorical": categorical,
-            "random_choice": choice,
-            "random_distinct_categories": distinct_categories,
-            "random_log_uniform_classes": log_uniform_classes,
-            "random_multinomial": multinomial,
-            "shuffle": shuffle,
-        }
-    ),
+REFERENCES: Functions = {
+    f"{name}_density": density(function) for name, function in DENSITIES.items()
+}
+
+PROPERTIES: Functions = {
+    **{f"random_{name}": has_moments(moments) for name, moments in DISTRIBUTIONS.items()},
+    "random_categorical": categorical,
+    "random_choice": choice,
+    "random_distinct_categories": distinct_categories,
+    "random_log_uniform_classes": log_uniform_classes,
+    "random_multinomial": multinomial,
+    "shuffle": shuffle,
 }

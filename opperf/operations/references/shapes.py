@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from opperf.operations.references.reference import Array, Shape, references
+from opperf.operations.references.reference import Array, Functions, Shape
 
 
 def depth_to_space(data: Array, block: int) -> Array:
@@ -52,8 +52,7 @@ def channel_shuffle(data: Array, groups: int) -> Array:
 
 
 def pad(x: Array, widths: Any, mode: str) -> Array:
-    """The tensor with a border. `widths` are those before and after each axis; of a negative one,
-    as many rows are removed."""
+    """The tensor with borders of `widths`; a negative one removes rows."""
     made = x
     for axis, (before, after) in enumerate(widths):
         rows = np.moveaxis(made, axis, 0)
@@ -176,8 +175,7 @@ def broadcast_axes(x: Array, axis: Shape, extents: Shape) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The elements whose index along `axis2` is that along `axis1` plus an offset, as the last
-    axis."""
+    """The elements whose index along `axis2` is that along `axis1` plus an offset, as last axis."""
     matrices = np.moveaxis(x, (axis1, axis2), (-2, -1))
     rows = [i for i in range(matrices.shape[-2]) if 0 <= i + offset < matrices.shape[-1]]
     return stack([matrices[..., i, i + offset] for i in rows], -1)
@@ -217,8 +215,7 @@ def sliding_windows(x: Array, axis: int, size: int, step: int) -> Array:
 
 
 def pad_gradient(gradient: Array, shape: Shape, widths: Any, mode: str) -> Array:
-    """The gradient of a tensor of that shape from that of the padded one, in a mode that repeats
-    elements: the sum over all positions of each."""
+    """The gradient of a tensor from that of the padded one, a sum over all positions of each."""
     made = np.zeros(np.prod(shape))
     np.add.at(made, pad(np.arange(made.size).reshape(shape), widths, mode), gradient)
     return made.reshape(shape)
@@ -264,30 +261,18 @@ def indices_of_elements(x: Array, axes: Shape | None = None) -> Array:
     return every if axes is None else every[..., list(axes)]
 
 
-def column_stack(tensors: list[Array]) -> Array:
-    """The matrix whose columns are vectors, or those of matrices."""
-    return concatenate([tensor[:, None] if tensor.ndim == 1 else tensor for tensor in tensors], 1)
-
-
 def for_each(function: Callable[[Array], Array]) -> Callable[..., tuple[Array, ...]]:
     """The operation of a list of tensors, from that of one tensor."""
     return lambda tensors: tuple(function(tensor) for tensor in tensors)
 
 
 def at_least_3d(x: Array) -> Array:
-    """The tensor with three axes or more: a vector gets one before and one after its own, a matrix
-    one after its own."""
+    """The tensor with three axes: a vector's is the second, a matrix's are the first."""
     return x.reshape((1, *x.shape, 1) if x.ndim == 1 else x.shape + (1,) * (3 - x.ndim))
 
 
-def block_diagonal(tensors: list[Array]) -> Array:
-    """The matrix with these matrices along its diagonal; a vector is a matrix of one row."""
-    return np.asarray(linalg.block_diag(*tensors))
-
-
 def meshgrid(tensors: list[Array], indexing: str = "ij") -> tuple[Array, ...]:
-    """The coordinates of a grid's points, from those along each axis. In the order "xy" the first
-    coordinate is that of the columns."""
+    """The coordinates of a grid's points. In the order "xy" the first is that of the columns."""
     swapped = (1, 0, *range(2, len(tensors))) if indexing == "xy" else tuple(range(len(tensors)))
     shape = [len(tensors[i]) for i in swapped]
     made = []
@@ -313,37 +298,41 @@ def combinations(x: Array, length: int = 2, repeated: bool = False) -> Array:
     return np.array(list(choose(x.tolist(), length)))
 
 
-REFERENCES = references(
-    {
-        "atleast_1d": for_each(lambda x: x.reshape(x.shape or (1,))),
-        "atleast_2d": for_each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
-        "atleast_3d": for_each(at_least_3d),
-        "bitcast": lambda x, dtype: np.ascontiguousarray(x).view(dtype),
-        "broadcast_like": lambda x, like: broadcast(x, like.shape),
-        "broadcast_together": lambda tensors: tuple(
-            broadcast(tensor, np.broadcast_shapes(*(other.shape for other in tensors)))
-            for tensor in tensors
-        ),
-        "cast": lambda x, dtype: x.astype(dtype),
-        "diagflat": lambda x: diag(x.ravel()),
-        "diag_indices_from": lambda x: np.stack([np.arange(len(x))] * x.ndim),
-        "dstack": lambda tensors: concatenate([at_least_3d(tensor) for tensor in tensors], 2),
-        "expand_dims": lambda x, axis: np.expand_dims(x, axis),
-        "flatten": lambda x: x.reshape(len(x), -1),
-        "hstack": lambda tensors: concatenate(tensors, min(tensors[0].ndim - 1, 1)),
-        "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
-        "reshape": lambda x, shape: x.reshape(shape),
-        "reshape_like": lambda x, like: x.reshape(like.shape),
-        "rollaxis": lambda x, axis, start=0: np.rollaxis(x, axis, start),
-        "shape": lambda x: np.array(x.shape),
-        "size": lambda x: np.array([x.size]),
-        "swapaxes": lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2),
-        "transpose": lambda x, axes=None: x.transpose(axes),
-        "tril": lambda x, offset=0: triangle(x, lambda row, column: column <= row + offset),
-        "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
-        "unstack": lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)),
-        "vstack": lambda tensors: concatenate(
-            [tensor.reshape((1,) * (2 - tensor.ndim) + tensor.shape) for tensor in tensors], 0
-        ),
-    }
-)
+REFERENCES: Functions = {
+    # The matrix with these matrices along its diagonal; a vector is a matrix of one row.
+    "block_diagonal": lambda tensors: np.asarray(linalg.block_diag(*tensors)),
+    # The matrix whose columns are vectors, or those of matrices.
+    "column_stack": lambda tensors: concatenate(
+        [tensor[:, None] if tensor.ndim == 1 else tensor for tensor in tensors], 1
+    ),
+    "atleast_1d": for_each(lambda x: x.reshape(x.shape or (1,))),
+    "atleast_2d": for_each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
+    "atleast_3d": for_each(at_least_3d),
+    "bitcast": lambda x, dtype: np.ascontiguousarray(x).view(dtype),
+    "broadcast_like": lambda x, like: broadcast(x, like.shape),
+    "broadcast_together": lambda tensors: tuple(
+        broadcast(tensor, np.broadcast_shapes(*(other.shape for other in tensors)))
+        for tensor in tensors
+    ),
+    "cast": lambda x, dtype: x.astype(dtype),
+    "diagflat": lambda x: diag(x.ravel()),
+    "diag_indices_from": lambda x: np.stack([np.arange(len(x))] * x.ndim),
+    "dstack": lambda tensors: concatenate([at_least_3d(tensor) for tensor in tensors], 2),
+    "expand_dims": lambda x, axis: np.expand_dims(x, axis),
+    "flatten": lambda x: x.reshape(len(x), -1),
+    "hstack": lambda tensors: concatenate(tensors, min(tensors[0].ndim - 1, 1)),
+    "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
+    "reshape": lambda x, shape: x.reshape(shape),
+    "reshape_like": lambda x, like: x.reshape(like.shape),
+    "rollaxis": lambda x, axis, start=0: np.rollaxis(x, axis, start),
+    "shape": lambda x: np.array(x.shape),
+    "size": lambda x: np.array([x.size]),
+    "swapaxes": lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2),
+    "transpose": lambda x, axes=None: x.transpose(axes),
+    "tril": lambda x, offset=0: triangle(x, lambda row, column: column <= row + offset),
+    "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
+    "unstack": lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)),
+    "vstack": lambda tensors: concatenate(
+        [tensor.reshape((1,) * (2 - tensor.ndim) + tensor.shape) for tensor in tensors], 0
+    ),
+}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
 
 
 def top_k(x: Array, k: int, gives: str, axis: int = -1) -> Any:
@@ -47,8 +47,7 @@ def histogram(
 def histogram_of_points(
     x: Array, count: Any = None, bounds: Any = None, edges: Any = None
 ) -> tuple[Array, list[Array]]:
-    """Number of points in each box of a grid, and the edges along each axis. The last box includes
-    its upper edge."""
+    """Number of points in each box of a grid, upper edges included at its end, and edges."""
     along = []
     for axis, values in enumerate(x.T):
         own = None if bounds is None else bounds[2 * axis : 2 * axis + 2]
@@ -76,16 +75,14 @@ def bincount(x: Array, least: int = 0, weights: Array | None = None) -> Array:
 
 
 def insertion_index(ordered: Array, value: float, side: str) -> int:
-    """The index at which a value keeps the elements sorted: before equal ones for the side "left",
-    else after them."""
+    """The index at which a value keeps the elements sorted: before equal ones for "left"."""
     return int((ordered < value).sum() if side == "left" else (ordered <= value).sum())
 
 
 def unique(
     x: Array, index: bool = False, inverse: bool = False, counts: bool = False
 ) -> Array | tuple[Array, ...]:
-    """The distinct elements, in ascending order; with the index at which each is first, with each
-    element's index among them, with the number of each."""
+    """The distinct elements, ascending; with first indices, indices among them, counts."""
     elements = x.ravel().tolist()
     distinct = sorted(set(elements))
     index_of = {value: i for i, value in enumerate(distinct)}
@@ -100,8 +97,7 @@ def unique(
 
 
 def searchsorted(ordered: Array, values: Array, side: str) -> Array:
-    """The index at which each value keeps the elements sorted, of one row for all values or of a
-    row for each row of values."""
+    """The index at which each value keeps the elements of one row, or of its row, sorted."""
     rows = ordered.reshape(-1, ordered.shape[-1])
     several = np.reshape(values, (len(rows), -1))
     made = [
@@ -142,8 +138,7 @@ def as_slices(found: Array, x: Array, axis: int | None) -> Array:
 def unique_runs(
     x: Array, axis: int | None = None, inverse: bool = False, counts: bool = False
 ) -> tuple[Array, ...]:
-    """The first of each run of equal elements or slices; with the run that each is in, with the
-    runs' lengths."""
+    """The first of each run of equal elements or slices; with runs of each, and lengths."""
     found, *others = runs(slices_of(x, axis), inverse, counts)
     if inverse and axis is None:
         others[0] = others[0].reshape(x.shape)
@@ -153,8 +148,7 @@ def unique_runs(
 def unique_slices(
     x: Array, axis: int, inverse: bool = False, counts: bool = False
 ) -> tuple[Array, ...]:
-    """The distinct slices along an axis, in ascending order; with each slice's index among them,
-    with the number of each."""
+    """The distinct slices along an axis, ascending; with indices among them, and counts."""
     every = slices_of(x, axis)
     found, *others = runs(sorted(every), inverse=False, counts=counts)
     index_of = {tuple(row): i for i, row in enumerate(found.tolist())}
@@ -174,15 +168,13 @@ def set_operation(combine: Any) -> Any:
     return lambda x, y: np.array(sorted(combine(set(x.ravel().tolist()), set(y.ravel().tolist()))))
 
 
-REFERENCES = references(
-    {
-        "argmax": lambda x, axis=None: argmin(-x, axis),
-        "argmin": lambda x, axis=None: argmin(x, axis),
-        "argsort": lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
-        "set_difference": set_operation(set.difference),
-        "set_exclusive_or": set_operation(set.symmetric_difference),
-        "set_intersection": set_operation(set.intersection),
-        "set_union": set_operation(set.union),
-        "sort": lambda x, axis: np.sort(x, axis=axis),
-    }
-)
+REFERENCES: Functions = {
+    "argmax": lambda x, axis=None: argmin(-x, axis),
+    "argmin": lambda x, axis=None: argmin(x, axis),
+    "argsort": lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
+    "set_difference": set_operation(set.difference),
+    "set_exclusive_or": set_operation(set.symmetric_difference),
+    "set_intersection": set_operation(set.intersection),
+    "set_union": set_operation(set.union),
+    "sort": lambda x, axis: np.sort(x, axis=axis),
+}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
 
 Polynomial = Callable[[Array, Array], Array]
 """Computes a polynomial from its degrees, integers, and its arguments."""
@@ -25,8 +25,7 @@ def chebyshev_w(degree: Array, x: Array) -> Array:
 
 
 STEP = 1e-4
-"""Distance of central differences: of the sixth order, their error and that of rounding are below
-a billionth."""
+"""Distance of central differences of the sixth order, with an error below a billionth."""
 
 WEIGHTS = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 """Weights of the differences between positions one, two and three steps above and below."""
@@ -41,8 +40,7 @@ def gammainc_derivative(a: Array, x: Array) -> Array:
 
 
 def gamma_sample_derivative(a: Array, x: Array) -> Array:
-    """The derivative of a gamma distribution's sample in the shape parameter, at a fixed share of
-    the distribution below the sample."""
+    """The derivative of a gamma sample in the shape, at a fixed share below the sample."""
     log_density = special.xlogy(a - 1, x) - x - special.gammaln(a)
     return -gammainc_derivative(a, x) / np.exp(log_density)
 
@@ -75,12 +73,9 @@ def _whole(degree: Any) -> Any:
 def spherical_harmonic(degree: Array, order: Array, theta: Array, phi: Array) -> Array:
     """Spherical harmonics at polar angles `theta` and azimuths `phi`."""
     # Before SciPy 1.15 by another name, with the azimuths before the polar angles.
-    made: Array
     if hasattr(special, "sph_harm_y"):
-        made = special.sph_harm_y(degree, order, theta, phi)
-    else:
-        made = special.sph_harm(order, degree, phi, theta)
-    return made
+        return special.sph_harm_y(degree, order, theta, phi)
+    return special.sph_harm(order, degree, phi, theta)
 
 
 def bernoulli_numbers(last: int) -> Array:
@@ -89,52 +84,26 @@ def bernoulli_numbers(last: int) -> Array:
     return special.bernoulli(max(last, 2))[: last + 1]
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "airy_ai": lambda x: special.airy(x)[0],
-    "bessel_j0": lambda x: special.j0(x),
-    "bessel_j1": lambda x: special.j1(x),
-    "bessel_j_up_to": lambda x, order: np.stack([special.jv(i, x) for i in range(order + 1)]),
-    "bessel_k0": lambda x: special.k0(x),
-    "bessel_k1": lambda x: special.k1(x),
-    "bessel_y0": lambda x: special.y0(x),
-    "bessel_y1": lambda x: special.y1(x),
-    "beta_function": lambda x, y: special.beta(x, y),
-    "betainc": lambda a, b, x: special.betainc(a, b, x),
-    "betaln": lambda x, y: special.betaln(x, y),
-    "entropy_term": lambda x: -special.xlogy(x, x),
-    "erfc": lambda x: special.erfc(x),
-    "erfcx": lambda x: special.erfcx(x),
-    "exp1": lambda x: special.exp1(x),
-    "expi": lambda x: special.expi(x),
-    "expn": lambda order, x: special.expn(order, x),
-    "factorial": lambda x: special.gamma(x + 1),
-    "fresnel": lambda x: special.fresnel(x),
-    "gammainc": lambda a, x: special.gammainc(a, x),
-    "gammaincc": lambda a, x: special.gammaincc(a, x),
-    "gammasgn": lambda x: special.gammasgn(x),
-    "hyp1f1": lambda a, b, x: special.hyp1f1(a, b, x),
-    "hyp2f1": lambda a, b, c, x: special.hyp2f1(a, b, c, x),
-    "i0e": lambda x: special.i0e(x),
-    "i1": lambda x: special.i1(x),
-    "i1e": lambda x: special.i1e(x),
-    "kl_divergence_term": lambda x, y: special.kl_div(x, y),
-    "log_ndtr": lambda x: special.log_ndtr(x),
-    "logit": lambda x: special.logit(x),
-    "multigammaln": lambda x, order: special.multigammaln(x, order),
-    "ndtr": lambda x: special.ndtr(x),
-    "ndtri": lambda x: special.ndtri(x),
-    "poch": lambda x, y: special.poch(x, y),
-    "polygamma": lambda x, order: special.polygamma(order, x),
-    "relative_entropy_term": lambda x, y: special.rel_entr(x, y),
-    "scaled_bessel_k0": lambda x: special.k0e(x),
-    "scaled_bessel_k1": lambda x: special.k1e(x),
-    "spence": lambda x: special.spence(x),
-    "spherical_bessel_j0": lambda x: special.spherical_jn(0, x),
-    "xlog1py": lambda x, y: special.xlog1py(x, y),
-    "xlogy": lambda x, y: special.xlogy(x, y),
-    "zeta": lambda x, q: special.zeta(x, q),
-    **{name: by_role(polynomial) for name, polynomial in POLYNOMIALS.items()},
-}
-"""SciPy's ufuncs take no keywords, which roles are."""
+SAME_NAME = (
+    "betainc betaln erfc erfcx exp1 expi expn fresnel gammainc gammaincc gammasgn hyp1f1 hyp2f1 "
+    "i0e i1 i1e log_ndtr logit ndtr ndtri poch spence xlog1py xlogy zeta"
+)
+"""Functions that have SciPy's name."""
 
-REFERENCES = references(FUNCTIONS)
+REFERENCES: Functions = {
+    **{name: getattr(special, name) for name in SAME_NAME.split()},
+    **{f"bessel_{name}": getattr(special, name) for name in ("j0", "j1", "k0", "k1", "y0", "y1")},
+    **{name: by_role(polynomial) for name, polynomial in POLYNOMIALS.items()},
+    "airy_ai": lambda x: special.airy(x)[0],
+    "bessel_j_up_to": lambda x, order: np.stack([special.jv(i, x) for i in range(order + 1)]),
+    "beta_function": special.beta,
+    "entropy_term": lambda x: -special.xlogy(x, x),
+    "factorial": lambda x: special.gamma(x + 1),
+    "kl_divergence_term": special.kl_div,
+    "multigammaln": lambda x, order: special.multigammaln(x, order),
+    "polygamma": lambda x, order: special.polygamma(order, x),
+    "relative_entropy_term": special.rel_entr,
+    "scaled_bessel_k0": special.k0e,
+    "scaled_bessel_k1": special.k1e,
+    "spherical_bessel_j0": lambda x: special.spherical_jn(0, x),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import fft
 
-from opperf.operations.references.reference import Array, references
+from opperf.operations.references.reference import Array, Functions
 from opperf.operations.references.shapes import INDICES
 
 
@@ -23,8 +23,7 @@ def short_time_fourier_transform(x: Array, window: Array, hop: int, centred: boo
 
 
 def inverse_short_time_fourier_transform(x: Array, window: Array, hop: int) -> Array:
-    """The real signals of spectra of overlapping centred frames: the sum of the frames over that of
-    the squared windows."""
+    """The signals of spectra of overlapping centred frames: their sum over the squared windows'."""
     length, count = len(window), x.shape[-1]
     frames = fft.irfft(np.swapaxes(x, -1, -2), length) * window
     made = np.zeros((*x.shape[:-2], length + hop * (count - 1)))
@@ -37,15 +36,13 @@ def inverse_short_time_fourier_transform(x: Array, window: Array, hop: int) -> A
     return made[..., inside] / weights[inside]
 
 
-REFERENCES = references(
-    {
-        "cosine_transform": lambda x, axes: fft.dctn(x, axes=axes),
-        "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
-        "hermitian_fourier_transform": lambda x, axes: fft.hfftn(x, axes=axes),
-        "inverse_cosine_transform": lambda x, axes: fft.idctn(x, axes=axes),
-        "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
-        "inverse_hermitian_fourier_transform": lambda x, axes: fft.ihfftn(x, axes=axes),
-        "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),
-        "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
-    }
-)
+REFERENCES: Functions = {
+    "cosine_transform": lambda x, axes: fft.dctn(x, axes=axes),
+    "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
+    "hermitian_fourier_transform": lambda x, axes: fft.hfftn(x, axes=axes),
+    "inverse_cosine_transform": lambda x, axes: fft.idctn(x, axes=axes),
+    "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
+    "inverse_hermitian_fourier_transform": lambda x, axes: fft.ihfftn(x, axes=axes),
+    "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),
+    "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
+}

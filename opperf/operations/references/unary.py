@@ -1,28 +1,16 @@
-"""Operations of one tensor, element by element.
-
-Most are written by their definitions or through SciPy, so that NumPy's own functions can be
-compared with them as well.
-"""
+"""Operations of one tensor, element by element. Most are written by their definitions or through
+SciPy, so that NumPy's own functions can be compared with them as well."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from opperf.operations.references.reference import Array, references
-
-
-def round_half_away(x: Array) -> Array:
-    """The nearest integers, with halves rounded away from zero; NumPy rounds them to even."""
-    return np.trunc(x + np.copysign(0.5, x))
+from opperf.operations.references.reference import Array, Functions
 
 
 def round_to_bits(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
-    """The nearest numbers of a format with so many bits, of which those below its normal
-    numbers are zero."""
+    """The nearest numbers of a format with so many bits, zero below its normal numbers."""
     mantissas, exponents = np.frexp(x)
     rounded = np.ldexp(np.rint(np.ldexp(mantissas, mantissa_bits + 1)), -mantissa_bits - 1)
     least = 2.0 ** (2 - 2 ** (exponent_bits - 1))
@@ -33,16 +21,6 @@ def bits_of(x: Array) -> Array:
     """The bits of integers, the most significant first, along a new last axis."""
     positions = np.arange(8 * x.dtype.itemsize)[::-1]
     return x[..., None] >> positions.astype(x.dtype) & 1
-
-
-def ones_in_bits(x: Array) -> Array:
-    """The number of bits of each integer that are one."""
-    return bits_of(x).sum(-1)
-
-
-def leading_zeros(x: Array) -> Array:
-    """The number of bits of each integer before the first that is one."""
-    return (np.cumsum(bits_of(x), axis=-1) == 0).sum(-1)
 
 
 def arctan2(x: Array, y: Array) -> Array:
@@ -82,22 +60,46 @@ def absolute(x: Array) -> Array:
     return np.where(x < 0, -x, x)
 
 
-def bitwise_not(x: Array) -> Array:
-    """Every bit inverted: of a boolean its opposite."""
-    return x == 0 if x.dtype == bool else -x - 1
-
-
-def fractional_part(x: Array) -> Array:
-    """The part of each element after the point, with its sign."""
-    return x - np.modf(x)[1]
-
-
 def logarithm(x: Array, base: float) -> Array:
     """The logarithm to a base."""
     return special.xlogy(1.0, x) / np.log(base)
 
 
-FUNCTIONS: dict[str, Any] = {
+LARGEST = 2**7 - 1
+"""The largest signed 8-bit integer."""
+
+
+def fake_quantize(
+    x: Array,
+    scale: Array | float,
+    zero_point: Array | int,
+    low: int,
+    high: int,
+    axis: int | None = None,
+) -> Array:
+    """The numbers that integers in [low, high] stand for, by a scale and a zero point, which
+    each index of an axis may have; halves are rounded to even numbers."""
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    scales, zeros = np.asarray(scale).reshape(shape), np.asarray(zero_point).reshape(shape)
+    made = np.clip(np.rint(x / scales) + zeros, low, high)
+    return np.asarray((made - zeros) * scales)
+
+
+REFERENCES: Functions = {
+    # Every bit inverted: of a boolean its opposite.
+    "bitwise_not": lambda x: x == 0 if x.dtype == bool else -x - 1,
+    # The part of each element after the point, with its sign.
+    "fractional_part": lambda x: x - np.modf(x)[1],
+    # The number of bits of each integer before the first that is one.
+    "leading_zeros": lambda x: (np.cumsum(bits_of(x), axis=-1) == 0).sum(-1),
+    # The number of bits of each integer that are one.
+    "ones_in_bits": lambda x: bits_of(x).sum(-1),
+    # The 8-bit numbers for values from -`end` to `end`; halves are rounded away from zero.
+    "quantize_symmetric": lambda x, end: (
+        np.sign(x) * np.floor(np.minimum(np.abs(x) * (LARGEST / end) + 0.5, LARGEST))
+    ),
+    # The nearest integers, with halves rounded away from zero; NumPy rounds them to even.
+    "round_half_away": lambda x: np.trunc(x + np.copysign(0.5, x)),
     "affine_clip": lambda x, slope, offset: clip(slope * x + offset, 0, 1),
     "angle": lambda z: np.log(z).imag,
     "arccos": lambda x: arctan2(np.power(1 - x * x, 0.5), x),
@@ -114,6 +116,7 @@ FUNCTIONS: dict[str, Any] = {
     "conjugate": lambda z: z.real - 1j * z.imag,
     "cos": lambda x: np.exp(1j * x).real,
     "cosh": lambda x: (np.exp(x) + np.exp(-x)) / 2,
+    "dequantize": lambda data, scale: data * scale,
     "degrees": lambda x: x * (180 / np.pi),
     "digamma": special.digamma,
     "divided_by_root_of_width": lambda x: x / np.sqrt(x.shape[-1]),
@@ -167,11 +170,3 @@ FUNCTIONS: dict[str, Any] = {
     "trunc": lambda x: np.modf(x)[1],
     "zeros_like": lambda x: np.full(x.shape, 0),
 }
-
-
-def by_keyword(function: Any) -> Callable[..., Array]:
-    """The function with its one argument as `x`: NumPy's ufuncs take no keyword."""
-    return (lambda x: function(x)) if isinstance(function, np.ufunc) else function
-
-
-REFERENCES = references({name: by_keyword(function) for name, function in FUNCTIONS.items()})

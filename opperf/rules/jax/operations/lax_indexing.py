@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.conditions import only_if
-from opperf.operations.uses import Roles, Table, Use, use
+from opperf.operations.uses import Roles, Table, Use, only_if, use
 from opperf.rules.jax.as_numpy import narrowed
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.conditions import of_ranks
-from opperf.operations.uses import Array, Choice, Roles, Table, use
+from opperf.operations.uses import Array, Choice, Roles, Table, of_ranks, use
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
 """`dimension_numbers` of a product: the axes of each array that are summed over, and those that

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.conditions import of_ranks
-from opperf.operations.uses import ANYTHING, Roles, Table, Use, Values, Words, use
+from opperf.operations.uses import ANYTHING, Roles, Table, Use, Values, Words, of_ranks, use
 
 REDUCTIONS = ("none", "mean", "sum")
 """Reductions by PyTorch's number."""

@@ -7,8 +7,18 @@ from typing import Any
 import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.conditions import if_complete, of_ranks, only_if
-from opperf.operations.uses import ANYTHING, Array, Roles, Table, ToOutput, Use, use
+from opperf.operations.uses import (
+    ANYTHING,
+    Array,
+    Roles,
+    Table,
+    ToOutput,
+    Use,
+    if_complete,
+    of_ranks,
+    only_if,
+    use,
+)
 from opperf.rules.values import fixed, literal
 
 ONE = "x=self|A|input"

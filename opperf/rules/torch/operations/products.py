@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.conditions import of_ranks
-from opperf.operations.uses import Roles, Table, use
+from opperf.operations.uses import Roles, Table, of_ranks, use
 
 
 def tensordot_roles(self: Any, other: Any, dims_self: Any, dims_other: Any) -> dict[str, Any]:

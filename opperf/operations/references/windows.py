@@ -1,4 +1,4 @@
-"""Pooling, by the windows of the definition, over any number of spatial axes."""
+"""Convolutions and pooling, by the windows of the definition, over any number of spatial axes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,113 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.references.convolutions import taps
-from opperf.operations.references.reference import (
-    Array,
-    Pairs,
-    Shape,
-    last,
-    properties,
-)
+from opperf.operations.references.reference import Array, Functions, Pairs, Shape, last
+
+
+def taps(
+    extents: Shape, kernel: Shape, stride: Shape, dilation: Shape, outputs: Shape
+) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
+    """Each position of the kernel, with slices of the elements of the padded input under it."""
+    for position in itertools.product(*map(range, kernel)):
+        yield (
+            position,
+            tuple(
+                slice(k * d, k * d + s * (n - 1) + 1, s)
+                for k, d, s, n in zip(position, dilation, stride, outputs, strict=True)
+            ),
+        )
+
+
+def pad(data: Array, padding: Shape, value: float = 0.0) -> Array:
+    """Images with a border of one value."""
+    return np.pad(data, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=value)
+
+
+def output_extents(extents: Shape, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
+    """Number of the kernel's positions along each padded extent."""
+    return tuple(
+        (e - d * (k - 1) - 1) // s + 1
+        for e, k, s, d in zip(extents, kernel, stride, dilation, strict=True)
+    )
+
+
+def convolution(
+    data: Array,
+    weight: Array,
+    stride: Shape,
+    dilation: Shape,
+    padding: Shape,
+    groups: int = 1,
+    bias: Array | None = None,
+) -> Array:
+    """Sums of products of the kernel and the elements under it, group by group. Weights are
+    (filters, channels of a group, kernel ...)."""
+    filters_in_all, kernel = len(weight), weight.shape[2:]
+    around = pad(data, padding)
+    outputs = output_extents(around.shape[2:], kernel, stride, dilation)
+    images = around.reshape(len(data), groups, -1, *around.shape[2:])
+    filters = weight.reshape(groups, filters_in_all // groups, -1, *kernel)
+    made = np.zeros((len(data), groups, filters_in_all // groups, *outputs))
+    for position, met in taps(around.shape[2:], kernel, stride, dilation, outputs):
+        made += np.einsum("ngc...,gfc->ngf...", images[last(met)], filters[last(position)])
+    made = made.reshape(len(data), filters_in_all, *outputs)
+    return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
+
+
+def deconvolution(
+    data: Array,
+    weight: Array,
+    stride: Shape,
+    dilation: Shape,
+    padding: Shape,
+    groups: int = 1,
+    bias: Array | None = None,
+    output_padding: Shape = (),
+) -> Array:
+    """Transposed convolution: sums of copies of the kernel, one for each element and scaled by it.
+    Weights are (channels, filters of a group, kernel ...). `output_padding` are further positions
+    at the end of each axis, as strides leave several extents to choose from."""
+    filters_in_all, kernel = weight.shape[1] * groups, weight.shape[2:]
+    inputs = data.shape[2:]
+    extents = tuple(
+        (n - 1) * s + d * (k - 1) + 1
+        for n, s, d, k in zip(inputs, stride, dilation, kernel, strict=True)
+    )
+    images = data.reshape(len(data), groups, -1, *inputs)
+    filters = weight.reshape(groups, -1, filters_in_all // groups, *kernel)
+    around = np.zeros((len(data), groups, filters_in_all // groups, *extents))
+    for position, met in taps(extents, kernel, stride, dilation, inputs):
+        around[last(met)] += np.einsum("ngc...,gcf->ngf...", images, filters[last(position)])
+    further = output_padding or (0,) * len(kernel)
+    around = np.pad(around, [(0, 0)] * 3 + [(0, more) for more in further])
+    inside = (slice(p, e - p + more) for p, e, more in zip(padding, extents, further, strict=True))
+    made = around[last(inside)]
+    made = made.reshape(len(data), filters_in_all, *made.shape[3:])
+    return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
+
+
+def im2col(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
+    """The elements under the kernel, a column for each of its positions."""
+    around = pad(data, padding)
+    outputs = output_extents(around.shape[2:], kernel, stride, dilation)
+    met = [
+        around[last(met)] for _, met in taps(around.shape[2:], kernel, stride, dilation, outputs)
+    ]
+    return np.stack(met, 2).reshape(len(data), data.shape[1] * len(met), -1)
+
+
+def col2im(
+    data: Array, output_size: Shape, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape
+) -> Array:
+    """Images as sums of columns at the positions that `im2col` takes them from: its transpose."""
+    extents = tuple(e + 2 * p for e, p in zip(output_size, padding, strict=True))
+    outputs = output_extents(extents, kernel, stride, dilation)
+    split = data.reshape(len(data), -1, int(np.prod(kernel)), *outputs)
+    around = np.zeros((len(data), split.shape[1], *extents))
+    for i, (_, met) in enumerate(taps(extents, kernel, stride, dilation, outputs)):
+        around[last(met)] += split[:, :, i]
+    return around[last(slice(p, e - p) for p, e in zip(padding, extents, strict=True))]
+
 
 POOLED: dict[str, Any] = {"max": np.max, "sum": np.sum}
 BORDER = {"avg": 0.0, "max": -np.inf, "sum": 0.0}
@@ -24,8 +123,7 @@ BORDER = {"avg": 0.0, "max": -np.inf, "sum": 0.0}
 def positions(
     extent: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool
 ) -> int:
-    """Number of a window's positions along an axis. With `ceil` a last window may reach beyond the
-    border, if it begins inside of it."""
+    """Number of a window's positions. With `ceil` a last one may reach beyond the border."""
     room = extent + 2 * padding - dilation * (kernel - 1) - 1
     count = -(-room // stride) + 1 if ceil else room // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= extent + padding else count
@@ -41,8 +139,7 @@ def windows(
     border: float,
     beyond: float,
 ) -> Array:
-    """The elements of each window along a new first axis. The border has a value of its own, and so
-    has what lies beyond it."""
+    """The elements of each window along a new first axis, with values for the border and beyond."""
     extents = data.shape[2:]
     axes = list(zip(extents, kernel, stride, padding, dilation, strict=True))
     outputs = tuple(positions(*axis, ceil) for axis in axes)
@@ -99,8 +196,7 @@ def max_pooling(
 
 
 def max_unpooling(outputs: list[Array], data: Array, indices: Array, output_size: Shape) -> Pairs:
-    """The pairs of a larger map that has maxima at their indices, of several at one index any of
-    them, and zeros elsewhere."""
+    """The pairs of a larger map with maxima at their indices, and zeros elsewhere."""
     flat = (data.shape[0] * data.shape[1], -1)
     made = outputs[0].reshape(flat)
     rows, columns = np.arange(len(made))[:, None], indices.reshape(flat)
@@ -156,11 +252,6 @@ def maxima(data: Array, output_size: Shape, parts: Cells) -> tuple[Array, Array]
     return made, found
 
 
-def adaptive_max_pooling(data: Array, output_size: Shape) -> tuple[Array, Array]:
-    """The maxima of `output_size` cells, and their indices."""
-    return maxima(data, output_size, cells(data.shape[2:], output_size))
-
-
 def starts(extent: int, kernel: int, count: int, share: float) -> list[int]:
     """Where windows begin along an axis, at distances that are fractions rounded up or down
     (Graham, "Fractional max-pooling", 2014): a random share of a step shifts them all. The last one
@@ -173,8 +264,7 @@ def starts(extent: int, kernel: int, count: int, share: float) -> list[int]:
 def fractional_max_pooling(
     data: Array, kernel: Shape, output_size: Shape, samples: Array
 ) -> tuple[Array, Array]:
-    """The maxima of windows at random distances, and their indices. `samples` are (samples of the
-    data, channels, spatial axes)."""
+    """The maxima of windows at random distances, by `samples` (n, channels, axes), and indices."""
     made = np.empty((*data.shape[:2], *output_size))
     found = np.empty(made.shape, int)
     for n, c in np.ndindex(*data.shape[:2]):
@@ -195,4 +285,12 @@ def fractional_max_pooling(
     return made, found
 
 
-REFERENCES = properties({"max_unpooling": max_unpooling})
+PROPERTIES: Functions = {"max_unpooling": max_unpooling}
+
+
+REFERENCES: Functions = {
+    # The maxima of `output_size` cells, and their indices.
+    "adaptive_max_pooling": lambda data, output_size: maxima(
+        data, output_size, cells(data.shape[2:], output_size)
+    ),
+}
