@@ -12,29 +12,9 @@ from types import ModuleType
 
 from opperf.declared import declared
 from opperf.errors import FrameworkError, OpperfError, one_line, unknown
-from opperf.frameworks.base import Gradient, MemoryReading
-from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import (
-    Package,
-    is_installed,
-    package_identity,
-    package_version,
-)
-
-__all__ = [
-    "Framework",
-    "Gradient",
-    "MemoryReading",
-    "Package",
-    "available",
-    "identity",
-    "is_available",
-    "load",
-    "objects_of",
-    "package_of",
-    "default_framework",
-    "variables_of",
-]
+from opperf.frameworks.capabilities import Framework as Framework
+from opperf.frameworks.installed import Package as Package
+from opperf.frameworks.installed import is_installed, package_identity, package_version
 
 GROUP = "opperf.frameworks"
 
@@ -63,10 +43,7 @@ def _of_packages(path: tuple[str, ...]) -> dict[str, str]:
 
 
 def _attribute(name: str) -> tuple[ModuleType, str]:
-    """Returns the module of a framework, light to import, and the name of its factory there.
-
-    Raises `UsageError` for an unknown name.
-    """
+    """Returns the module of a framework and the name of its factory there. Raises `UsageError`."""
     known = available()
     if name not in known:
         raise unknown("framework", name, sorted(known))
@@ -75,12 +52,8 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
 
 
 def package_of(name: str) -> Package | None:
-    """Returns the declared package of a framework without importing it; None if the framework's
-    module declares none.
-
-    Raises `UsageError` for an unknown name and `FrameworkError` if the module, which another
-    package provides, cannot be imported.
-    """
+    """Returns the declared package of a framework, if any, without importing it. Raises
+    `UsageError` for an unknown name, and `FrameworkError` if its module cannot be imported."""
     try:
         return getattr(_attribute(name)[0], "PACKAGE", None)
     except ImportError as error:
@@ -88,18 +61,13 @@ def package_of(name: str) -> Package | None:
 
 
 def objects_of(name: str) -> Mapping[str, str]:
-    """Returns the classes that a framework has for operators of other packages, by the operator's
-    name: the place of each, as `module:name`.
-
-    Raises the errors of `package_of`.
-    """
+    """Returns the classes for operators of other packages, by name. Raises as `package_of`."""
     package = package_of(name)
     return package.objects if package is not None else {}
 
 
 def is_available(name: str) -> bool:
-    """Whether a framework is known and installed; it is not imported. One whose module declares
-    no package counts as installed."""
+    """Whether a framework is known and installed, or declares no package; it is not imported."""
     if name not in available():
         return False
     try:
@@ -110,11 +78,8 @@ def is_available(name: str) -> bool:
 
 
 def default_framework(elsewhere: Collection[str] = ()) -> str:
-    """Returns the name of the default framework: the first of `PREFERENCE` that is available here,
-    or that is known and is one of `elsewhere`, the frameworks of other interpreters.
-
-    Raises `FrameworkError` if there is none.
-    """
+    """Returns the first of `PREFERENCE` that is available here, or is one of `elsewhere`, the
+    frameworks of other interpreters. Raises `FrameworkError` if there is none."""
     for name in PREFERENCE:
         if is_available(name) or (name in elsewhere and name in available()):
             return name
@@ -124,11 +89,8 @@ def default_framework(elsewhere: Collection[str] = ()) -> str:
 
 
 def identity(name: str) -> str | None:
-    """Returns a text that differs between builds of a framework, without importing it; None if the
-    framework's module declares no package.
-
-    Raises `UsageError` for an unknown name and `FrameworkError` if it is not installed.
-    """
+    """Returns a text that differs between builds; None without a declared package. Raises
+    `UsageError` for an unknown name, and `FrameworkError` if it is not installed."""
     package = package_of(name)
     if package is None:
         return None
@@ -146,11 +108,8 @@ def _check_installed(name: str, package: Package) -> None:
 
 @functools.cache
 def load(name: str) -> Framework:
-    """Imports and returns the framework of that name.
-
-    Raises `UsageError` for an unknown name and `FrameworkError`, with the reason, if it is not
-    installed or cannot be imported.
-    """
+    """Imports and returns a framework. Raises `UsageError` for an unknown name, and
+    `FrameworkError`, with the reason, if it is not installed or cannot be imported."""
     package = package_of(name)
     if package is not None:
         _check_installed(name, package)
@@ -162,29 +121,22 @@ def load(name: str) -> Framework:
         raise
     except Exception as error:
         # Not `ImportError` alone: a library built for another version may raise anything.
+        cause = one_line(
+            str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        )
         shown = name if package is None else f"{name} {package_version(package.name)}"
-        raise FrameworkError(f"{shown} cannot be imported: {_cause(error)}") from error
+        raise FrameworkError(f"{shown} cannot be imported: {cause}") from error
     return framework
 
 
 def variables_of(name: str) -> tuple[str, ...]:
     """Returns the environment variables that decide how a framework computes, beside those of
-    OpenMP and BLAS. It is imported only if its module declares no package.
-
-    Raises `UsageError` for an unknown name and `FrameworkError` if it is not installed.
-    """
+    OpenMP and BLAS, without importing it if it declares a package. Raises as `identity`."""
     package = package_of(name)
     if package is None:
         return load(name).variables
     _check_installed(name, package)
     return package.variables
-
-
-def _cause(error: Exception) -> str:
-    """Returns an error's message as one line, with its type unless it is an `ImportError`."""
-    return one_line(
-        str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
-    )
 
 
 @contextmanager

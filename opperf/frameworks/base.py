@@ -20,17 +20,18 @@ from opperf.model import (
 CPU = "cpu(0)"
 """The device that every framework has."""
 
+REFUSALS = (
+    *(TypeError, ValueError, IndexError, NotImplementedError, AttributeError, OverflowError),
+)
+"""Errors that frameworks written in Python raise for arguments that they do not accept."""
+
 Constant = DType | Device | MemoryFormat | Generator | Function
 """Plain values for which a framework has its own objects."""
 
 
 class Gradient(Protocol):
-    """One recorded forward computation and its backward pass.
-
-    `record` runs the forward call so that it can be differentiated; `backward` then computes
-    the gradients of that call. Each `backward` needs a `record` before it. Neither waits
-    for the device.
-    """
+    """One recorded forward computation and its backward pass. `record` runs the forward call, and
+    `backward` computes the gradients of that call. Neither waits for the device."""
 
     def record(self) -> None: ...
 
@@ -42,11 +43,9 @@ class Watched(Protocol):
 
     def is_changed(self) -> bool:
         """Whether it has been written to since."""
-        ...
 
     def restore(self, contents: Any) -> None:
         """Gives it the shape that it had, and the contents of a tensor that is like it."""
-        ...
 
 
 @runtime_checkable
@@ -56,22 +55,18 @@ class ReadableGradient(Gradient, Protocol):
     def results(self) -> Sequence[Any]:
         """Does what `backward` does, and returns the gradients: those of the differentiated inputs
         first, in their order, then any others; None for one that there is not."""
-        ...
 
 
 class MemoryReading(Protocol):
-    """The result of a memory measurement; valid after its context and those around it have
-    ended."""
+    """The result of a memory measurement; valid once its context and those around it have ended."""
 
     @property
     def peak_bytes(self) -> int:
         """Largest number of bytes allocated above the level at entry."""
-        ...
 
     @property
     def kept_bytes(self) -> int:
         """Number of bytes still allocated at the end, above the level at entry."""
-        ...
 
 
 @runtime_checkable
@@ -81,7 +76,6 @@ class ReservedMemory(Protocol):
     @property
     def reserved_bytes(self) -> int:
         """Largest number of bytes reserved above the level at entry."""
-        ...
 
 
 class Extent(NamedTuple):
@@ -91,8 +85,7 @@ class Extent(NamedTuple):
     """Size of the stored data: of a sparse tensor, its values and their indices."""
     begin: int = 0
     end: int = 0
-    """First address, and the one after the last; equal if the tensor shares memory with no
-    other."""
+    """First address, and the one after the last; equal if no other tensor shares the memory."""
 
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether the two have an address in common."""
@@ -108,8 +101,8 @@ class Contents(NamedTuple):
     bytes: int
     """Size of its elements as `numbers` returns them."""
     numbers: Callable[[int], Any]
-    """Returns every n-th element, in the order of the last axis first, as a NumPy array of one axis
-    in a dtype of NumPy's own that has the same numbers."""
+    """Returns every n-th element, in the order of the last axis first, as a NumPy vector of a dtype
+    of NumPy's own that has the same numbers."""
 
 
 class Core(Protocol):
@@ -119,35 +112,22 @@ class Core(Protocol):
     rules: str
     """Module that holds the framework's tables and families of inputs."""
     dtypes: tuple[str, ...]
-    """Supported dtypes."""
 
     def version(self) -> str: ...
 
     def operators(self) -> tuple[Operator, ...]:
         """Returns every distinct operator of the registry, sorted by name."""
-        ...
 
     def function(self, target: Target) -> Callable[..., Any]:
         """Returns the callable of a target. Raises `UnknownOperatorError`."""
-        ...
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
         """Returns a tensor as specified, filled from the seed. Raises `UnsupportedError`."""
-        ...
 
     def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
-        """Returns a callable without parameters that calls the case's target with these values.
-
-        `function`, a callable that a user passed, replaces the target's.
-        """
-        ...
+        """Returns a callable that calls the case's target, or `function`, with these values."""
 
     def refusal(self, error: Exception) -> str | None:
-        """Returns the framework's message, shortened, if the error means that the framework refused
-        a call; None for any other error."""
-        ...
+        """Returns the framework's message if the error means that it refused a call; else None."""

@@ -1,9 +1,6 @@
-"""The capabilities of a framework, each with its default, beside the required core.
-
-A framework's class inherits `Framework`, implements `Core`, and overrides the methods of the
-capabilities that it has. One module, as the author of a framework reads all.
-What the defaults need is imported by them, as commands that measure nothing read this module too.
-"""
+"""The capabilities of a framework, each with its default, beside the required core. One module, as
+the author of a framework reads all. What the defaults need is imported by them, as commands that
+measure nothing read this module too."""
 
 from __future__ import annotations
 
@@ -33,8 +30,8 @@ from opperf.frameworks.base import (
     MemoryReading,
     Watched,
 )
+from opperf.frameworks.installed import absent_names
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
-from opperf.frameworks.private import absent_names
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     Argument,
@@ -53,7 +50,6 @@ from opperf.model import (
 )
 
 DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
-"""A device's name, with or without its index."""
 
 
 class Naming(Core):
@@ -67,8 +63,7 @@ class Naming(Core):
         return sum(len(operator.names) for operator in self.operators())
 
     def importing(self) -> AbstractContextManager[None]:
-        """Returns a context in which a user's module is imported, so that operators registered
-        inside are known to be the user's."""
+        """Returns a context in which a user's module is imported, with the user's operators."""
         return nullcontext()
 
     def resolve(self, name: str) -> Operator | None:
@@ -77,13 +72,12 @@ class Naming(Core):
 
     def target_of(self, function: Callable[..., Any]) -> Target:
         """Returns the target of a callable that a user passed."""
-        module = getattr(function, "__module__", None) or ""
-        name = getattr(function, "__qualname__", type(function).__qualname__)
-        return CallableTarget(framework=self.name, path=f"{module}.{name}".strip("."))
+        from opperf.frameworks import paths
+
+        return CallableTarget(framework=self.name, path=paths.path_of(function))
 
     def callable_target(self, path: str) -> Target:
-        """Returns the target at a path (`nd.add`, `kernels.py:softmax`). Raises
-        `UnknownOperatorError`."""
+        """Returns the target at a path, `nd.add`. Raises `UnknownOperatorError`."""
         from opperf.frameworks import user_code
 
         target = user_code.target_at(self.name, path)
@@ -100,8 +94,7 @@ class Naming(Core):
         return ()
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        """Returns the parameters of a target: the registered operator that it calls, or else an
-        `Operator` made from the callable's signature."""
+        """Returns the registered operator that a target calls, or one of the signature."""
         if isinstance(target, OperatorTarget):
             operator = self.resolve(target.name)
             if operator is not None:
@@ -119,13 +112,11 @@ class Naming(Core):
         return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
-        """Returns the registered operator that a target is, or that it calls as a function of the
-        framework; None for any other function. `called` is the target's signature."""
+        """Returns the registered operator that a target is or calls, if `called` is one."""
         return called if self.resolve(called.name) == called else None
 
     def place(self, target: Target) -> str:
-        """Returns the place of the framework's function that a target is, without the framework's
-        own name (`numpy.linalg.solve`); empty for any other target. Default: by `roots`."""
+        """Returns the place of the framework's function that a target is; empty for any other."""
         if not isinstance(target, CallableTarget):
             return ""
         root, _, place = target.path.partition(".")
@@ -144,8 +135,7 @@ class Objects(Core):
     """Objects that are built before they are called. Default: those of any package, as they are."""
 
     def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
-        """Returns what builds an object. Raises `UnknownOperatorError` for a path that leads
-        nowhere, and `UnsupportedError` for a package that is not installed."""
+        """Returns what builds an object. Raises `UnknownOperatorError` and `UnsupportedError`."""
 
         from opperf.frameworks import user_code
 
@@ -155,8 +145,7 @@ class Objects(Core):
         return user_code.constructor_of(target, called, (self.name,))
 
     def call_parameters(self, built: type) -> dict[str, bool] | None:
-        """Returns the names of what an object of a class is called with, each with whether it is
-        required; None for a class whose objects are not called."""
+        """Returns what an object is called with, each with whether it is required, or None."""
         from opperf.frameworks import user_code
 
         return user_code.call_parameters(built)
@@ -171,18 +160,15 @@ class Objects(Core):
 
 
 class Devices(Core):
-    """Devices and their synchronisation. Default: the CPU, synchronous."""
+    """Devices, their queues, caches and memory. Default: the CPU, synchronous, without events."""
 
     def devices(self) -> tuple[str, ...]:
         """Returns the devices of this build and machine, the default one first."""
         return (CPU,)
 
     def parse_device(self, text: str) -> str:
-        """Returns the canonical name of a device, e.g. `gpu(0)` for `gpu`.
-
-        Raises `UsageError` if it is no device's name and `DeviceError` if this build or machine
-        does not have it.
-        """
+        """Returns the canonical name of a device, `gpu(0)` for `gpu`. Raises `UsageError` if it is
+        no device's name, and `DeviceError` if this build or machine does not have it."""
         match = DEVICE.fullmatch(text.strip().lower())
         if match is None or match["kind"] not in ("cpu", "gpu"):
             raise UsageError(f"unknown device {text!r}; use cpu or {CPU}")
@@ -194,12 +180,11 @@ class Devices(Core):
         return CPU
 
     def missing_kernel(self, operator: Operator, device: str) -> str:
-        """Returns why an operator cannot run on a device, for any inputs; empty if it can, or if
-        only a call can show it."""
+        """Returns why a device cannot run an operator; empty if it can, or a call has to show."""
         return ""
 
     def device_memory(self, device: str) -> int:
-        """Returns the number of bytes that can still be allocated on the device."""
+        """Returns the number of bytes that can still be allocated."""
         import psutil
 
         return int(psutil.virtual_memory().available)
@@ -209,64 +194,45 @@ class Devices(Core):
         # A call returns when it is done.
 
     def has_queue(self, device: str) -> bool:
-        """Whether a call may return before its work is done, so that there is something to wait
-        for. Default: if it has a `synchronize` of its own."""
+        """Whether a call may return before its work is done. Default: by `synchronize`."""
         return type(self).synchronize is not Devices.synchronize
 
     def is_asynchronous(self, device: str) -> bool:
-        """Whether calls return before their work is done, and synchronising takes time even if the
-        device is idle."""
+        """Whether calls return before their work is done, on a device slow to synchronise."""
         return False
 
     def uuid(self, device: str) -> str:
-        """Returns the UUID by which NVIDIA's library knows a GPU, whose index there may be another;
-        empty for any other device."""
+        """Returns the UUID by which NVIDIA's library knows a GPU; empty for any other device."""
         return ""
 
     def empty_kernel(self, device: str) -> Callable[[], object] | None:
-        """Returns a callable that launches a kernel with next to no work on an asynchronous device;
-        None for any other device, or if the framework cannot do it."""
+        """Returns a callable that launches a kernel with next to no work, if there can be one."""
         return None
 
-
-class Events(Core):
-    """Events in a device's queue, which the profiler `events` uses. Default: none."""
-
     def has_events(self, device: str) -> bool:
-        """Whether the device has events."""
         return False
 
     def event(self, device: str) -> Event:
         """Returns a new event for the queue of the device's calls. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} has no events on {device}; use --profiler python")
 
-
-class Caches(Core):
-    """Flush of a device's caches. Default: opperf overwrites a CPU's caches, and rotates calls on
-    other devices through copies of their inputs."""
-
     def cache_flush(self, device: str) -> Callable[[], object] | None:
-        """Returns a callable that flushes the device's caches; None for opperf's default."""
+        """Returns a callable that flushes the device's caches; None to overwrite a CPU's caches,
+        and to rotate calls on other devices through copies of their inputs."""
         return None
 
-
-class Memory(Core):
-    """Measurement of the memory that calls allocate. Default: none."""
-
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        """Returns a context that measures the memory allocated on the device. Contexts may be
-        nested. Raises `UnsupportedError`."""
+        """Returns a context, which may be nested, that measures. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} does not report the memory that it allocates")
 
     def keeps_workspace(self, device: str) -> bool:
         """Whether it keeps workspace of one operator for later ones, so that only a process that
-        has run nothing can measure all that a call needs. Default: it does."""
+        has run nothing can measure all that a call needs."""
         return True
 
 
 class Arrays(Core):
-    """Operations on arrays. Default: one array type, no memory formats, and none for arrays that a
-    user passes, which share no memory."""
+    """Operations on arrays. Default: one array type, no memory formats, no arrays of users."""
 
     memory_formats: tuple[str, ...] = ()
     """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
@@ -276,23 +242,20 @@ class Arrays(Core):
         return ""
 
     def constant(self, value: Constant, device: str) -> Any:
-        """Returns the framework's object for an argument that is a dtype, device, memory format or
-        generator. Raises `UnsupportedError`."""
+        """Returns the framework's object for a plain value of a case. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} does not take a {type(value).__name__} as an argument")
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
-        """Returns a view of a one-dimensional tensor with the spec's shape, strides and offset.
-        Raises `UnsupportedError`."""
+        """Returns a view of a one-dimensional tensor, as specified. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} does not support strides or shared storage")
 
     def describe(self, value: Any) -> TensorSpec | None:
-        """Returns the spec of a tensor that a user passed, with its dtype and layout as they are;
-        None for any other value. Raises `UsageError` for a tensor that no case can have."""
+        """Returns the spec of a tensor that a user passed; None for any other value. Raises
+        `UsageError` for a tensor that no case can have."""
         return None
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        """Returns a copy, on the device, of an array that a user passed, as `spec` describes it:
-        in another dtype, if `spec.fill.dtype` is the array's own."""
+        """Returns a copy, on the device, of a user's array, in the spec's dtype if that has one."""
         raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
 
     def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
@@ -300,8 +263,7 @@ class Arrays(Core):
         raise UnsupportedError(f"{self.name} does not support strides or shared storage")
 
     def memory_of(self, value: Any) -> int | None:
-        """Returns what the arrays that a user passed have in common if they are views of one
-        memory; None for an array that shares none."""
+        """Returns what views of one memory have in common; None for an array that shares none."""
         return None
 
     def requires_gradient(self, value: Any) -> bool:
@@ -309,13 +271,11 @@ class Arrays(Core):
         return False
 
     def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
-        """Returns the dtype in which the framework has an array of NumPy, under these settings and
-        `beside` arrays of those dtypes."""
+        """Returns the dtype that an array of NumPy gets, beside arrays of other dtypes."""
         return dtype
 
     def contents(self, value: Any) -> Contents | None:
-        """Returns what a tensor holds; None for any other value. Default: None, as nothing can be
-        read."""
+        """Returns what a tensor holds; None for any other value, and by default."""
         return None
 
     def has_nan(self, outputs: Any) -> bool:
@@ -323,61 +283,66 @@ class Arrays(Core):
         return False
 
     def extents(self, values: Any) -> list[Extent]:
-        """Returns the places in memory of the tensors in a call's arguments or results, nested
-        lists included. Tensors that share memory, as a view and its base, have addresses in
-        common."""
+        """Returns the places in memory of the tensors among values. Tensors that share memory, as a
+        view and its base, have addresses in common."""
         return []
 
-
-class LargeTensors(Core):
-    """Tensors of more than 2**31 elements. Default: no limit."""
-
     def large_tensor_limit(self) -> str:
-        """Returns why this build does not support such tensors, and which one does; empty if it
-        does."""
+        """Returns why this build has no tensors of more than 2**31 elements; empty if it has."""
         return ""
 
 
 class Modes(Core):
-    """Execution modes and mixed precision. Default: eager, without mixed precision."""
+    """Execution modes, and what compiles. Default: eager, without mixed precision."""
 
     modes: tuple[str, ...] = ("eager",)
     """Its execution modes, the default one first."""
     autocast_dtypes: tuple[str, ...] = ()
-    """Dtypes of its automatic mixed precision."""
+    compiled_modes: tuple[str, ...] = ()
+    """Those of its `modes` that compile."""
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context that sets the phase, array semantics, mixed precision and device of the
-        case's calls."""
+        """Returns a context of the phase, array semantics, mixed precision and device of a case."""
         return nullcontext()
+
+    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
+        """Returns the figures of compiling a case since its `scope` began, by the metric's name, in
+        its unit. `call` is the result of `bind`, in one of the `compiled_modes`."""
+        return {}
+
+    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
+        """Whether the compiler computed a call's results, which depend on no input."""
+        return False
+
+    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Returns the result of `bind` without the steps that only other measurements need."""
+        return call
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Compiles together, as is quicker, what cases need. Errors are of the cases' records."""
 
 
 class Gradients(Core):
     """Differentiation. Default: none."""
 
     gradients: bool = False
-    """Whether it computes gradients."""
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         """Returns the call as a computation to differentiate, with respect to the tensors `inputs`.
-
-        Raises `NoGradientError` if a trial shows that there is no gradient.
-        """
+        Raises `NoGradientError` if a trial shows that there is no gradient."""
         raise NoGradientError(f"{self.name} does not compute gradients")
 
     def parameter_names(self, target: Target) -> tuple[str, ...]:
-        """Returns the names of the parameters of the module that a target is; none for any other
-        target. Default: gradients of parameters are not chosen."""
+        """Returns the names of a module's parameters, of which gradients can be chosen."""
         return ()
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """Has the case's calls, as far as its phase says so, record what gradients with respect to
-        the tensors `inputs` need. Default: only `gradient` does."""
+        """Has calls, if the phase says so, record what gradients with respect to `inputs` need."""
         # The forward pass of a gradient is another computation.
 
 
-class ShapeInference(Core):
-    """Inference of shapes without a call. Default: none."""
+class Inference(Core):
+    """Shapes and steps of operators, found without a call. Default: none."""
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         """Returns the shapes of the case's outputs; None if only a call can show them."""
@@ -386,89 +351,43 @@ class ShapeInference(Core):
     def with_outputs(
         self, operator: Operator, arguments: Mapping[str, Argument]
     ) -> Mapping[str, Argument]:
-        """Returns an operator's arguments with the tensors that it only writes its results to.
-
-        Raises `UnsupportedError` if the framework cannot infer one.
-        """
+        """Returns the arguments with tensors for the results. Raises `UnsupportedError`."""
         return arguments
 
     def returning(self, operator: Operator) -> Operator | None:
-        """Returns the operator that returns what this one writes to tensors of the caller, and
-        takes the same arguments otherwise; None if there is none."""
+        """Returns the operator that returns what this one writes to tensors; None without one."""
         return None
 
     def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
-        """Whether an operator that writes its result to an argument can write it there, as far as
-        that is known without a call. Default: it can."""
+        """Whether a result can be written to the argument it is for, as far as that is known."""
         return True
 
     def foreseen_refusal(self, case: Case) -> str:
-        """Returns why a case's call would be refused, found without its data and its kernel; empty
-        if it would not, or if only the call can show it."""
+        """Returns why a call would be refused; empty if only the call can show it."""
         return ""
 
     def with_inferred_shapes(self, case: Case) -> Case:
-        """Returns the case with `UNKNOWN` shapes inferred from the others.
-
-        Raises `UnsupportedError` if the framework cannot infer one.
-        """
+        """Returns the case with `UNKNOWN` shapes inferred. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} does not infer shapes")
 
-
-class RecordedCalls(Core):
-    """Overloads and kinds of calls that a source has recorded. Default: none is known."""
-
-    def with_overload(self, case: Case) -> Case:
-        """Returns a call whose target names no overload with the one that takes its arguments."""
-        return case
-
-    def only_views(self, target: Target) -> bool:
-        """Whether a target only makes a view of an argument, and computes nothing."""
-        return False
-
-
-class Steps(Core):
-    """Operators that are the steps of others, and have the inputs that these give them. Default:
-    none."""
-
     def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
-        """Returns the operators that do what this one does by calling it, the nearest first; None
-        for an operator that has inputs of its own."""
+        """Returns the operators that this one is a step of, and has its inputs of, the nearest
+        first; None for an operator that has inputs of its own."""
         return None
 
     def steps(
         self, caller: Operator, arguments: Mapping[str, Argument]
     ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
-        """Returns, for each pass of a call, the operators that it consists of, by name, each with
-        the arguments of its largest call."""
+        """Returns, for each pass of a call, each operator's largest call in it, by name."""
         return ()
 
+    def with_overload(self, case: Case) -> Case:
+        """Returns a recorded call without an overload with the one that takes its arguments."""
+        return case
 
-class Compilers(Core):
-    """Modes that compile a case at its first call. Default: none."""
-
-    compiled_modes: tuple[str, ...] = ()
-    """Those of its `modes` that compile."""
-
-    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
-        """Returns what compiling a case took and met since its `scope` began, by the metric's name,
-        in its unit: `lowering`, `graph_breaks`. `call` is the result of `bind`, in one of the
-        `compiled_modes`."""
-        return {}
-
-    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
-        """Whether the compiler computed the results of such a call of a user's code, as they depend
-        on no input, so that a call only returns them."""
+    def only_views(self, target: Target) -> bool:
+        """Whether a target only makes a view of an argument, and computes nothing."""
         return False
-
-
-class Repetition(Core):
-    """Calls that are made again and again. Default: as they are bound."""
-
-    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        """Returns what a timer calls: the result of `bind`, which was called before, without the
-        steps that only other measurements need."""
-        return call
 
 
 class Restoring(Core):
@@ -477,15 +396,12 @@ class Restoring(Core):
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
-        """Returns a function that gives the arguments which a call writes to their contents of now,
-        to be called between two calls; None if it writes to none, or if only a call can show it.
-        `arguments` are the values made for the case, and `call` is the result of `bind`."""
+        """Returns a function that gives the arguments which a call writes to their contents of now;
+        None if it writes to none, or only a call can show it."""
         return None
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        """Returns an argument of a target's call, to see later whether the call wrote to it; None
-        for a value that is no tensor, or that no call can write to. `call` is the result of
-        `bind`."""
+        """Returns an argument of a call, to see later whether the call wrote to it; else None."""
         return None
 
 
@@ -493,21 +409,20 @@ class Scripts(Core):
     """Cases as scripts. Default: none."""
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        """Returns a script that makes the case's tensors and its call, without opperf.
-
-        `arguments` are the tensors and values of the case, `call` is the result of `bind`.
-        Raises `UnsupportedError`.
-        """
+        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} does not write scripts")
 
 
 class Processes(Core):
-    """Description of the build and its processes. Default: the version only."""
+    """The build and its processes: options, threads, forks, random numbers. Default: the version,
+    and threads of OpenMP or BLAS, whose number opperf sets before the framework is imported."""
 
     variables: tuple[str, ...] = ()
     """The framework's environment variables that decide how it computes."""
     private_names: ModuleType | None = None
     """The module that lists the names without a public interface, each a `PrivateName`."""
+    has_own_threads: bool = False
+    """Whether kernels run on threads of the framework even with one compute thread."""
 
     def versions(self) -> dict[str, str]:
         """Returns the versions of the framework and of the libraries that its results depend on."""
@@ -522,31 +437,17 @@ class Processes(Core):
         return ""
 
     def absent_names(self) -> tuple[str, ...]:
-        """Returns what this version lacks of the names that opperf uses, each with what needs
-        it. Default: those of `private_names`."""
+        """Returns the private names that this version lacks, each with what needs it."""
         return absent_names(self.private_names) if self.private_names is not None else ()
 
     def unavailable(self, refusal: str) -> bool:
         """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
         return False
 
-
-class Options(Core):
-    """Options of the framework that hold for a process. Default: none."""
-
     def option(self, name: str, text: str) -> Callable[[], object]:
-        """Returns a callable that sets an option to the value that the text is. Raises `UsageError`
-        for an unknown option, with near names, and for a value that it does not take."""
+        """Returns a callable that sets an option to the value of a text. Raises `UsageError` for an
+        unknown option, with near names, and for a value that it does not take."""
         raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
-
-
-class Threads(Core):
-    """Compute threads. Default: those of OpenMP or BLAS, whose number opperf sets by environment
-    variables before the framework is imported."""
-
-    has_own_threads: bool = False
-    """Whether kernels run on threads of the framework, and not on that which calls them, even with
-    one compute thread."""
 
     def set_threads(self, count: int) -> None:
         """Sets the number of compute threads; called before any computation."""
@@ -556,60 +457,37 @@ class Threads(Core):
         """Returns the number of compute threads; None if the framework does not report it."""
         return None
 
-
-class Forks(Core):
-    """Forks of a process that has imported the framework. Default: not supported."""
-
     def supports_fork(self, device: str) -> bool:
         """Whether a fork of a process that has imported the framework can use the device."""
         return False
 
     def prepare_forks(self) -> None:
-        """Imports what the framework would import in each fork, at its first use. Default: there is
-        no such thing."""
+        """Imports what each fork would import at its first use."""
         # All is imported with the framework.
 
-
-class RandomNumbers(Core):
-    """The framework's own random numbers, of which a user's code may draw. Default: none."""
-
     def seed(self, seed: int) -> None:
-        """Seeds them."""
+        """Seeds the framework's own random numbers, of which a user's code may draw."""
         # Without random numbers of its own, those of NumPy are drawn.
 
 
 class Profilers(Core):
-    """The framework's own profilers. Default: none; every framework has `python`."""
+    """The framework's own profilers and traces. Default: none; every framework has `python`."""
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         """Returns a factory of each of its profilers, by name, the preferred one first."""
         return {}
 
-
-class Traces(Core):
-    """Traces of work, as tools show them, and names of its parts for profilers around the process.
-    Default: no traces."""
-
     def tracing(
         self, chrome: Path | None, execution: Path | None
     ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
-        """Returns a context whose work is traced to files: a Chrome trace of the profiler, and an
-        execution trace of the operators; None for one that is not wanted. It yields a function of
-        contexts that label a part of the work. Raises `UnsupportedError`."""
+        """Returns a context whose work is traced to files, those that are not None, and that yields
+        a function of contexts which label a part of the work. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} writes no traces")
 
     def ranges(self) -> Ranges | None:
         """Returns a function of contexts, each a named range that profilers of NVIDIA's see; None
         if there is none. Default: those of the package `nvtx`."""
         return package_ranges()
-
-
-class Building(Core):
-    """Cases whose code is compiled ahead of the run. Default: none, and each is ready."""
-
-    def build(self, cases: Sequence[Case]) -> None:
-        """Compiles what the cases need, together, as that takes less time than one by one. What
-        cannot be compiled is the record of its case, and no error here."""
 
 
 def needs_build(case: Case) -> bool:
@@ -621,28 +499,14 @@ class Framework(
     Naming,
     Objects,
     Devices,
-    Events,
-    Caches,
-    Memory,
     Arrays,
-    LargeTensors,
-    RecordedCalls,
     Modes,
     Gradients,
-    ShapeInference,
-    Steps,
-    Compilers,
-    Repetition,
+    Inference,
     Restoring,
     Scripts,
     Processes,
-    Options,
-    Threads,
-    Forks,
-    RandomNumbers,
     Profilers,
-    Traces,
-    Building,
     Core,
 ):
     """A framework whose operators can be measured. What it does not override has the default."""

@@ -71,9 +71,7 @@ class Drawing(NamedTuple):
 
 
 ASKED = "asked"
-
 SINGLE = "float32"
-"""Dtype in which real numbers are drawn."""
 
 
 INTEGERS = Drawing(
@@ -115,8 +113,7 @@ IN_WHOLE_NUMBERS = Drawing(
 
 
 def _whole_sums(low: int, high: int) -> dict[str, Any]:
-    """Returns the values of `WHOLE_SUMS` for integers in [low, high). Sums in 32 bits take
-    half the time."""
+    """Sums in 32 bits take half the time."""
     bits = 32 if -(2**31) <= low < high <= 2**31 and high - low <= 2**31 else 64
     return {"low": low, "span": high - low, "signed": f"int{bits}", "unsigned": f"uint{bits}"}
 
@@ -169,27 +166,25 @@ CONTINUOUS = ("normal", "uniform")
 
 
 def _rows(spec: TensorSpec) -> dict[str, Any]:
-    """Returns the number of rows, and of elements in a row."""
     last = spec.shape[-1] if spec.shape else 1
     return {"rows": spec.size // max(last, 1), "last": last}
 
 
 def _permuted(spec: TensorSpec) -> dict[str, Any]:
-    """Returns also how many numbers there are, of which a row has the first ones in their order."""
+    """Returns also how many numbers a row has the first ones of."""
     rows = _rows(spec)
     return {**rows, "among": max(rows["last"], int(spec.fill.high))}
 
 
 def _counted(spec: TensorSpec) -> dict[str, Any]:
-    """Returns how many numbers there are before they begin again, and how often each occurs."""
+    """Returns how many numbers there are before they repeat, and how often each occurs."""
     each = max(1, int(spec.fill.low))
     count = int(spec.fill.high) if spec.fill.high > 1 else -(-spec.size // each)
     return {"count": count, "each": each}
 
 
 def _spread(spec: TensorSpec) -> dict[str, Any]:
-    """Returns the numbers of parts and of rows of them, the range's start and length, and that of
-    a part."""
+    """Returns the numbers of parts and of their rows, and the range's start, length and part."""
     count, span = math.prod(spec.shape[2:]), int(spec.fill.high) - int(spec.fill.low)
     return {
         "count": count,
@@ -224,7 +219,7 @@ def _corners(spec: TensorSpec) -> dict[str, Any]:
 
 
 def _detected(spec: TensorSpec) -> dict[str, Any]:
-    """Returns the numbers of samples, of boxes and objects of each, of classes and of columns."""
+    """Returns the numbers of boxes, of objects, of classes and of columns."""
     *samples, boxes, columns = spec.shape
     if columns > DETECTION:
         raise ValueError(f"a detection has at most {DETECTION} columns, not {columns}")
@@ -286,27 +281,21 @@ WHOLE: dict[str, Drawing] = {
             "each": (*spec.shape[:-1], 1),
         },
     ),
-    "positive_definite": Drawing(
-        DEFINITE,
-        _square,
-        ("drawn = rng.normal(size={shape})",),
-    ),
+    "positive_definite": Drawing(DEFINITE, _square, ("drawn = rng.normal(size={shape})",)),
     # Shuffled, the rows have the singular values that they had, which are the eigenvalues.
     "invertible": Drawing(
         f"np.take_along_axis({DEFINITE}, rng.random({{shuffled}}).argsort(axis=-2), axis=-2)",
         lambda spec: {**_square(spec), "shuffled": (*spec.shape[:-1], 1)},
         ("drawn = rng.normal(size={shape})",),
     ),
-    "lower_triangular": Drawing(
-        "(np.tril(rng.uniform(0.0, 1.0, {shape})) / np.sqrt({columns})"
-        " + {margin} * np.eye({rows}, {columns}))",
-        _matrix,
-    ),
-    "upper_triangular": Drawing(
-        "(np.triu(rng.uniform(0.0, 1.0, {shape})) / np.sqrt({columns})"
-        " + {margin} * np.eye({rows}, {columns}))",
-        _matrix,
-    ),
+    **{
+        f"{side}_triangular": Drawing(
+            f"(np.{triangle}(rng.uniform(0.0, 1.0, {{shape}})) / np.sqrt({{columns}})"
+            " + {margin} * np.eye({rows}, {columns}))",
+            _matrix,
+        )
+        for side, triangle in (("lower", "tril"), ("upper", "triu"))
+    },
     "boxes": Drawing(
         "np.concatenate([corner, corner + rng.uniform({shortest}, {half}, {corners})], axis=-1)",
         _corners,

@@ -1,8 +1,5 @@
-"""Contents of tensors, as the NumPy code that draws them.
-
-The same code fills a tensor here and is written into a script. The same spec and seed give the
-same numbers.
-"""
+"""Contents of tensors, as the NumPy code that draws them. The same code fills a tensor here and is
+written into a script. The same spec and seed give the same numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ from opperf.frameworks.user_inputs import FUNCTION, VARIABLE, script_code
 from opperf.model import Case, Fill, TensorSpec
 
 RESULT = "made"
-"""The variable to which executed code assigns its result."""
 
 TEMPORARIES = (
     *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps"),
@@ -48,21 +44,17 @@ TEMPORARIES = (
 
 @dataclass(frozen=True)
 class Code:
-    """Python code of one value, which uses `np` and named values.
-
-    Texts have `{name}` in place of a value, so that there are few texts, each compiled once.
-    """
+    """Python code of one value, which uses `np`. Texts have `{name}` in place of a named value, so
+    that there are few texts, each compiled once."""
 
     before: tuple[str, ...]
-    """Statements."""
     expression: str
     values: Mapping[str, Any]
     definition: str = ""
     """A function that the code calls; empty for none."""
 
     def within(self, template: str, *before: str, **values: Any) -> Code:
-        """Returns the code of `template` with this expression in place of `{made}`, after more
-        statements."""
+        """Returns the code of `template` with this one as `{made}`, after more statements."""
         expression = template.replace("{made}", self.expression)
         merged = {**self.values, **values}
         return replace(self, before=(*self.before, *before), expression=expression, values=merged)
@@ -82,8 +74,7 @@ class Code:
         return made
 
     def lines(self, name: str) -> list[str]:
-        """Returns the lines of a script that assign the value to the variable `name`; the
-        definition comes before them, once in a script."""
+        """Returns a script's lines that assign the value; the definition is before them."""
         written = {key: literal(value) for key, value in self.values.items() if key != DATA}
         if DATA in self.values:
             written[DATA] = data_literal(self.values[DATA], self.values["dtype"])
@@ -104,25 +95,21 @@ def _compiled(lines: tuple[str, ...]) -> CodeType:
 
 
 def seed_at(seed: int, place: str) -> int:
-    """Returns the seed of the tensor at a place in a case's arguments. Seeds differ by place, so
-    that `subtract` of two tensors of one shape and fill is not zero."""
+    """Returns the seed of the tensor at a place. Seeds differ, lest `x - y` be zero."""
     return zlib.crc32(f"{seed} {place}".encode())
 
 
 def entropy(spec: TensorSpec, seed: int) -> list[int]:
-    """Returns the seed of a tensor's generator: the seed, and a hash of the spec. Real numbers are
-    drawn in single precision for every dtype, and are the same in each up to rounding."""
+    """Returns the seed of a tensor's generator. Real numbers are drawn in single precision for
+    every dtype, and are the same in each up to rounding."""
     kind = spec.dtype if is_integer(spec.dtype) else "float32"
     key = f"{spec.shape}{kind}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
     return [seed, zlib.crc32(key.encode())]
 
 
 def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
-    """Returns the one-dimensional tensor of which a case's tensor is a view; None if it is no view.
-
-    Raises `UnsupportedError` if the fill is not elementwise. What a user's arrays do not cover is
-    zero.
-    """
+    """Returns the vector of which a case's tensor is a view, or None, with zeros where a user's
+    arrays have nothing. Raises `UnsupportedError` if the fill is not elementwise."""
     if not spec.is_view:
         return None
     if spec.fill.distribution not in (*ELEMENTWISE, *USERS):
@@ -146,7 +133,7 @@ GENERATOR = "rng = np.random.default_rng({entropy})"
 
 
 def _drawing(spec: TensorSpec) -> Drawing:
-    """Returns the drawing of a tensor's fill. Raises `KeyError` for `given`, a user's own array."""
+    """Raises `KeyError` for `given`, a user's own array."""
     distribution = spec.fill.distribution
     if distribution not in DRAWINGS:
         return WHOLE[distribution]
@@ -164,8 +151,7 @@ INFINITE = (
 
 
 def _with_others(spec: TensorSpec, seed: int) -> Code:
-    """Returns the code of a tensor of which some elements are infinite or NaN; integers are
-    neither."""
+    """Returns the code of a tensor of which some elements are infinite or NaN; no integers are."""
     complete = structs.replace(spec.fill, missing=0.0, infinite=0.0)
     made = code(structs.replace(spec, fill=complete), seed)
     if is_integer(spec.dtype):
@@ -186,28 +172,23 @@ IMAGINARY = 1
 """Added to the seed for the imaginary part, lest it be the real one."""
 
 
-def _turn(spec: TensorSpec) -> float:
-    """Returns the factor by which uniform numbers become angles of a full turn."""
-    return 2 * math.pi / ((spec.fill.high - spec.fill.low) or 1)
-
-
 MATRICES = ("positive_definite", "invertible", "lower_triangular", "upper_triangular")
 """Distributions of matrices, which keep what they are for if each row and its column are turned by
 a phase: the spectrum, the triangle, and the real diagonal."""
 
 
 def _complex(spec: TensorSpec, seed: int) -> Code:
-    """Returns the code of a complex tensor: normal numbers with an imaginary part that is drawn as
-    the real one is, uniform numbers of any angle, which keeps them as far from zero and from
-    infinity as the real ones, and Hermitian or triangular matrices. Other fills, such as constants,
-    are real numbers."""
+    """Returns the code of a complex tensor: normal numbers, uniform numbers of any angle, Hermitian
+    or triangular matrices. Other fills are real numbers."""
     dtype = "float64" if spec.dtype == "complex128" else "float32"
     made = code(structs.replace(spec, dtype=dtype), seed)
     if spec.fill.distribution == "normal":
         made = _with_second_drawing("real + 1j * {second}", made, spec, seed)
     elif spec.fill.distribution == "uniform":
         turned = "real * np.exp({turn} * 1j * {second})"
-        made = _with_second_drawing(turned, made, spec, seed).within("{made}", turn=_turn(spec))
+        # Uniform numbers become angles of a full turn.
+        turn = 2 * math.pi / ((spec.fill.high - spec.fill.low) or 1)
+        made = _with_second_drawing(turned, made, spec, seed).within("{made}", turn=turn)
     elif spec.fill.distribution in MATRICES:
         made = made.within(
             "phases[:, None] * {made} * phases.conj()",
@@ -239,16 +220,14 @@ def _with_second_drawing(joined: str, made: Code, spec: TensorSpec, seed: int) -
 
 
 def returned(spec: TensorSpec) -> Code:
-    """Returns the code of a script for an array that a user's function returns, as it is."""
+    """Returns the code of a script for an array that a user's function returns."""
     definition, expression = script_code(spec)
     return Code((), expression, {"dtype": spec.dtype}, definition)
 
 
 def code(spec: TensorSpec, seed: int) -> Code:
-    """Returns the code of a tensor's contents, in its dtype if NumPy has that, else in float32.
-
-    Raises `ValueError` if the shape does not fit the fill, and `KeyError` for a user's own array.
-    """
+    """Returns the code of a tensor's contents, in float32 if NumPy lacks the dtype. Raises
+    `ValueError` if the shape does not fit the fill, and `KeyError` for a user's own array."""
     if spec.fill.missing or spec.fill.infinite:
         return _with_others(spec, seed)
     if kind_of(spec.dtype) == "complex":

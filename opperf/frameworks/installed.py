@@ -1,25 +1,24 @@
-"""Facts about an installed package, found without importing it."""
+"""Facts about an installed package, found without importing it, and names that it may lack."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from importlib.machinery import PathFinder
+from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
+from opperf.errors import UnsupportedError
 from opperf.installing import install_command
 
 UNKNOWN = "unknown"
 """Version of a package that is on the path but was not installed, such as one in a build folder."""
-
-
-def no_obstacle() -> str:
-    """Returns an empty text: nothing known prevents the import."""
-    return ""
 
 
 class Package(NamedTuple):
@@ -28,7 +27,6 @@ class Package(NamedTuple):
     name: str
     """Its name in `import`."""
     offers: str
-    """Short list of what can be measured."""
     requirement: str
     """The argument of `pip install`, `opperf[EXTRA]` for an extra of opperf itself."""
     install_remark: str = ""
@@ -42,27 +40,22 @@ class Package(NamedTuple):
     below_python: tuple[int, int] | None = None
     """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
-    """Its environment variables that decide how it computes."""
     counting_variables: Mapping[str, str] = MappingProxyType({})
-    """Environment variables with which its calls take the same instructions each time, for a
-    process that counts them and has no others."""
+    """Environment variables with which calls take the same instructions each time."""
     allocates_in_parallel: bool = False
-    """Whether its own threads allocate at the same time and often, as those of a compiler do, which
-    would wait for each other if all had the same heap."""
+    """Whether its own threads allocate at the same time and often, as a compiler's do, and would
+    wait for each other if all had the same heap."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
     successors: Mapping[str, str] = MappingProxyType({})
     """Names that operators have had in earlier versions, each with the operator in its place."""
     objects: Mapping[str, str] = MappingProxyType({})
-    """Classes that stand for operators of other packages, by the operator's name: the place of
-    each, as `module:name`, of which an object is built and then called."""
-    obstacle: Callable[[], str] = no_obstacle
-    """Returns, if it is installed, what prevents its import and how to fix that; empty if
-    nothing."""
+    """Classes, as `module:name`, that stand for operators of other packages, by the operator."""
+    obstacle: Callable[[], str] = str
+    """Returns what prevents the import of an installed one, and how to fix it; else empty."""
 
     def untested(self, version: str) -> str:
-        """Returns that a version is outside those that are tested, and what that means; empty for
-        one of them."""
+        """Returns that a version is outside the tested ones, and what that means; else empty."""
         if self.tested is None or version == UNKNOWN:
             return ""
         oldest, newest = self.tested
@@ -78,8 +71,7 @@ class Package(NamedTuple):
         )
 
     def install_advice(self) -> str:
-        """Returns the command that installs it, with the Python that it needs if this one is too
-        new."""
+        """Returns the command that installs it, with the Python that it needs if need be."""
         command = install_command(self.requirement) + self.install_remark
         if self.below_python is None or sys.version_info < self.below_python:
             return command
@@ -87,8 +79,13 @@ class Package(NamedTuple):
         return f"{command}, with Python below {newest}"
 
 
+def renamed(pairs: str) -> dict[str, str]:
+    """Returns the successors of operators, written as `former=new`."""
+    return dict(pair.split("=") for pair in pairs.split())
+
+
 def _numbers(version: str) -> tuple[int, ...]:
-    """Returns the numbers that a version begins with: (2, 13, 0) of `2.13.0+cpu`."""
+    """Returns (2, 13, 0) of `2.13.0+cpu`."""
     return tuple(map(int, re.findall(r"\d+", re.match(r"[\d.]*", version)[0])))  # type: ignore[index]
 
 
@@ -114,11 +111,8 @@ def distribution_name(package: str) -> str:
 
 
 def package_identity(package: str, files: Iterable[str] = ("__init__.py",)) -> str:
-    """Returns a package's folder, and size and time of its files that differ between builds.
-
-    `files` are glob patterns below the package's folder. Raises `ImportError` if the package is
-    not installed.
-    """
+    """Returns a package's folder, and size and time of its files that match glob patterns and
+    differ between builds. Raises `ImportError` if it is not installed."""
     init = _init_of(package)
     if init is None:
         raise ImportError(f"No module named {package!r}", name=package)
@@ -129,7 +123,6 @@ def package_identity(package: str, files: Iterable[str] = ("__init__.py",)) -> s
 
 
 def _init_of(package: str) -> Path | None:
-    """Returns the path of a package's `__init__`; None if there is no such package."""
     # Only finders of files and folders: others may act on the package's name.
     finders: list[Any] = [PathFinder]
     finders += [
@@ -140,3 +133,56 @@ def _init_of(package: str) -> Path | None:
         if spec is not None and spec.origin is not None:
             return Path(spec.origin)
     return None
+
+
+class PrivateName:
+    """A name that is no public API, or that versions have in different places, looked up when it is
+    used. Each framework lists its own in its module `private`. `use` is what needs it, for
+    messages; `places` are those of versions, the newest first, as `module:attribute`. A value of
+    None counts as absent."""
+
+    def __init__(self, use: str, *places: str) -> None:
+        self.use, self.places = use, places
+
+    def find(self) -> Any:
+        """Returns the value; None if this version lacks it."""
+        return _find(self.places)
+
+    def get(self) -> Any:
+        """Returns the value. Raises `UnsupportedError` if this version lacks it."""
+        found = self.find()
+        if found is None:
+            place = self.places[0]
+            package = place.partition(":")[0].partition(".")[0]
+            raise UnsupportedError(
+                f"{package} {package_version(package)} has no {place.replace(':', '.')}, which "
+                f"opperf needs for {self.use}"
+            )
+        return found
+
+
+@functools.cache
+def _find(places: tuple[str, ...]) -> Any:
+    for place in places:
+        module, _, path = place.partition(":")
+        try:
+            found = attrgetter(path)(importlib.import_module(module))
+        except (ImportError, AttributeError):
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def names_in(module: ModuleType) -> dict[str, PrivateName]:
+    """Returns the private names that a module lists, by its own names of them."""
+    return {name: one for name, one in vars(module).items() if isinstance(one, PrivateName)}
+
+
+def absent_names(module: ModuleType) -> tuple[str, ...]:
+    """Returns those that the installed version lacks, each with what needs it."""
+    return tuple(
+        f"{private_name.places[0].replace(':', '.')} (for {private_name.use})"
+        for private_name in names_in(module).values()
+        if private_name.find() is None
+    )

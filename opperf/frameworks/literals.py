@@ -42,8 +42,7 @@ def _all_equal(values: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def data_literal(data: Any, dtype: str) -> str:
-    """Returns the source of a tensor's data: of long ones an expression that gives the same bits in
-    this dtype, as a range or else packed, in another shape."""
+    """Returns the source of a tensor's data: of long ones a range, or packed bits of this dtype."""
     text = literal(data)
     if len(text) <= LONGEST:
         return text

@@ -31,9 +31,8 @@ class Mention(NamedTuple):
 
 
 def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
-    """Returns the only installed framework that the parameters of a command mention: whose package
-    a name begins with, or a named file imports. Every framework's files use NumPy, which counts
-    where there is no other. None if there is none, or several."""
+    """Returns the only installed framework of a name or an imported module in a command's
+    parameters; NumPy, which all files use, counts alone only."""
     found: dict[str, str] = {}
     for word in _words(parameters):
         for root in _roots(word):
@@ -50,7 +49,6 @@ def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
 
 
 def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
-    """Yields the names of operators, functions and files."""
     for parameter in WORDS:
         given = parameters.get(parameter) or ()
         for value in (given,) if isinstance(given, str) else given:
@@ -62,7 +60,6 @@ def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _roots(word: str) -> set[str]:
-    """Returns the packages that a word mentions."""
     file = FILE.fullmatch(word)
     if file is None:
         root, dot, _ = word.partition(".")
@@ -83,7 +80,6 @@ def _roots(word: str) -> set[str]:
 
 
 def _frameworks(root: str) -> Iterable[str]:
-    """Yields the frameworks of a package."""
     for name in available():
         try:
             package = package_of(name)

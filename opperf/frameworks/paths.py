@@ -1,20 +1,22 @@
-"""Callables by dotted path, as users write them: `nd.add`, `np.linalg.norm`."""
+"""Python callables: by dotted path, as users write them, their parameters, and calls of them."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter
 from types import ModuleType
 from typing import Any
 
 from opperf.errors import UnknownOperatorError, one_line, suggest
+from opperf.model import Kind
 
 
 def public_paths(modules: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the paths of the public functions of modules, which are by the beginning of the path:
-    `nd.add`."""
+    """Returns the paths of the public functions of modules, by the beginning of the path."""
     return tuple(
         f"{beginning}.{name}"
         for beginning, module in modules.items()
@@ -23,12 +25,16 @@ def public_paths(modules: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:
-    """Returns the callable at a path, whose first word is a key of `roots`.
+def path_of(function: Callable[..., Any]) -> str:
+    """Returns the module and the qualified name of a callable."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{module}.{name}" if module else name
 
-    `framework` is the framework's name in messages. Raises `UnknownOperatorError`, which names the
-    first word of the path that does not exist.
-    """
+
+def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:
+    """Returns the callable at a path that begins with one of `roots`. Raises
+    `UnknownOperatorError`, with the first word that does not exist and the `framework`."""
     first, *rest = path.split(".")
     if first not in roots:
         raise UnknownOperatorError(
@@ -49,8 +55,7 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
 
 
 def _is_imported(place: Any, word: str) -> bool:
-    """Whether a package has a module of this name, which it leaves to its users to import; imports
-    that. Raises `UnknownOperatorError` if it needs what is not installed."""
+    """Whether a package has such a module, imported here. Raises `UnknownOperatorError`."""
     if not (isinstance(place, ModuleType) and hasattr(place, "__path__")):
         return False
     name = f"{place.__name__}.{word}"
@@ -61,3 +66,41 @@ def _is_imported(place: Any, word: str) -> bool:
     except ImportError as error:
         raise UnknownOperatorError(f"{name} cannot be imported: {one_line(str(error))}") from error
     return hasattr(place, word)
+
+
+def bind(
+    function: Callable[..., Any],
+    declared: Mapping[str, Parameter],
+    unnamed: Sequence[Any],
+    named: Mapping[str, Any],
+) -> functools.partial[Any]:
+    """Returns a call of a function with the `declared` parameters, bound in advance so that it has
+    no overhead. Arguments go by position, as programs write them, up to the first parameter without
+    one, and by keyword from there on. A list for a variadic parameter is spread."""
+    positional, others = list(unnamed), dict(named)
+    for name, parameter in list(declared.items())[len(positional) :]:
+        if name not in others or parameter.kind is parameter.KEYWORD_ONLY:
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                continue
+            break
+        value = others.pop(name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional.extend(value)
+        else:
+            positional.append(value)
+    return functools.partial(function, *positional, **others)
+
+
+KINDS: tuple[tuple[type, Kind], ...] = (
+    (bool, Kind.BOOL),
+    (int, Kind.INT),
+    (float, Kind.FLOAT),
+    (str, Kind.STRING),
+    (tuple, Kind.SHAPE),
+)
+"""Kinds of parameters by the type of their default; `bool` first, as it is an `int`."""
+
+
+def kind_of_default(parameter: Parameter) -> Kind:
+    """Returns the kind of a parameter whose name and annotation do not tell."""
+    return next((kind for of, kind in KINDS if isinstance(parameter.default, of)), Kind.OTHER)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from opperf.frameworks.timing import PhaseTimes, Recording
+from opperf.model import MetricKind
 
 Interval = tuple[int, int]
 """Begin and end in nanoseconds of the profiler's clock."""
@@ -33,7 +34,7 @@ def union(intervals: Sequence[Interval]) -> Union:
 
 
 def unions_in(calls: Sequence[Interval], events: Sequence[Interval]) -> list[Union]:
-    """Returns for each call the union of the events that begin within it; both are sorted."""
+    """Returns the union of the events that begin within each call; both are sorted."""
     found, position = [], 0
     for begin, end in calls:
         while position < len(events) and events[position][0] < begin:
@@ -51,8 +52,7 @@ end. Of 175 ns for each of nested markers, 34 were inside the innermost."""
 
 
 def less_recording(inside: Union, event_ns: float, wall_ns: float) -> float:
-    """Returns a call's time without the part that recording its events took: at least 0, and at
-    most the call's wall-clock time, `wall_ns`, from which all of it is taken."""
+    """Returns a call's time without recording: from 0 to its wall-clock time without all of it."""
     nested = inside.events - inside.outermost
     recording_ns = event_ns * (nested + OWN_SHARE * inside.outermost)
     return min(max(0.0, inside.length_ns - recording_ns), wall_ns)
@@ -71,8 +71,8 @@ class Taken:
     def add(
         self, wall_ns: float, host: Union, event_ns: float, device: Union | None = None
     ) -> None:
-        """Adds a call of some wall-clock time: the events of the host, the time that recording one
-        takes, and those of the device, where the work is done on another."""
+        """Adds a call: its wall-clock time, the events of the host, the time that recording one
+        takes, and the events of the device, where the work is done on another."""
         # The marker is an event too.
         wall = max(0.0, wall_ns - event_ns * (host.events + 1))
         work = host if device is None else device
@@ -108,8 +108,7 @@ MOST_TIMES = 2.5
 
 
 class EventCost:
-    """The cost of an event of a phase, in nanoseconds: that in the process, `event_ns`, until it is
-    measured by the phase's own calls."""
+    """The nanoseconds of an event of a phase: `event_ns` until its own calls measure them."""
 
     def __init__(self, event_ns: float) -> None:
         self.ns = self._event_ns = event_ns
@@ -123,8 +122,7 @@ class EventCost:
         return recording_ns > LARGE_SHARE * statistics.median(call.length_ns for call in calls)
 
     def add(self, recorded: Sequence[int], plain: Sequence[int], calls: Sequence[Union]) -> None:
-        """Measures the cost by the wall-clock times of calls in turn, with recording and without,
-        and those before."""
+        """Measures the cost by the wall-clock times of calls with and without recording."""
         self._recorded += recorded
         self._plain += plain
         self._calls += calls
@@ -137,3 +135,71 @@ class EventCost:
         events = statistics.median(call.events + 1 for call in self._calls)
         cost = (wall - statistics.median(self._plain)) / events
         self.ns = min(max(cost, 0.0), MOST_TIMES * self._event_ns)
+
+
+MOST_EVENTS = 50_000
+"""Of a recording: each event takes 1.6 kB until it is read, and 2 us to be read."""
+
+FIRST_CALLS = 1
+"""Calls of the first recording, which shows how many events a call has: one that converts a matrix
+row by row has a hundred thousand."""
+
+WARM_CALLS = 3
+"""Calls at the begin of a recording that are not timed. They are up to twice as long as later ones,
+as reading the events of the last recording filled the caches with these."""
+
+CALLS_PER_WARM_CALL = 5
+"""Timed calls for each of those, so that they take at most a fifth more time."""
+
+
+def warm_up(phases: Sequence[Callable[[], object]], calls: int) -> None:
+    """Runs the phases before so many calls that are timed."""
+    for _ in range(min(WARM_CALLS, calls // CALLS_PER_WARM_CALL)):
+        for phase in phases:
+            phase()
+
+
+class RecordingProfiler:
+    """Kernel time by a framework's own profiler, in recordings of at most `MOST_EVENTS` events."""
+
+    kind = MetricKind.KERNEL
+    resolution_ns = 1.0
+    """Of the processor's time stamp counter; the profilers' times are whole nanoseconds."""
+    reads_slowly = False
+    """Whether a recording takes a tenth of a second to be read: the caller looks at the time."""
+
+    def __init__(self) -> None:
+        self._phases: list[Callable[[], object]] = []
+        self._calls_at_once = FIRST_CALLS
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[PhaseTimes]:
+        """Returns as `Profiler.trace`. Raises `ProfilerError` if nothing was recorded."""
+        if self._phases != list(phases):
+            self._phases = list(phases)
+            self._calls_at_once = FIRST_CALLS
+            self._begin()
+        taken = [Taken() for _ in phases]
+        done, calls = 0, count * loops
+        while done < calls:
+            done += self._record(min(self._calls_at_once, calls - done), taken)
+            if self.reads_slowly and calls - done > self._calls_at_once and done % loops == 0:
+                break
+        return [samples.phase_times(loops) for samples in taken]
+
+    def _begin(self) -> None:
+        """Begins with other phases."""
+
+    def _record(self, calls: int, taken: Sequence[Taken]) -> int:
+        """Adds some calls of each phase to those taken, and returns their number."""
+        raise NotImplementedError
+
+    def _limit(self, calls: int, events: int) -> None:
+        """Sets the calls of the next recording by the events of one of so many calls."""
+        self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, events))
+
+
+def of_each(phases: int) -> list[slice]:
+    """Returns the calls of each phase among those of all in turn."""
+    return [slice(place, None, phases) for place in range(phases)]

@@ -21,14 +21,13 @@ class ScriptTensor(NamedTuple):
     """A tensor that a script makes."""
 
     name: str
-    """Its variable."""
     spec: TensorSpec
     seed: int
     device: str
     tensor: Any
     """The tensor that the call is bound to; None for a storage, of which tensors are views."""
     storage: str = ""
-    """Variable of the storage of which it is a view; empty if it is no view."""
+    """Variable of the storage of which it is a view, if it is one."""
 
     @property
     def has_contents(self) -> bool:
@@ -74,7 +73,6 @@ def tensors(case: Case, arguments: Mapping[str, Any], seeding: str = "") -> list
 
 
 def _places(place: str, argument: Argument, made: Any) -> Iterator[tuple[str, TensorSpec, Any]]:
-    """Yields each tensor of an argument: its place, its spec, and the tensor made from it."""
     if isinstance(argument, TensorSpec):
         yield place, argument, made
     elif isinstance(argument, tuple):
@@ -86,8 +84,7 @@ def _places(place: str, argument: Argument, made: Any) -> Iterator[tuple[str, Te
 
 
 def render(value: Any, names: Names, other: Callable[[Any], str] = literal) -> str:
-    """Returns an argument of a call as text; `other` renders values that are neither tensors nor
-    lists or dicts."""
+    """Returns an argument as text; `other` renders what is neither a tensor, a list nor a dict."""
     if id(value) in names:
         return names[id(value)]
     if isinstance(value, list):
@@ -99,7 +96,7 @@ def render(value: Any, names: Names, other: Callable[[Any], str] = literal) -> s
 
 
 def call_text(call: partial[Any], names: Names, other: Callable[[Any], str] = literal) -> str:
-    """Returns the arguments of a call as text, as they were bound; `other` is that of `render`."""
+    """Returns the arguments of a call as text; `other` is that of `render`."""
     words = [render(value, names, other) for value in call.args]
     words += [f"{name}={render(value, names, other)}" for name, value in call.keywords.items()]
     return ", ".join(words)

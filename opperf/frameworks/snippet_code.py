@@ -21,21 +21,16 @@ MODULE = "snippet"
 
 
 def variables_of(target: SnippetTarget, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the variables that a snippet's setup makes, run after those in `names`.
-
-    Raises `UsageError` for code that is no Python, and what the setup raises.
-    """
+    """Returns the variables that a snippet's setup makes, run after those in `names`. Raises
+    `UsageError` for code that is no Python, and what the setup raises."""
     namespace = {"__name__": MODULE, **names}
     exec(compiled(target.setup, f"{target.label} (setup)"), namespace)
     return namespace
 
 
 def make_model(target: SnippetTarget, namespace: dict[str, Any]) -> Any:
-    """Returns the model that a snippet calls, made with the variables of its setup, to which it is
-    added. Its source can be inspected, as a compiler of Python does.
-
-    Raises `UsageError` if there is none, and what its code raises.
-    """
+    """Returns a snippet's model, whose source can be inspected, and adds it to the variables.
+    Raises `UsageError` if there is none, and what its code raises."""
     name = f"<{target.label}: model>"
     namespace.setdefault("__name__", MODULE)
     lines = target.model.splitlines(keepends=True)
@@ -55,12 +50,9 @@ def compiled(text: str, name: str) -> CodeType:
 
 
 def function_of(target: SnippetTarget, namespace: dict[str, Any]) -> Callable[[], Any]:
-    """Returns a function that runs the statement once, and returns the value of the variable of its
-    result, or None without one.
-
-    The variables of the setup are those of an enclosing function: as quick to read as local ones,
-    and kept from call to call. Raises `UsageError` for code that is no Python.
-    """
+    """Returns a function that runs the statement once, and returns its result's variable or None.
+    The setup's variables are those of an enclosing function: as quick to read as local ones, and
+    kept from call to call. Raises `UsageError` for code that is no Python."""
     compiled(target.source, target.label)
     table = symtable.symtable(target.source, target.label, "exec")
     symbols = [symbol for symbol in table.get_symbols() if symbol.get_name() in namespace]
@@ -93,6 +85,5 @@ def function_of(target: SnippetTarget, namespace: dict[str, Any]) -> Callable[[]
 
 
 def _used(target: SnippetTarget, known: set[str]) -> list[str]:
-    """Returns the known names that a statement mentions, its result among them."""
     names = {node.id for node in ast.walk(ast.parse(target.source)) if isinstance(node, ast.Name)}
     return sorted((names | {target.output}) & known)

@@ -36,13 +36,11 @@ class PhaseTimes(NamedTuple):
 
     @classmethod
     def of(cls, calls: list[float], walls: list[float], loops: int) -> PhaseTimes:
-        """Returns samples that are the means of `loops` calls each. A sample is at least 0, as the
-        overhead subtracted from a call may exceed its time."""
+        """Returns means of `loops` calls, at least 0, as overhead is subtracted."""
         return cls(_means(calls, loops), _means(walls, loops), calls[:MOST_CALLS])
 
 
 def _means(times: list[float], loops: int) -> list[float]:
-    """Returns the means of consecutive groups of `loops` times."""
     return [
         max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
     ]
@@ -52,16 +50,12 @@ class Event(Protocol):
     """A marker in a device's queue that records the time at which the device reaches it."""
 
     resolution_ns: float
-    """Smallest difference between two times that it can measure."""
 
     def record(self) -> None:
         """Puts the event at the end of the queue, without waiting."""
-        ...
 
     def elapsed_ns(self, earlier: Event) -> float:
-        """Returns the nanoseconds on the device since an earlier event. Both have been recorded and
-        the device has been synchronised."""
-        ...
+        """Returns the device's nanoseconds since an earlier event, when both have been reached."""
 
 
 class Profiler(Protocol):
@@ -76,12 +70,9 @@ class Profiler(Protocol):
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
         """Runs the phases in order, `count` times `loops` times, and synchronises the device.
-
         Returns `count` samples of each phase, in nanoseconds, each the mean of `loops` calls; no
-        times for a phase that runs no kernel. Where reading the samples takes long, it may return
-        fewer, at least one.
-        """
-        ...
+        times for a phase that runs no kernel. Where reading them takes long, it may return fewer,
+        at least one."""
 
 
 ProfilerFactory = Callable[[str], Profiler]

@@ -42,11 +42,8 @@ Find = Callable[[str], Callable[..., Any]]
 
 
 def target_at(framework: str, text: str) -> Target | None:
-    """Returns the target of a name with a colon; None for any other name.
-
-    A module in the working directory is a file target, as workers import nothing from there by
-    name.
-    """
+    """Returns the target of a name with a colon; None for any other name. A module in the working
+    directory is a file target, as workers import nothing from there by name."""
     found = IN_FILE.fullmatch(text)
     if found:
         return FileTarget(framework=framework, **found.groupdict())
@@ -59,13 +56,11 @@ def target_at(framework: str, text: str) -> Target | None:
     return CallableTarget(framework=framework, path=text)
 
 
-def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """Returns the callable of a user's target; None for a target of the framework. `find` looks up
-    the framework's callables, `names` are the variables that a snippet can use.
-
-    Raises `UnknownOperatorError` for a missing file, module or name, and `UsageError` for code that
-    fails when it is loaded.
-    """
+def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """Returns the callable of a target that is no registered operator. `find` looks up the
+    framework's callables, `names` are the variables that a snippet can use. Raises
+    `UnknownOperatorError` for a missing name, and `UsageError` for code that fails when it is
+    loaded."""
     if isinstance(target, FileTarget):
         return _attribute(_module_of(str(Path(target.file).resolve())), target.function)
     if isinstance(target, ObjectTarget):
@@ -74,25 +69,27 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
         return built
     if isinstance(target, SnippetTarget):
         return _snippet(target, names)
-    if isinstance(target, CallableTarget) and ":" in target.path:
-        module, _, name = target.path.partition(":")
-        try:
-            return _attribute(importlib.import_module(module), name)
-        except ImportError as error:
-            raise UnknownOperatorError(
-                f"{target.path!r}: {one_line(str(error))}; install it, or name its file: "
-                f"path/to/{module.rpartition('.')[2]}.py:{name}"
-            ) from error
-    return None
+    assert isinstance(target, CallableTarget)
+    module, colon, name = target.path.partition(":")
+    if not colon:
+        return find(target.path)
+    return _attribute(_imported(module, repr(target.path), f":{name}"), name)
+
+
+def _imported(name: str, shown: str, function: str = "") -> ModuleType:
+    """Raises `UnknownOperatorError` for a missing module, which is `shown` there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UnknownOperatorError(
+            f"{shown}: {one_line(str(error))}; install it, or name its file: "
+            f"path/to/{name.rpartition('.')[2]}.py{function}"
+        ) from error
 
 
 def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> Callable[..., Any]:
-    """Returns what builds an object: a class or a function of the framework, whose paths begin with
-    one of `names`, or of any other package.
-
-    Raises `UnknownOperatorError` for a name that there is not, and `UnsupportedError` for a package
-    that is not installed.
-    """
+    """Returns what builds an object, of the framework if its path begins with one of `names`.
+    Raises `UnknownOperatorError`, and `UnsupportedError` if a package is not installed."""
     if target.file:
         return _attribute(_module_of(str(Path(target.file).resolve())), target.path)
     first = re.split("[.:]", target.path)[0]
@@ -129,9 +126,8 @@ OBJECT = "layer"
 
 
 def call_parameters(built: type) -> dict[str, bool] | None:
-    """Returns the names of what an object of a class is called with, each with whether it is
-    required: those of `forward` if its call passes all on to that. None for a class whose objects
-    are not called."""
+    """Returns what an object of a class is called with, each with whether it is required: as
+    `forward` if its call passes all on to that. None for a class that is not called."""
     calls = [vars(base)["__call__"] for base in built.__mro__ if "__call__" in vars(base)]
     if not calls:
         return None
@@ -140,12 +136,12 @@ def call_parameters(built: type) -> dict[str, bool] | None:
 
 
 def takes_any(function: Callable[..., Any]) -> bool:
-    """Returns whether a function takes arguments of any name, as one does that passes them on."""
+    """Whether a function takes arguments of any name, as one does that passes them on."""
     return inspect.Parameter.VAR_KEYWORD in _kinds(function)
 
 
 def takes_all(function: Callable[..., Any]) -> bool:
-    """Returns whether a function takes any number of arguments, by position too."""
+    """Whether a function takes any number of arguments, by position too."""
     return inspect.Parameter.VAR_POSITIONAL in _kinds(function)
 
 
@@ -154,8 +150,7 @@ def _kinds(function: Callable[..., Any]) -> list[Any]:
 
 
 def parameters_of(function: Callable[..., Any], bound: int = 1) -> dict[str, bool]:
-    """Returns the names of a function's parameters, each with whether it is required, without the
-    first `bound` ones, as `self`."""
+    """Returns a function's parameters after `bound`, each with whether it is required."""
     own = list(inspect.signature(function).parameters.values())[bound:]
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
@@ -166,8 +161,7 @@ def parameters_of(function: Callable[..., Any], bound: int = 1) -> dict[str, boo
 
 
 def call_in_script(target: Target) -> tuple[list[str], str]:
-    """Returns the lines of a script that import a user's function, or build an object, and the
-    name of what is called there; no lines and no name for any other target."""
+    """Returns the lines that import or build a user's target, and its name there, if it is one."""
     if isinstance(target, ObjectTarget):
         return _object_in_script(target)
     if isinstance(target, FileTarget):
@@ -179,7 +173,6 @@ def call_in_script(target: Target) -> tuple[list[str], str]:
 
 
 def _in_file(file: str, name: str) -> str:
-    """Returns what a user's file has under a name, as an expression of a script."""
     first, *rest = name.split(".")
     return ".".join([f"runpy.run_path({str(Path(file).resolve())!r})[{first!r}]", *rest])
 
@@ -221,8 +214,8 @@ def _module_of(path: str) -> ModuleType:
 
 
 def imports_in_script(names: Iterable[str]) -> list[str]:
-    """Returns the lines of a script that import a user's modules, by `import_module`'s names. What
-    a file defines is kept: a library of operators may end with its last reference."""
+    """Returns a script's lines that import a user's modules. What a file defines is kept: a library
+    of operators may end with its last reference."""
     lines = []
     for number, name in enumerate(names):
         file = _file_of(name)
@@ -232,7 +225,7 @@ def imports_in_script(names: Iterable[str]) -> list[str]:
 
 
 def _file_of(name: str) -> Path | None:
-    """Returns the file that a module's name means; None if it is to be imported by that name."""
+    """Returns the file that a module's name means; else None."""
     if name.endswith(".py"):
         return Path(name)
     file = Path(*name.split(".")).with_suffix(".py")
@@ -240,22 +233,15 @@ def _file_of(name: str) -> Path | None:
 
 
 def import_module(name: str) -> ModuleType:
-    """Returns the module of a file, `kernels.py`, or of a name, `kernels`, which may be that of a
-    file in the working directory.
-
-    Raises `UnknownOperatorError` for a missing one, and `UsageError` for code that fails when it is
-    loaded.
-    """
+    """Returns the module of a file or of a name, which may be a file in the working directory.
+    Raises `UnknownOperatorError`, and `UsageError` for code that fails when it is loaded."""
     file = _file_of(name)
     if file is not None:
         return _module_of(str(file.resolve()))
     try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise UnknownOperatorError(
-            f"{name}: {one_line(str(error))}; install it, or name its file: "
-            f"path/to/{name.rpartition('.')[2]}.py"
-        ) from error
+        return _imported(name, name)
+    except UnknownOperatorError:
+        raise
     except Exception as error:
         raise UsageError(
             f"{name} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
@@ -276,8 +262,7 @@ def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., Any]:
-    """Returns a function that runs the snippet with its arguments as variables, and returns the
-    value of the last line if that is an expression."""
+    """Returns a function that runs the snippet, and returns the value of a last expression."""
     if target.language != "python":
         raise UsageError(f"{target.label}: no framework here runs {target.language}")
     try:

@@ -1,8 +1,6 @@
-"""Inputs that a function of the user's returns: a dict of arguments, or a list of such dicts.
-
-A case refers to each array by its place in what the function returns, and has its digest. A worker
-calls the function again, with random numbers seeded, and checks the digest.
-"""
+"""Inputs that a user's function returns: a dict of arguments, or a list of such dicts. A case
+refers to each array by its place in what the function returns, and has its digest. A worker calls
+the function again, with random numbers seeded, and checks the digest."""
 
 from __future__ import annotations
 
@@ -28,17 +26,12 @@ PLACE = re.compile(r"(?P<function>.+)\(\)\[(?P<index>\d+)\]\['(?P<name>.+?)'\](?
 """Place of an array among what a function returns, in Python: `make()[0]['data']`."""
 
 VARIABLE = "inputs"
-"""Variable of a script that holds what the function returns."""
 
 
 def configurations(framework: Framework, settings: Settings) -> list[Mapping[str, Any]]:
-    """Returns the arguments of each configuration, as the function of the settings returns them
-    under those of them that decide what it makes: device, dtype and seed. Not to be called in the
-    scope of a case.
-
-    Raises `UsageError` if the function fails or returns anything else, and `UnknownOperatorError`
-    if there is none.
-    """
+    """Returns the arguments of each configuration, as the settings' function returns them under
+    device, dtype and seed. Not to be called in the scope of a case. Raises `UsageError` if the
+    function fails or returns anything else, and `UnknownOperatorError` if there is none."""
     reference, seed = settings.input_function, settings.seed
     # The manager imports this module and needs no NumPy.
     import numpy as np
@@ -49,7 +42,6 @@ def configurations(framework: Framework, settings: Settings) -> list[Mapping[str
             f"{OPTION} {reference}: write a function with its file or module, as kernels.py:make"
         )
     function = function_of(target, _no_path, {})
-    assert function is not None
     own = Settings(device=settings.device, dtype=settings.dtype, seed=seed)
     try:
         with framework.scope(Case(target, {}, own)):
@@ -95,19 +87,14 @@ def place_of(reference: str, index: int, name: str, element: int | None = None) 
 
 
 def load_inputs(framework: Framework, case: Case) -> None:
-    """Calls the function that returns the arrays of a case's tensors, if the case has any and it
-    was not called before. Raises the errors of `configurations`."""
+    """Calls the function that returns a case's arrays, if any, once. Raises as `configurations`."""
     if any(spec.fill.distribution == FUNCTION for _, spec in case.tensors()):
         _loaded(framework, case.settings)
 
 
 def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
-    """Returns the array of a case's tensor, in its own dtype and layout, once `load_inputs` was
-    called.
-
-    Raises the errors of `configurations`, and `UsageError` if the function now returns another
-    array there.
-    """
+    """Returns the array of a case's tensor as it is, once `load_inputs` was called. Raises as
+    `configurations`, and `UsageError` if the function now returns another array there."""
     made = _loaded(framework, settings)
     reference = settings.input_function
     match = PLACE.fullmatch(str(spec.fill.data))
@@ -144,8 +131,7 @@ def _cached_configurations(
 
 
 def in_script(spec: TensorSpec, settings: Settings, seeding: str) -> TensorSpec:
-    """Returns a tensor with all that its script needs to call the function. `seeding` is the line
-    that seeds the framework's own random numbers."""
+    """Returns a tensor with all that its script needs to call the function."""
     if spec.fill.distribution != FUNCTION:
         return spec
     data = (settings.input_function, settings.seed, spec.fill.data, seeding)

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from opperf.errors import NoGradientError
-from opperf.frameworks import Framework, MemoryReading
-from opperf.frameworks.base import ReservedMemory
+from opperf.frameworks import Framework
+from opperf.frameworks.base import MemoryReading, ReservedMemory
 from opperf.frameworks.user_inputs import load_inputs
 from opperf.instruments.prepared import NOTHING_BOUND, PreparedCase, compiles
 from opperf.model import Case, Note, Struct

@@ -15,7 +15,7 @@ import numpy as np
 from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents, ReadableGradient
-from opperf.frameworks.contents import array_contents
+from opperf.frameworks.numpy_arrays import array_contents
 from opperf.instruments.guard import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.restoring import FreshInputs

@@ -17,7 +17,7 @@ import opperf  # noqa: F401  (restores what MXNet needs of NumPy)
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import ReadableGradient
-from opperf.frameworks.contents import array_contents
+from opperf.frameworks.numpy_arrays import array_contents
 from opperf.instruments.guard import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import find_profilers

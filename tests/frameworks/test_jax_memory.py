@@ -168,7 +168,7 @@ def test_a_context_without_a_call_has_no_memory():
 
 def test_a_result_in_the_place_of_an_argument_takes_no_memory():
     own = partial(jax.jit(lambda x: x * 2, donate_argnums=0), fresh())
-    call = programs.compiled(own, programs.donated_argnums(programs.Flat(own)))
+    call = programs.MODES["jit"](own, programs.donated_argnums(programs.Flat(own)))
     for _ in range(2):
         with measure(CPU) as reading:
             outputs = call()

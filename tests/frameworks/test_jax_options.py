@@ -8,7 +8,7 @@ jax = pytest.importorskip("jax")
 
 from opperf.errors import UsageError  # noqa: E402  (jax may be missing)
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.jax import PACKAGE, WIDE, compiling, dtypes  # noqa: E402
+from opperf.frameworks.jax import PACKAGE, WIDE, compiling, devices  # noqa: E402
 from opperf.model import Case, Settings  # noqa: E402
 
 FRAMEWORK = load("jax")
@@ -93,15 +93,15 @@ def test_dtypes_of_64_bits_set_the_option_of_their_worker():
     assert set(PACKAGE.dtype_options) == set(WIDE)
     assert all(options == {"jax_enable_x64": "true"} for options in PACKAGE.dtype_options.values())
     for name in WIDE:
-        assert dtypes.dtype_of(name) == dtypes.NARROWED[name]
+        assert devices.dtype_of(name) == devices.NARROWED[name]
     compiling.option("jax_enable_x64", "true")()
     for name in WIDE:
-        assert dtypes.dtype_of(name) == name
+        assert devices.dtype_of(name) == name
 
 
 def test_every_dtype_is_one_of_jax():
-    for name in dtypes.DTYPES:
-        assert str(dtypes.dtype_of(name)) == dtypes.NARROWED.get(name, name)
+    for name in devices.DTYPES:
+        assert str(devices.dtype_of(name)) == devices.NARROWED.get(name, name)
 
 
 @pytest.mark.parametrize("cache, is_used", [("warm", True), ("cold", False)])

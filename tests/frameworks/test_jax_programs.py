@@ -25,7 +25,7 @@ COSTS = COMPILING | {"flops", "bytes_accessed"}
 
 def compiled(function, *unnamed, **named):
     call = partial(function, *unnamed, **named)
-    return programs.compiled(call, programs.donated_argnums(programs.Flat(call)))
+    return programs.MODES["jit"](call, programs.donated_argnums(programs.Flat(call)))
 
 
 def record(function, arguments=None, passes=("forward",), **settings):

@@ -12,6 +12,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
+from opperf.frameworks import recording  # noqa: E402
 from opperf.frameworks.jax import private, thunks  # noqa: E402
 from opperf.frameworks.jax.thunks import MARKER, THUNK, WAIT, NativeProfiler, read_trace, thunk_ns  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
@@ -54,7 +55,7 @@ def test_events_are_sorted_by_what_they_are():
 def profiled(monkeypatch, made, phases=1, count=2, cost=0.0):
     """Times of phases from profiles made here."""
     monkeypatch.setattr(thunks, "thunk_ns", lambda: cost)
-    monkeypatch.setattr(thunks, "FIRST_CALLS", count)
+    monkeypatch.setattr(recording, "FIRST_CALLS", count)
 
     @contextmanager
     def record():
@@ -199,7 +200,7 @@ def test_the_caller_looks_at_the_time_where_calls_have_many_events(monkeypatch, 
 
     monkeypatch.setattr(thunks, "read_trace", counted)
     # Fewer events than any call has, so that each has a recording of its own.
-    monkeypatch.setattr(thunks, "MOST_EVENTS", 1)
+    monkeypatch.setattr(recording, "MOST_EVENTS", 1)
     timer, phases = NativeProfiler("cpu(0)"), [compiled(jnp.exp, jnp.ones(8))]
     for count in (20, 19, 1):
         (timed,) = timer.trace(phases, count, loops)

@@ -10,9 +10,14 @@ import pytest
 
 import opperf.frameworks
 from opperf.errors import UnsupportedError
-from opperf.frameworks import is_available, load, package_of, private
-from opperf.frameworks.installed import Package, package_version
-from opperf.frameworks.private import PrivateName, absent_names, names_in
+from opperf.frameworks import installed, is_available, load, package_of
+from opperf.frameworks.installed import (
+    Package,
+    PrivateName,
+    absent_names,
+    names_in,
+    package_version,
+)
 from opperf.sources.choices import choices
 
 ABSENT = {
@@ -69,7 +74,7 @@ def test_places_of_several_versions_are_tried_in_turn(monkeypatch):
     assert PrivateName("tests", newer, older).find() is load
     assert PrivateName("tests", "opperf.no_such_module:load", older).find() is load
     monkeypatch.setattr(opperf.frameworks, "load_quickly", None, raising=False)
-    private._find.cache_clear()
+    installed._find.cache_clear()
     assert PrivateName("tests", newer).find() is None, "None is a placeholder"
 
 
@@ -92,9 +97,9 @@ def test_torch_below_2_8_calls_the_cold_cache_otherwise(monkeypatch):
     current = module.FRESH_CACHE.find()
     monkeypatch.delattr(utils, "fresh_cache", raising=False)
     monkeypatch.setattr(utils, "fresh_inductor_cache", current, raising=False)
-    private._find.cache_clear()
+    installed._find.cache_clear()
     assert module.FRESH_CACHE.get() is current
-    private._find.cache_clear()
+    installed._find.cache_clear()
 
 
 def test_torch_without_kinds_of_events_tells_them_by_their_devices(without):

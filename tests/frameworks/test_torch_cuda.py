@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
-from opperf.frameworks.torch import cuda  # noqa: E402
+from opperf.frameworks.torch import devices  # noqa: E402
 from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 
 L2_BYTES = 1000
@@ -50,40 +50,40 @@ def gpu(monkeypatch):
 
 
 def test_the_time_between_two_events(gpu):
-    first, second = cuda.event("gpu(1)"), cuda.event("gpu(1)")
+    first, second = devices.event("gpu(1)"), devices.event("gpu(1)")
     first.record()
     second.record()
     assert second.elapsed_ns(first) == pytest.approx(1.5e6)
 
 
 def test_an_event_is_made_before_it_is_timed(gpu):
-    cuda.event("gpu(1)")
+    devices.event("gpu(1)")
     assert FakeEvent.recorded == 1
 
 
 def test_a_gpu_has_the_uuid_of_its_properties(gpu, monkeypatch):
-    assert cuda.uuid("gpu(1)") == f"GPU-{UUID}"
-    assert cuda.uuid("cpu(0)") == cuda.uuid("mps(0)") == ""
+    assert devices.uuid("gpu(1)") == f"GPU-{UUID}"
+    assert devices.uuid("cpu(0)") == devices.uuid("mps(0)") == ""
     # One of AMD, which NVIDIA's library does not know.
     monkeypatch.setattr(torch.version, "hip", "6.0")
-    assert cuda.uuid("gpu(1)") == ""
+    assert devices.uuid("gpu(1)") == ""
 
 
 def test_an_empty_kernel_writes_one_element(gpu):
-    kernel = cuda.empty_kernel("gpu(0)")
+    kernel = devices.empty_kernel("gpu(0)")
     kernel()
     assert kernel().tolist() == [2]
-    assert cuda.empty_kernel("cpu(0)") is None
+    assert devices.empty_kernel("cpu(0)") is None
 
 
 def test_a_cpu_has_no_events():
-    assert not cuda.has_events("cpu(0)")
+    assert not devices.has_events("cpu(0)")
     with pytest.raises(UnsupportedError, match="has no events; use --profiler python"):
-        cuda.event("cpu(0)")
+        devices.event("cpu(0)")
 
 
 def test_a_buffer_of_twice_the_l2_is_written(gpu):
-    flush = cuda.cache_flush("gpu(0)")
+    flush = devices.cache_flush("gpu(0)")
     flush()
     buffer = flush()
     assert buffer.nbytes == 2 * L2_BYTES
@@ -91,9 +91,9 @@ def test_a_buffer_of_twice_the_l2_is_written(gpu):
 
 
 def test_opperf_flushes_other_devices(gpu):
-    assert cuda.cache_flush("cpu(0)") is None
+    assert devices.cache_flush("cpu(0)") is None
     gpu.L2_cache_size = 0
-    assert cuda.cache_flush("gpu(0)") is None
+    assert devices.cache_flush("gpu(0)") is None
 
 
 MESSAGE = (
@@ -114,7 +114,7 @@ def test_exhausted_memory_is_unsupported_and_returned(monkeypatch):
 
     tensor = None
     wanted = r"^CUDA out of memory. Tried to allocate 20.00 GiB on gpu\(0\); use a smaller"
-    with pytest.raises(UnsupportedError, match=wanted), cuda.skip_out_of_memory("gpu(0)"):
+    with pytest.raises(UnsupportedError, match=wanted), devices.skip_out_of_memory("gpu(0)"):
         fail()
     # No tensor was left when the memory was returned.
     assert held == [None]
@@ -130,7 +130,7 @@ def test_exhausted_memory_is_unsupported_and_returned(monkeypatch):
 def test_memory_that_the_driver_or_cublas_lacks_is_unsupported_too(message, monkeypatch):
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     wanted = re.escape(message.split("\n")[0]) + r" on gpu\(0\); use"
-    with pytest.raises(UnsupportedError, match=wanted), cuda.skip_out_of_memory("gpu(0)"):
+    with pytest.raises(UnsupportedError, match=wanted), devices.skip_out_of_memory("gpu(0)"):
         raise RuntimeError(message)
 
 
@@ -145,10 +145,13 @@ def test_exhausted_memory_in_a_backward_pass_is_no_missing_gradient():
             raise torch.OutOfMemoryError(MESSAGE)
 
     data = torch.ones(3)
-    with pytest.raises(UnsupportedError, match="out of memory"), cuda.skip_out_of_memory("cpu(0)"):
+    with (
+        pytest.raises(UnsupportedError, match="out of memory"),
+        devices.skip_out_of_memory("cpu(0)"),
+    ):
         RecordedGradient(lambda: Exhausting.apply(data), [data])
 
 
 def test_other_errors_pass():
-    with pytest.raises(RuntimeError, match="refused"), cuda.skip_out_of_memory("gpu(0)"):
+    with pytest.raises(RuntimeError, match="refused"), devices.skip_out_of_memory("gpu(0)"):
         raise RuntimeError("refused")

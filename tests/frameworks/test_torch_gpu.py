@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.torch import cuda, devices  # noqa: E402
+from opperf.frameworks.torch import devices  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler  # noqa: E402
 from opperf.frameworks.torch.memory import measure  # noqa: E402
 from opperf.instruments.profilers import profiler  # noqa: E402
@@ -61,7 +61,7 @@ def test_a_view_runs_no_kernel():
 
 def test_events_measure_a_kernel():
     data = torch.rand(2048, 2048, device="cuda")
-    before, after = cuda.event(GPU), cuda.event(GPU)
+    before, after = devices.event(GPU), devices.event(GPU)
     before.record()
     data @ data
     after.record()
@@ -70,7 +70,7 @@ def test_events_measure_a_kernel():
 
 
 def test_the_flush_writes_twice_the_l2():
-    buffer = cuda.cache_flush(GPU)()
+    buffer = devices.cache_flush(GPU)()
     devices.synchronize(GPU)
     assert buffer.nbytes == 2 * torch.cuda.get_device_properties(0).L2_cache_size
 
@@ -88,14 +88,14 @@ def test_the_peak_of_nested_contexts():
 
 def test_the_device_is_usable_after_its_memory_ran_out():
     total = torch.cuda.get_device_properties(0).total_memory
-    with pytest.raises(UnsupportedError, match="out of memory"), cuda.skip_out_of_memory(GPU):
+    with pytest.raises(UnsupportedError, match="out of memory"), devices.skip_out_of_memory(GPU):
         torch.empty(2 * total, dtype=torch.uint8, device="cuda")
     assert torch.ones(3, device="cuda").sum().item() == 3
 
 
 def test_nvidias_library_knows_the_device_by_its_uuid():
     pytest.importorskip("pynvml")
-    reading = find_gpu(cuda.uuid(GPU)).read()
+    reading = find_gpu(devices.uuid(GPU)).read()
     assert reading.clock_mhz > 0 and reading.temperature_c > 0
 
 

@@ -19,8 +19,7 @@ from opperf.frameworks.recording import (  # noqa: E402
     unions_in,
 )
 from opperf.frameworks.torch import kineto, private  # noqa: E402
-from opperf.frameworks.torch.kineto import NativeProfiler, event_ns  # noqa: E402
-from opperf.frameworks.torch.trace import MARKER, read_trace  # noqa: E402
+from opperf.frameworks.torch.kineto import MARKER, NativeProfiler, event_ns, read_trace  # noqa: E402  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 
 
@@ -124,7 +123,7 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
         for step, end in enumerate([1000 * call + 500, 1000 * call + 100 * call, 1000 * call + 30])
     ]
     monkeypatch.setattr(kineto, "event_ns", lambda: 0.5)
-    monkeypatch.setattr(kineto, "FIRST_CALLS", 2)
+    monkeypatch.setattr(recording, "FIRST_CALLS", 2)
     # Every call takes longer than its events.
     monkeypatch.setattr(kineto, "perf_counter_ns", itertools.count(0, 10_000).__next__)
 
@@ -290,8 +289,8 @@ def test_a_phase_that_runs_no_operator_has_no_times():
 
 
 def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
-    monkeypatch.setattr(kineto, "MOST_EVENTS", 20)
-    monkeypatch.setattr(kineto, "FIRST_CALLS", 10)
+    monkeypatch.setattr(recording, "MOST_EVENTS", 20)
+    monkeypatch.setattr(recording, "FIRST_CALLS", 10)
     sizes = []
     read = kineto.read_trace
 

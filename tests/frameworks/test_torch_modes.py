@@ -37,7 +37,7 @@ def record(framework):
 
 
 def work(function, *tensors, is_user_code=False, **values):
-    return modes.Work(partial(function, *tensors, **values), "cpu(0)", is_user_code)
+    return partial(function, *tensors, **values), "cpu(0)", is_user_code
 
 
 def test_eager_is_the_call_itself():
@@ -56,18 +56,18 @@ def test_eager_is_the_call_itself():
     ],
 )
 def test_a_trace_computes_what_the_call_does(function, arguments, values):
-    call = modes.MODES["script"](work(function, *arguments, **values))
+    call = modes.MODES["script"](*work(function, *arguments, **values))
     found, expected = call(), function(*arguments, **values)
     torch.testing.assert_close(found, expected)
 
 
 def test_a_trace_is_of_the_tensors_and_leaves_them_alone():
     written, parameter = torch.ones(3), torch.nn.Linear(2, 2)
-    call = modes.MODES["script"](work(torch.Tensor.add_, written, 1))
+    call = modes.MODES["script"](*work(torch.Tensor.add_, written, 1))
     assert written.tolist() == [1.0] * 3
     call()
     assert written.tolist() == [2.0] * 3
-    traced = modes.MODES["script"](work(parameter, torch.ones(1, 2)))
+    traced = modes.MODES["script"](*work(parameter, torch.ones(1, 2)))
     with torch.no_grad():
         parameter.weight.zero_()
         parameter.bias.fill_(5.0)

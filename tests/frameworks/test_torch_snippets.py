@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError  # noqa: E402
 from opperf.frameworks.torch import snippets  # noqa: E402
-from opperf.frameworks.torch.snippets import PythonGradient, building, compiling, leaves  # noqa: E402
-from opperf.frameworks.torch.snippets.compiling import CompileError  # noqa: E402
+from opperf.frameworks.torch.snippets import PythonGradient, building, leaves  # noqa: E402
+from opperf.frameworks.torch.snippets.building import CompileError  # noqa: E402
 from opperf.frameworks.torch.snippets.units import (  # noqa: E402
     key_of,
     read_faults,
@@ -206,13 +206,13 @@ def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "no-such-compiler")
     building.folder.cache_clear()
-    compiling.compiler_version.cache_clear()
+    building.compiler_version.cache_clear()
     one = snippet("f();")
     build([one])
     with pytest.raises(UnsupportedError, match="there is no no-such-compiler; install one"):
         building.statement_of(one, b"")
     building.folder.cache_clear()
-    compiling.compiler_version.cache_clear()
+    building.compiler_version.cache_clear()
 
 
 def test_units_are_as_many_as_compilers_fit(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.paths import find
 from opperf.frameworks.user_code import function_of, imports_in_script, target_at
-from opperf.model import CallableTarget, FileTarget, ObjectTarget, OperatorTarget, SnippetTarget
+from opperf.model import CallableTarget, FileTarget, ObjectTarget, SnippetTarget
 
 NAMES = {"math": math}
 
@@ -62,8 +62,10 @@ def test_an_installed_module_is_imported():
 @pytest.mark.parametrize("text", ["nd.add", "relu", "aten::add", "add.Tensor", "re:^a"])
 def test_other_names_are_the_frameworks(text):
     assert target_at("fake", text) is None
-    assert found(CallableTarget("fake", "nd.add")) is None
-    assert found(OperatorTarget("fake", "relu")) is None
+
+
+def test_another_path_is_looked_up_by_the_framework():
+    assert found(CallableTarget("fake", "math.sqrt")) is math.sqrt
 
 
 @pytest.mark.parametrize(

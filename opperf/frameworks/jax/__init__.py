@@ -5,21 +5,13 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package
+from opperf.frameworks.installed import Package, renamed
 
-SUCCESSORS = {
-    "nn.normalize": "nn.standardize",
-    "jnp.alltrue": "jnp.all",
-    "jnp.cumproduct": "jnp.cumprod",
-    "jnp.in1d": "jnp.isin",
-    "jnp.msort": "jnp.sort",
-    "jnp.product": "jnp.prod",
-    "jnp.round_": "jnp.round",
-    "jnp.row_stack": "jnp.vstack",
-    "jnp.sometrue": "jnp.any",
-    "jnp.trapz": "jnp.trapezoid",
-    "lax.tie_in": "lax.optimization_barrier",
-}
+SUCCESSORS = renamed(
+    "nn.normalize=nn.standardize jnp.alltrue=jnp.all jnp.cumproduct=jnp.cumprod jnp.in1d=jnp.isin "
+    "jnp.msort=jnp.sort jnp.product=jnp.prod jnp.round_=jnp.round jnp.row_stack=jnp.vstack "
+    "jnp.sometrue=jnp.any jnp.trapz=jnp.trapezoid lax.tie_in=lax.optimization_barrier"
+)
 
 
 WIDE = ("float64", "int64", "uint64", "complex128")
@@ -42,8 +34,7 @@ PACKAGE = Package(
 )
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
-"""Read when XLA is loaded: its compiler writes an error about processors for each program from the
-cache."""
+"""Read when XLA is loaded, which else writes an error for each program from the cache."""
 
 
 def framework() -> Framework:

@@ -1,7 +1,5 @@
-"""Functions that cases pass to functions such as `lax.scan`: small, as those of programs are.
-
-Each stands alone and names nothing but `jax` and `jnp`, as scripts have its source.
-"""
+"""Functions that cases pass to functions such as `lax.scan`: small, as those of programs are. Each
+stands alone and names nothing but `jax` and `jnp`, as scripts have its source."""
 
 from __future__ import annotations
 

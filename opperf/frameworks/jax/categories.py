@@ -1,5 +1,4 @@
-"""The category of each of JAX's functions, as an ordered table of rules, in the words that the
-other frameworks have."""
+"""The category of each of JAX's functions, as an ordered table of rules."""
 
 from __future__ import annotations
 
@@ -127,10 +126,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("permute_dims rev collapse broadcast broadcast_in_dim"),
         named("broadcast_to_rank"),
     ),
-    "unary": (
-        tensors(1),
-        named("round around clip clamp nan_to_num"),
-    ),
+    "unary": (tensors(1), named("round around clip clamp nan_to_num")),
     "binary": (tensors(2),),
 }
 """Category and the rules that put a function in it; the first match counts."""

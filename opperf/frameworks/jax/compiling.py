@@ -15,7 +15,6 @@ from opperf.frameworks.jax import private
 from opperf.near_names import nearest
 
 CACHE_VARIABLE = "JAX_COMPILATION_CACHE_DIR"
-"""JAX's own environment variable of the folder."""
 
 CACHED: dict[str, Any] = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -26,8 +25,7 @@ CACHED: dict[str, Any] = {
 
 @contextmanager
 def cache(is_cold: bool) -> Iterator[None]:
-    """Returns a context in which programs are taken from the user's persistent cache, and put
-    there; without any cache if `is_cold`."""
+    """Returns a context with the user's persistent cache of programs; without any if `is_cold`."""
     folder = os.environ.get(CACHE_VARIABLE) or str(user_cache_path("opperf") / "jax")
     wanted = {
         **CACHED,
@@ -52,8 +50,7 @@ def _set(values: dict[str, Any]) -> None:
 
 
 def option(name: str, text: str) -> Callable[[], object]:
-    """Returns a callable that sets one of JAX's options. Raises `UsageError` for an unknown option,
-    with near names, and for a value that it does not take."""
+    """Returns a callable that sets one of JAX's options, as `Processes.option`."""
     known = sorted(private.options())
     key = name if name in known else f"jax_{name.removeprefix('jax.config.').removeprefix('jax_')}"
     if key not in known:
@@ -73,7 +70,7 @@ FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off":
 
 
 def _parse(name: str, text: str) -> Any:
-    """Returns the value of an option: of the type of the one that it has. Raises `UsageError`."""
+    """Returns the value of an option, of its present type. Raises `UsageError`."""
     now = private.options()[name]
     if text.lower() == "none":
         return None

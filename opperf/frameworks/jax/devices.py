@@ -1,26 +1,27 @@
-"""JAX's devices by opperf's names: `gpu(0)` is `gpu:0`, and `cuda:0`, which JAX prints it as."""
+"""JAX's devices and dtypes by opperf's names: `gpu(0)` is `gpu:0`, which JAX prints as `cuda:0`."""
 
 from __future__ import annotations
 
 import functools
 import re
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import psutil
 
-from opperf.errors import DeviceError, UsageError
+from opperf.errors import DeviceError, UnsupportedError, UsageError
+from opperf.frameworks.jax import WIDE, private
 
 NAME = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<inside>\d+)\)|:(?P<after>\d+))?")
 """`gpu`, `gpu(0)`, `cuda:0`."""
 
 KINDS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
-"""JAX's platform of each kind of device that users name."""
 
 
 @functools.cache
 def _of_kind(kind: str) -> tuple[Any, ...]:
-    """Returns the devices of a platform; none if this build or machine has none."""
     try:
         return tuple(jax.local_devices(backend=kind))
     except RuntimeError:
@@ -29,8 +30,7 @@ def _of_kind(kind: str) -> tuple[Any, ...]:
 
 
 def _by_name() -> dict[str, Any]:
-    """Returns JAX's objects of the devices of this build and machine by canonical name, the CPU
-    first."""
+    """Returns JAX's objects of the devices by canonical name, the CPU first."""
     return {
         f"{kind}({index})": device
         for kind in dict.fromkeys(KINDS.values())
@@ -44,8 +44,7 @@ def devices() -> tuple[str, ...]:
 
 
 def _split(text: str) -> tuple[str, int]:
-    """Returns the platform and the index of a device. Raises `UsageError` if it is no device's
-    name."""
+    """Returns the platform and the index of a device. Raises `UsageError` for any other text."""
     match = NAME.fullmatch(text.strip().lower())
     if match is None or match["kind"] not in KINDS:
         raise UsageError(f"unknown device {text!r}; use one of {', '.join(devices())}")
@@ -53,11 +52,7 @@ def _split(text: str) -> tuple[str, int]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device, `gpu(0)` for `cuda` and for what JAX prints.
-
-    Raises `UsageError` if it is no device's name, and `DeviceError` if this build or machine does
-    not have it.
-    """
+    """Returns the canonical name of a device. Raises as `Devices.parse_device`."""
     printed = next((name for name, one in _by_name().items() if text.strip() == str(one)), "")
     if printed:
         return printed
@@ -97,3 +92,33 @@ def free_memory(device: str) -> int:
     if "bytes_limit" in stats:
         return int(stats["bytes_limit"] - stats["bytes_in_use"])
     return int(psutil.virtual_memory().available)
+
+
+DTYPES = (
+    *("float32", "float16", "bfloat16"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "bool", "complex64", *WIDE),
+)
+
+NARROWED = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+"""The dtype that JAX makes of one without its option for 64 bits."""
+
+
+def has_wide() -> bool:
+    """Whether JAX's option for 64 bits is set."""
+    return bool(private.options()["jax_enable_x64"])
+
+
+def wide(enabled: bool) -> AbstractContextManager[None]:
+    """Returns a context with JAX's option for 64 bits set or not."""
+    context: AbstractContextManager[None] = private.ENABLE_X64.get()(enabled)
+    return context
+
+
+def dtype_of(name: str) -> Any:
+    """Returns the dtype of a name, with the options that are set. Raises `UnsupportedError`."""
+    name = name if has_wide() else NARROWED.get(name, name)
+    try:
+        return jnp.dtype(name)
+    except TypeError as error:
+        raise UnsupportedError(f"JAX has no dtype {name}") from error

@@ -19,7 +19,6 @@ from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
     compiling,
-    dtypes,
     functions,
     messages,
     primitives,
@@ -30,18 +29,20 @@ from opperf.frameworks.jax import (
     steps,
     tensors,
 )
-from opperf.frameworks.jax.devices import devices, free_memory, jax_device, parse
+from opperf.frameworks.jax.devices import (
+    DTYPES,
+    devices,
+    free_memory,
+    has_wide,
+    jax_device,
+    parse,
+    wide,
+)
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
 from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
 from opperf.frameworks.timing import ProfilerFactory
-from opperf.model import (
-    Argument,
-    Case,
-    Operator,
-    Target,
-    TensorSpec,
-)
+from opperf.model import Argument, Case, Operator, Target, TensorSpec
 
 
 class JAX(Framework):
@@ -49,7 +50,7 @@ class JAX(Framework):
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.jax"
-    dtypes: tuple[str, ...] = dtypes.DTYPES
+    dtypes: tuple[str, ...] = DTYPES
     modes: tuple[str, ...] = tuple(programs.MODES)
     compiled_modes: tuple[str, ...] = programs.COMPILED
     has_own_threads = True
@@ -79,17 +80,15 @@ class JAX(Framework):
         return str(jax.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Returns the versions of JAX and of the library with XLA."""
         return {"jax": self.version(), "jaxlib": str(jaxlib.version.__version__)}
 
     def features(self) -> dict[str, bool]:
-        """Returns the platforms of this build, and JAX's options that change what is computed."""
         kinds = dict.fromkeys(name.partition("(")[0] for name in self.devices())
-        wide = dtypes.has_wide()
-        return {**dict.fromkeys(kinds, True), "x64": wide}
+        return {**dict.fromkeys(kinds, True), "x64": has_wide()}
 
     def absent_names(self) -> tuple[str, ...]:
-        modules = (f"{place} (for its functions)" for place in registry.absent_places())
+        absent = (place.path for place in registry.PLACES if place.module is None)
+        modules = (f"jax.{path} (for its functions)" for path in absent)
         return (*super().absent_names(), *modules)
 
     def registered(self) -> int:
@@ -131,10 +130,7 @@ class JAX(Framework):
             return tensors.copy_to_device(value, spec, device)
 
     def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> programs.Call:
         called = function or self.function(case.target)
         call = functions.bind(called, arguments, case.settings.seed)
@@ -171,15 +167,14 @@ class JAX(Framework):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Sets the device, dtypes of 64 bits and the cache of programs; suppresses warnings, as of
-        functions that will be removed; has a case for which the device has too little memory
-        skipped."""
+        """Also suppresses warnings, such as those of functions that will be removed, and has a case
+        for which the device has too little memory skipped."""
         device = jax_device(case.settings.device)
-        is_wide = case.settings.dtype in WIDE or dtypes.has_wide()
+        is_wide = case.settings.dtype in WIDE or has_wide()
         with (
             warnings.catch_warnings(),
             jax.default_device(device),
-            dtypes.wide(is_wide),
+            wide(is_wide),
             compiling.cache(case.settings.compile_cache == "cold"),
             _skip_out_of_memory(case.settings.device),
         ):
@@ -217,7 +212,6 @@ class JAX(Framework):
 
 @contextmanager
 def _skip_out_of_memory(device: str) -> Iterator[None]:
-    """Raises `UnsupportedError` in place of XLA's error for exhausted memory."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
-from opperf.frameworks import binding, paths, user_code
+from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import Constant, Core
-from opperf.frameworks.jax import devices, dtypes, functions, parameters, primitives, registry
-from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
+from opperf.frameworks.jax import devices, functions, parameters, primitives, registry
+from opperf.frameworks.jax.devices import DTYPES, dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
 from opperf.model import (
@@ -37,7 +37,6 @@ from opperf.model import split_positional as by_position
 from opperf.near_names import nearest
 
 ROOTS = {"jax": jax, "jnp": jnp, "lax": jax.lax}
-"""Modules by the first word of a dotted path."""
 
 BODIES = "opperf.frameworks.jax.bodies"
 """Module of opperf's own functions that cases pass to functions such as `lax.scan`."""
@@ -50,18 +49,16 @@ STRUCTURES: Mapping[str, type] = {
         lax.RaggedDotDimensionNumbers,
     )
 }
-"""JAX's structures of plain values by the annotation of the parameters that take them: a case has a
-mapping of their fields."""
+"""JAX's structures, which are mappings in a case, by the annotation of their parameters."""
 
 BY_NAME: Mapping[str, Callable[[Any], Any]] = {"shardings": jax.sharding.SingleDeviceSharding}
 """Functions that make a parameter's value of a case's, by the parameter's name."""
 
 
 def constant(value: Constant, device: str) -> Any:
-    """Returns JAX's object for a plain value; None if it has none. Raises `UnknownOperatorError`
-    for the path of a function that does not exist."""
+    """Returns JAX's object for a plain value, or None. Raises `UnknownOperatorError` for a path."""
     if isinstance(value, DType):
-        return dtypes.dtype_of(value.name)
+        return dtype_of(value.name)
     if isinstance(value, Device):
         return devices.jax_device(value.name or device)
     if isinstance(value, Generator):
@@ -72,8 +69,7 @@ def constant(value: Constant, device: str) -> Any:
 
 
 def function_at(path: str) -> Callable[..., Any]:
-    """Returns one of JAX's functions, or one of opperf's bodies, by its dotted path. Raises
-    `UnknownOperatorError`."""
+    """Returns a function of JAX or a body, by its path. Raises `UnknownOperatorError`."""
     module, _, name = path.rpartition(".")
     if module == BODIES:
         return paths.find(f"bodies.{name}", "opperf", {"bodies": importlib.import_module(BODIES)})
@@ -100,8 +96,7 @@ def bodies_in(values: Any) -> list[str]:
 
 
 def source_of(value: Any, path_of: Callable[[Any], str]) -> str | None:
-    """Returns the Python source of one of these objects; None for any other value. `path_of` has
-    the path of a function of JAX."""
+    """Returns the source of one of these objects, or None. `path_of` has the path of a function."""
     if isinstance(value, tuple(STRUCTURES.values())):
         return f"jax.lax.{value!r}"
     if isinstance(value, jax.sharding.SingleDeviceSharding):
@@ -127,9 +122,7 @@ def path_of(function: Callable[..., Any]) -> str:
     primitive = primitives.called_by(function)
     if primitive is not None:
         return primitives.path_of(primitive)
-    module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or type(function).__qualname__
-    return f"{module}.{name}" if module else name
+    return paths.path_of(function)
 
 
 def target_of(function: Callable[..., Any]) -> Target:
@@ -141,8 +134,7 @@ def target_of(function: Callable[..., Any]) -> Target:
 
 
 def target_at(path: str) -> Target:
-    """Returns the target at a path: the operator, if one is there. Raises
-    `UnknownOperatorError`."""
+    """Returns the target at a path, an operator's if there. Raises `UnknownOperatorError`."""
     if path.partition(".")[0] not in ROOTS and ":" not in path:
         near = nearest(path, [*registry.by_name()])
         raise UnknownOperatorError(f"JAX has no function {path!r}{did_you_mean(near)}")
@@ -155,12 +147,8 @@ def target_at(path: str) -> Target:
 
 def function_of(target: Target) -> Callable[..., Any]:
     """Returns the callable of a target. Raises `UnknownOperatorError`."""
-    own = user_code.function_of(target, find, ROOTS)
-    if own is not None:
-        return own
-    if isinstance(target, CallableTarget):
-        return find(target.path)
-    assert isinstance(target, OperatorTarget)
+    if not isinstance(target, OperatorTarget):
+        return user_code.function_of(target, find, ROOTS)
     primitive = primitives.of(target)
     if primitive is not None:
         return primitive.bind
@@ -174,8 +162,7 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """Returns a target's parameters: the operator's declaration, or one from the callable's
-    signature."""
+    """Returns a target's parameters: of the operator, or of the callable's signature."""
     operator = registry.operator_of(function)
     if operator is not None:
         return operator
@@ -190,12 +177,7 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 def bind(
     function: Callable[..., Any], arguments: Mapping[str, Any], seed: int
 ) -> functools.partial[Any]:
-    """Returns a call of a function with these arguments, and with a key of the seed if it draws
-    random numbers.
-
-    Arguments go by position, as programs write them, up to the first parameter without one, and by
-    name from there on. A list for a variadic parameter is spread.
-    """
+    """Returns a call, as `paths.bind`, with a key of the seed if it draws random numbers."""
     primitive = primitives.called_by(function)
     if primitive is not None:
         return primitives.bind(primitive, arguments)
@@ -204,14 +186,13 @@ def bind(
     operator = registry.operator_of(function)
     if operator is not None:
         _complete(operator, declared, named, seed)
-    return binding.bind(function, declared, unnamed, named)
+    return paths.bind(function, declared, unnamed, named)
 
 
 def _complete(
     operator: Operator, declared: parameters.Parameters, named: dict[str, Any], seed: int
 ) -> None:
-    """Adds the key of random numbers, and replaces names of dtypes and fields of structures by
-    JAX's objects."""
+    """Adds the key of random numbers, and replaces dtypes and structures by JAX's objects."""
     if operator.namespace == "random":
         for name in declared.keys() & set(parameters.KEYS):
             named.setdefault(name, jax.random.key(seed))
@@ -241,13 +222,10 @@ def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     return [tuple(leaf.shape) for leaf in jax.tree_util.tree_leaves(made)]
 
 
-def _as_made(spec: TensorSpec, made: Any) -> Any:
-    return made
-
-
-def abstract(value: Any, device: str, array: Callable[[TensorSpec, Any], Any] = _as_made) -> Any:
-    """Returns an argument with shapes in place of arrays. `array` sees each spec with its shape,
-    and returns what takes the array's place."""
+def abstract(
+    value: Any, device: str, array: Callable[[TensorSpec, Any], Any] = lambda spec, made: made
+) -> Any:
+    """Returns an argument with shapes in place of arrays, or what `array` returns of each."""
     if isinstance(value, tuple):
         made = [abstract(element, device, array) for element in value]
         return made if any(isinstance(element, TensorSpec) for element in value) else tuple(made)

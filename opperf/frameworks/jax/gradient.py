@@ -1,5 +1,4 @@
-"""JAX's gradients: a forward pass that returns what the backward pass needs, and the backward
-pass."""
+"""JAX's gradients: a forward pass that returns residuals, and the backward pass."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ LEAST_HEAD = 0.5
 
 
 TURNED = 1 + 0.5j
-"""Factor of head gradients of complex results. A real one would leave the imaginary part of most
-gradients zero."""
+"""Factor of head gradients of complex results, lest most gradients' imaginary part be zero."""
 
 
 def head(output: jax.Array) -> jax.Array:
@@ -37,11 +35,8 @@ def head(output: jax.Array) -> jax.Array:
 
 
 class VectorJacobianProduct:
-    """A call and its backward pass, `jax.vjp`, with fixed head gradients.
-
-    Compiled, the forward pass returns the residuals, and the backward pass takes them as arguments.
-    Raises `NoGradientError`.
-    """
+    """A call and its backward pass, `jax.vjp`, with fixed head gradients. Compiled, the residuals
+    are results and then arguments. Raises `NoGradientError`."""
 
     def __init__(self, call: Call, inputs: Sequence[Any]) -> None:
         places = tuple(
@@ -73,7 +68,6 @@ class VectorJacobianProduct:
             self._try()
 
     def _try(self) -> None:
-        """Makes the head gradients and computes the gradients once."""
         try:
             outputs, self._pullback = self._forward(*self._arrays)
             if not outputs:
@@ -93,30 +87,21 @@ class VectorJacobianProduct:
             self._pullback = None
 
     def record(self) -> None:
-        """Runs the forward pass, and keeps its residuals."""
         # The residuals of the call before are freed first, as a program's loop does.
         self._pullback = None
         self._results, self._pullback = self._forward(*self._arrays)
 
     def backward(self) -> None:
-        """Computes the gradients of the last recorded call."""
-        self.gradients()
+        self.results()
 
     def results(self) -> list[Any]:
-        """Returns the gradients of the last recorded call, in the order of the inputs."""
-        found = self.gradients()
+        found = self._backward(self._heads, self._pullback)
         return [None if place is None else found[place] for place in self._order]
-
-    def gradients(self) -> tuple[Any, ...]:
-        """Returns the gradients of the last recorded call."""
-        found: tuple[Any, ...] = self._backward(self._heads, self._pullback)
-        return found
 
 
 def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Returns the forward pass of a call's gradient, which takes its arrays and returns its results
-    and the backward pass with its residuals, and a function that runs that; `places` are those of
-    the arrays that take a gradient."""
+    """Returns functions of the forward pass, of a call's arrays, and of the backward pass, of head
+    gradients and residuals; `places` are those of the arrays that take a gradient."""
 
     def function(*differentiated: Any, others: Sequence[Any]) -> list[Any]:
         taken = list(others)
@@ -139,5 +124,4 @@ def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], C
 
 
 def _eager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that returns when its results are ready."""
     return lambda *arguments: jax.block_until_ready(function(*arguments))

@@ -1,11 +1,7 @@
-"""The memory that calls allocate on a device.
-
-Of a compiled call it is what XLA planned: its results and temporaries, less the results that take
-the place of an argument. With what other calls left, it is the peak. Not planned, and not seen, is
-what libraries allocate themselves, as LAPACK and Eigen do.
-
-Where the device's allocator has a peak of its own and the calls raised it, that counts too.
-"""
+"""The memory that calls allocate on a device: of a compiled call what XLA planned, its results and
+temporaries less the results that take the place of an argument. Not planned, and not seen, is what
+libraries allocate themselves, as LAPACK and Eigen do. Where the device's allocator has a peak of
+its own and the calls raised it, that counts too."""
 
 from __future__ import annotations
 
@@ -31,19 +27,15 @@ class Reading:
         self.peak_bytes = self.kept_bytes = 0
 
     def raise_to(self, level: int) -> None:
-        """Raises the peak to a number of bytes in all."""
         self.peak_bytes = max(self.peak_bytes, level - self._level)
 
     def add_argument(self, size: int) -> None:
-        """Counts an array among those that were there at the begin."""
         self._level += size
 
     def live_bytes(self) -> int:
-        """Returns the bytes of all arrays on the reading's device."""
         return live_bytes(self._device)
 
     def end(self) -> None:
-        """Adds what is still allocated, and what the device counted."""
         level = self.live_bytes()
         self.kept_bytes = level - self._level
         self.raise_to(level)
@@ -71,8 +63,7 @@ def live_bytes(device: Any) -> int:
 
 
 open_readings: list[Reading] = []
-"""Those of the contexts of `measure` that are open. Every timed call looks at it, for which a
-function would take as long again."""
+"""Those of open contexts, at which each timed call looks: a function would take as long again."""
 
 
 def add_argument(size: int) -> None:
@@ -81,15 +72,8 @@ def add_argument(size: int) -> None:
         reading.add_argument(size)
 
 
-def refuse_eager() -> None:
-    """Raises `UnsupportedError` inside a context of `measure`."""
-    if open_readings:
-        raise UnsupportedError(EAGER)
-
-
 def run(compiled: Any, arrays: Sequence[Any]) -> Any:
-    """Returns the results of a compiled call, once they are ready, and adds its memory to the open
-    readings. Raises `UnsupportedError` if XLA does not show it."""
+    """Returns a compiled call's results, and adds its memory. Raises `UnsupportedError`."""
     planned = compiled.memory_analysis()
     if planned is None:
         raise UnsupportedError("this backend of XLA does not show the memory of a program")

@@ -7,18 +7,11 @@ import re
 import jax
 
 from opperf.errors import one_line
+from opperf.frameworks import base
 
 REFUSALS = (
-    TypeError,
-    ValueError,
-    IndexError,
-    NotImplementedError,
-    AttributeError,
-    AssertionError,
-    OverflowError,
-    jax.errors.JAXTypeError,
-    jax.errors.JAXIndexError,
-    jax.errors.JaxRuntimeError,
+    *(AssertionError, *base.REFUSALS),
+    *(jax.errors.JAXTypeError, jax.errors.JAXIndexError, jax.errors.JaxRuntimeError),
 )
 """Raised by JAX for arguments that it does not accept."""
 

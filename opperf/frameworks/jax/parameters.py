@@ -10,19 +10,17 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from opperf.frameworks.binding import kind_of_default
-from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.frameworks.jax.devices import DTYPES
+from opperf.frameworks.paths import kind_of_default
 from opperf.model import Kind, Parameter
 
 Parameters = Mapping[str, inspect.Parameter]
 
 KEYS = ("key", "keys")
-"""Names of the parameter of a random function that takes a key. opperf makes one of the case's
-seed."""
+"""Names of the parameter of a random function that takes a key, which is one of the case's seed."""
 
 UFUNC_INPUTS = {1: ("x",), 2: ("x", "y")}
-"""Names of the inputs of JAX's ufuncs in its documentation, by their number: their signatures have
-`*args`."""
+"""Names of the inputs of JAX's ufuncs in its documentation: their signatures have `*args`."""
 
 TENSOR = r"ArrayLike|Array|RealArray|IntegerArray|DuckTypedArray|jax\.Array|numpy\.ndarray"
 
@@ -85,8 +83,7 @@ SAYS_NOTHING = ("", "Any", "typing.Any")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 OMITTED = frozenset({"out", "device", "sharding", "out_sharding", "precision"})
-"""Optional parameters that no rule sets by kind: JAX takes no outputs, and devices and shardings
-are settings."""
+"""Optional parameters that no rule sets: outputs, and what the settings decide."""
 
 
 @functools.cache

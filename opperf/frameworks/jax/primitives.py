@@ -22,14 +22,8 @@ INPUT = re.compile(r"x(\d+)")
 """Names of the inputs; every other argument is one of the primitive's own parameters."""
 
 
-def input_name(position: int) -> str:
-    """Returns the name of an input."""
-    return f"x{position}"
-
-
 def _lowerings(platform: str | None = None) -> Iterable[core.Primitive]:
-    """Returns the primitives with a lowering for one platform, or for all; none if this version of
-    JAX keeps them elsewhere."""
+    """Returns the primitives with a lowering for a platform or all; none if JAX lacks the list."""
     if platform is None:
         return tuple(private.LOWERINGS.find() or ())
     return tuple((private.PLATFORM_LOWERINGS.find() or {}).get(platform, ()))
@@ -41,8 +35,7 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 @functools.cache
 def by_name() -> dict[str, core.Primitive]:
-    """Returns the primitives by name: those that JAX offers to packages that extend it, and others
-    that some platform has a lowering of."""
+    """Returns the primitives that JAX offers, or a platform has a lowering of, by name."""
     # Modules that are imported late register theirs at that time.
     registry.public_functions()
     public = [
@@ -58,7 +51,7 @@ def by_name() -> dict[str, core.Primitive]:
 
 
 def _operator_name(name: str) -> str:
-    """Returns the operator's name of a primitive: `primitive.scatter_add` of `scatter-add`."""
+    """Returns `primitive.scatter_add` of `scatter-add`."""
     return PREFIX + name.replace("-", "_")
 
 
@@ -90,8 +83,7 @@ def _operator(name: str, primitive: core.Primitive) -> Operator:
 
 
 def find(name: str) -> Operator | None:
-    """Returns the operator of a primitive's name, such as `primitive.add`; None if there is
-    none."""
+    """Returns the operator of a primitive's name, such as `primitive.add`; else None."""
     wanted = name.removeprefix("jax.")
     return next((operator for operator in operators() if wanted in operator.names), None)
 
@@ -121,90 +113,59 @@ SAME_NAME = (
 """Namespaces whose function of a primitive's name calls it, the nearest first."""
 
 CALLERS: Mapping[str, tuple[str, ...]] = {
-    "acos": ("jnp.arccos",),
-    "acosh": ("jnp.arccosh",),
+    **{
+        primitive: (f"{namespace}.{name}",)
+        for namespace, pairs in {
+            "jnp": (
+                "acos=arccos acosh=arccosh asin=arcsin asinh=arcsinh atan=arctan atan2=arctan2 "
+                "atanh=arctanh broadcast_in_dim=broadcast_to clamp=clip "
+                "convert_element_type=astype div=divide dot_general=matmul eq=equal gather=take "
+                "ge=greater_equal gt=greater integer_pow=power is_finite=isfinite le=less_equal "
+                "lt=less max=maximum min=minimum mul=multiply ne=not_equal neg=negative pow=power "
+                "reduce_and=all reduce_max=max reduce_min=min reduce_or=any reduce_prod=prod "
+                "reduce_sum=sum rem=fmod rev=flip scatter=put_along_axis shift_left=left_shift "
+                "shift_right_arithmetic=right_shift sub=subtract"
+            ),
+            "lax": (
+                "approx_top_k=approx_max_k complex=complex "
+                "dynamic_update_slice=dynamic_update_slice reduce_window_max=reduce_window "
+                "reduce_window_min=reduce_window reduce_window_sum=reduce_window "
+                "select_and_scatter_add=reduce_window"
+            ),
+            "scipy.special": "erf_inv=erfinv igamma=gammainc igammac=gammaincc lgamma=gammaln",
+            "jnp.fft": "fft=fft",
+            "nn": "logistic=sigmoid",
+            "scipy.linalg": "lu=lu",
+            "random": (
+                "random_bits=bits random_clone=clone random_fold_in=fold_in random_seed=key "
+                "random_split=split random_unwrap=key_data random_wrap=wrap_key_data"
+            ),
+            "ops": (
+                "scatter-add=segment_sum scatter-max=segment_max scatter-min=segment_min "
+                "scatter-mul=segment_prod"
+            ),
+        }.items()
+        for primitive, name in (pair.split("=") for pair in pairs.split())
+    },
     "add_any": ("jnp.add", "lax.tanh"),
     "and": ("lax.bitwise_and", "jnp.bitwise_and"),
-    "approx_top_k": ("lax.approx_max_k",),
-    "asin": ("jnp.arcsin",),
-    "asinh": ("jnp.arcsinh",),
-    "atan": ("jnp.arctan",),
-    "atan2": ("jnp.arctan2",),
-    "atanh": ("jnp.arctanh",),
-    "broadcast_in_dim": ("jnp.broadcast_to",),
-    "clamp": ("jnp.clip",),
-    "complex": ("lax.complex",),
     "conv_general_dilated": ("lax.conv_general_dilated", "lax.conv", "jnp.convolve"),
-    "convert_element_type": ("jnp.astype",),
-    "div": ("jnp.divide",),
-    "dot_general": ("jnp.matmul",),
-    "dynamic_update_slice": ("lax.dynamic_update_slice",),
-    "eq": ("jnp.equal",),
-    "erf_inv": ("scipy.special.erfinv",),
-    "fft": ("jnp.fft.fft",),
-    "gather": ("jnp.take",),
-    "ge": ("jnp.greater_equal",),
-    "gt": ("jnp.greater",),
-    "igamma": ("scipy.special.gammainc",),
-    "igammac": ("scipy.special.gammaincc",),
-    "integer_pow": ("jnp.power",),
-    "is_finite": ("jnp.isfinite",),
-    "le": ("jnp.less_equal",),
     "le_to": ("jnp.less_equal", "jnp.searchsorted"),
-    "lgamma": ("scipy.special.gammaln",),
-    "logistic": ("nn.sigmoid",),
-    "lt": ("jnp.less",),
     "lt_to": ("jnp.less", "jnp.digitize"),
-    "lu": ("scipy.linalg.lu",),
-    "max": ("jnp.maximum",),
-    "min": ("jnp.minimum",),
-    "mul": ("jnp.multiply",),
-    "ne": ("jnp.not_equal",),
-    "neg": ("jnp.negative",),
     "not": ("lax.bitwise_not", "jnp.invert"),
     "or": ("lax.bitwise_or", "jnp.bitwise_or"),
-    "pow": ("jnp.power",),
-    "random_bits": ("random.bits",),
-    "random_clone": ("random.clone",),
-    "random_fold_in": ("random.fold_in",),
     "random_gamma": ("random.gamma", "random.loggamma"),
-    "random_seed": ("random.key",),
-    "random_split": ("random.split",),
-    "random_unwrap": ("random.key_data",),
-    "random_wrap": ("random.wrap_key_data",),
-    "reduce_and": ("jnp.all",),
-    "reduce_max": ("jnp.max",),
-    "reduce_min": ("jnp.min",),
-    "reduce_or": ("jnp.any",),
-    "reduce_prod": ("jnp.prod",),
-    "reduce_sum": ("jnp.sum",),
-    "reduce_window_max": ("lax.reduce_window",),
-    "reduce_window_min": ("lax.reduce_window",),
-    "reduce_window_sum": ("lax.reduce_window",),
     "regularized_incomplete_beta": ("lax.betainc", "scipy.special.betainc"),
-    "rem": ("jnp.fmod",),
-    "rev": ("jnp.flip",),
-    "scatter": ("jnp.put_along_axis",),
-    "scatter-add": ("ops.segment_sum",),
-    "scatter-max": ("ops.segment_max",),
-    "scatter-min": ("ops.segment_min",),
-    "scatter-mul": ("ops.segment_prod",),
-    "select_and_scatter_add": ("lax.reduce_window",),
     "select_n": ("lax.select_n", "jnp.where"),
-    "shift_left": ("jnp.left_shift",),
-    "shift_right_arithmetic": ("jnp.right_shift",),
     "slice": ("lax.slice", "jnp.split"),
-    "sub": ("jnp.subtract",),
     "triangular_solve": ("scipy.linalg.solve_triangular", "jnp.linalg.inv"),
     "xor": ("lax.bitwise_xor", "jnp.bitwise_xor"),
 }
-"""Functions that do what a primitive does, and those that call it, the nearest first, after those
-of its name."""
+"""Functions that do what a primitive does or call it, the nearest first, after its name's."""
 
 
 def callers(name: str) -> tuple[Operator, ...]:
-    """Returns the functions, by JAX's documentation, that do what a primitive does, the nearest
-    first."""
+    """Returns the functions that do what a primitive does, the nearest first."""
     bare = by_name()[name].name
     same = (f"{namespace}.{bare.replace('-', '_')}" for namespace in SAME_NAME)
     known = registry.by_name()

@@ -1,5 +1,4 @@
-"""The names of JAX that opperf uses and that are no public API, or that versions have in different
-places."""
+"""The names of JAX that opperf uses and that are no public API, or that versions have elsewhere."""
 
 from __future__ import annotations
 
@@ -8,15 +7,14 @@ from typing import Any
 
 import jax
 
-from opperf.frameworks.private import PrivateName
+from opperf.frameworks.installed import PrivateName
 
 LOWERINGS = PrivateName(
     "primitives outside jax.extend.core.primitives, and their devices",
     "jax._src.interpreters.mlir:_lowerings",
 )
 PLATFORM_LOWERINGS = PrivateName(
-    "primitives of one platform only",
-    "jax._src.interpreters.mlir:_platform_specific_lowerings",
+    "primitives of one platform only", "jax._src.interpreters.mlir:_platform_specific_lowerings"
 )
 
 PROFILE_DATA = PrivateName("the profiler native", "jax.profiler:ProfileData")
@@ -41,15 +39,14 @@ FROM_CACHE = "/jax/compilation_cache/cache_hits"
 
 
 def options() -> dict[str, Any]:
-    """Returns JAX's options, in a new dict, with the values of the whole process: those in an
-    attribute of `jax.config` are of the context."""
+    """Returns JAX's options of the whole process: attributes of `jax.config` are of the context."""
     found: dict[str, Any] = jax.config.values
     return found
 
 
 def call_of(compiled: Any) -> Callable[..., Any]:
-    """Returns what a compiled program calls from its first call on, with a frame of Python more
-    than `jax.jit` has, which takes 0.4 us; the program itself in versions that call it so."""
+    """Returns what a compiled program calls with a frame of Python more than `jax.jit` has, which
+    takes 0.4 us; the program itself in versions that call it so."""
     found: Callable[..., Any] = getattr(compiled, "_call", None) or compiled
     return found
 

@@ -1,8 +1,6 @@
-"""Calls of JAX's functions: compiled ahead of time, or eager.
-
-A compiled call has every array as an argument, so that XLA folds none into a constant; all other
-values are constants of the program. A call is over when its own results are ready.
-"""
+"""Calls of JAX's functions: compiled ahead of time, or eager. A compiled call has every array as an
+argument, so that XLA folds none into a constant; all other values are constants of the program. A
+call is over when its own results are ready."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ from typing import Any
 import jax
 import jax.monitoring
 
+from opperf.errors import UnsupportedError
 from opperf.frameworks.jax import memory, private
 
 
@@ -25,6 +24,7 @@ class _Counter:
 
     def __init__(self) -> None:
         self.found = 0
+        """Programs compiled outside `expected`."""
         self.depth = 0
         """Number of open contexts of `expected`."""
         self.from_cache = 0
@@ -42,20 +42,9 @@ jax.monitoring.register_event_duration_secs_listener(_counter.listen)
 jax.monitoring.register_event_listener(_counter.listen_to_cache)
 
 
-def count() -> int:
-    """Returns how many programs were compiled in this process that nothing here expected."""
-    return _counter.found
-
-
-def from_cache() -> int:
-    """Returns how many programs were taken from JAX's cache in this process."""
-    return _counter.from_cache
-
-
 @contextmanager
 def expected() -> Iterator[None]:
-    """Returns a context in which what is compiled is no recompilation: a case's first calls, and
-    what opperf itself computes with JAX."""
+    """Returns a context in which what is compiled is no recompilation."""
     _counter.depth += 1
     try:
         yield
@@ -72,7 +61,6 @@ class Flat:
 
     call: partial[Any]
     kinds: tuple[type, ...] = (jax.Array,)
-    """Types of what counts as an array."""
     arrays: list[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,17 +77,14 @@ class Flat:
         return self.call.func(*unnamed, **named)
 
     def bound(self, arrays: Sequence[Any]) -> partial[Any]:
-        """Returns the call with other arrays in the places of its own."""
         unnamed, named = self._arguments(arrays)
         return partial(self.call.func, *unnamed, **named)
 
     def indices(self, arrays: Iterable[Any]) -> tuple[int, ...]:
-        """Returns the indices of some of the call's arrays."""
         wanted = {id(array) for array in arrays}
         return tuple(i for i, array in enumerate(self.arrays) if id(array) in wanted)
 
     def _arguments(self, arrays: Sequence[Any]) -> Any:
-        """Returns the call's positional and named arguments with these arrays."""
         leaves = list(self._leaves)
         for place, one in zip(self._places, arrays, strict=True):
             leaves[place] = one
@@ -113,16 +98,12 @@ class Cost:
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
     cache_misses: int = 0
-    before: int = field(default_factory=count)
+    before: int = field(default_factory=lambda: _counter.found)
     """Recompilations in this process before the case's."""
 
 
 class Program:
-    """A function that is compiled when it is first called, for the arrays of that call.
-
-    Raises `UnsupportedError` for a function that needs an array's values to be compiled, and what
-    JAX raises for any other that it cannot compile.
-    """
+    """A function that is compiled when first called. Raises what JAX raises if it cannot be."""
 
     def __init__(
         self, function: Callable[..., Any], donated: Sequence[int] = (), cost: Cost | None = None
@@ -141,7 +122,6 @@ class Program:
         return self.run(*arrays)
 
     def _first(self, *arrays: Any) -> Any:
-        """Compiles the function, and returns the results of the first call."""
         with expected():
             self._compile(arrays)
             results = self._several(*arrays)
@@ -152,8 +132,7 @@ class Program:
         return results
 
     def _single(self, *arrays: Any) -> Any:
-        """Waits for a single array by its own method, as programs do: `jax.block_until_ready` takes
-        several microseconds to look for more."""
+        """Waits as programs do: `jax.block_until_ready` looks for more in several microseconds."""
         if memory.open_readings:
             return memory.run(self._compiled, arrays)
         return self.call(*arrays).block_until_ready()
@@ -166,11 +145,11 @@ class Program:
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
         lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
-        lowered_at, hits = time.perf_counter(), from_cache()
+        lowered_at, hits = time.perf_counter(), _counter.from_cache
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
-        self.cost.cache_misses += from_cache() == hits
+        self.cost.cache_misses += _counter.from_cache == hits
 
     def is_constant(self) -> bool:
         """Whether XLA has computed the results: the program only copies them."""
@@ -185,7 +164,6 @@ class Program:
         )
 
     def analysis(self) -> Mapping[str, float]:
-        """Returns what XLA says that a call costs; empty if it says nothing."""
         try:
             found = self._compiled.cost_analysis()
         except (NotImplementedError, jax.errors.JaxRuntimeError):
@@ -207,8 +185,7 @@ MOVES = frozenset({"constant", "copy", "tuple", "bitcast", "broadcast", "paramet
 
 
 def donated_argnums(flat: Flat) -> tuple[int, ...]:
-    """Returns the places, among the call's arrays, of those that its function, which a user has
-    compiled, may overwrite."""
+    """Returns the indices of the arrays that a user's compiled function may overwrite."""
     function, call = flat.call.func, flat.call
     if not hasattr(function, "lower"):
         return ()
@@ -232,16 +209,14 @@ class CompiledCall:
         self.arrays = list(self.flat.arrays)
         self.program = Program(self.flat, donated)
         self.gradients: dict[tuple[int, ...], list[Program]] = {}
-        """The programs of the forward and the backward pass, by the indices of the arrays that
-        take a gradient."""
+        """The programs of both passes, by the indices of the arrays that take a gradient."""
 
     def __call__(self) -> Any:
         return self.program.run(*self.arrays)
 
     def repeated(self) -> Callable[[], Any]:
         """Returns a function that makes the call, which was made before, with a single frame of
-        Python, as a program does. Where the call waits for another thread, a frame takes up to a
-        microsecond."""
+        Python: where the call waits for another thread, a frame takes up to a microsecond."""
         call, arrays, wait = self.program.call, self.arrays, jax.block_until_ready
 
         def single() -> Any:
@@ -263,7 +238,6 @@ class DonatingCall(CompiledCall):
         self.renew()
 
     def renew(self) -> None:
-        """Replaces the arrays that a call overwrites by fresh copies."""
         with expected():
             for place, kept in self._kept.items():
                 if self.arrays[place].is_deleted():
@@ -272,15 +246,10 @@ class DonatingCall(CompiledCall):
                 self.arrays[place] = jax.block_until_ready(kept.copy())
 
     def __call__(self) -> Any:
-        """Returns the results. Timed calls follow a `renew`, and others may follow a call."""
+        """Timed calls follow a `renew`, and others may follow a call."""
         if any(self.arrays[place].is_deleted() for place in self.donated):
             self.renew()
         return super().__call__()
-
-
-def compiled(call: partial[Any], donated: Sequence[int]) -> CompiledCall:
-    """Returns a call that is compiled when it is first made."""
-    return DonatingCall(call, donated) if donated else CompiledCall(call)
 
 
 class EagerCall:
@@ -291,9 +260,9 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
-        """Returns the results, once they are ready. Raises `UnsupportedError` while memory is
-        measured, which JAX does not show of such a call."""
-        memory.refuse_eager()
+        """Raises `UnsupportedError` while memory is measured, which JAX does not show."""
+        if memory.open_readings:
+            raise UnsupportedError(memory.EAGER)
         results = self._call()
         # As a program waits for a single array: `jax.block_until_ready` looks for more.
         if isinstance(results, jax.Array):
@@ -301,15 +270,13 @@ class EagerCall:
         return jax.block_until_ready(results)
 
     def replace(self, array: Any, other: Any) -> None:
-        """Has the call take another array in place of one that it takes."""
         arrays = [other if given is array else given for given in self.flat.arrays]
         self._call = self.flat.bound(arrays)
         self.flat.arrays = arrays
 
 
 class Donatable:
-    """An array among the arguments of an eager call, whose function may give its memory to a
-    program of its own: no call can use it then."""
+    """An array of an eager call, whose function may give its memory to a program of its own."""
 
     def __init__(self, array: Any, call: EagerCall) -> None:
         self._array, self._call = array, call
@@ -327,7 +294,7 @@ class Donatable:
 Call = CompiledCall | EagerCall
 
 MODES: Mapping[str, Callable[[partial[Any], Sequence[int]], Call]] = {
-    "jit": compiled,
+    "jit": lambda call, donated: DonatingCall(call, donated) if donated else CompiledCall(call),
     "eager": EagerCall,
 }
 """Functions that make a call, by the mode's name, the default one first. They take the indices of
@@ -338,9 +305,8 @@ COMPILED = ("jit",)
 
 
 def costs(call: Callable[[], Any]) -> dict[str, float]:
-    """Returns what compiling a call and its gradient took, in nanoseconds, how many of the programs
-    were not in the cache, how many JAX compiled after their first calls, and what XLA says that the
-    forward pass costs."""
+    """Returns what compiling a call and its gradient took, in nanoseconds, the misses of the cache,
+    the recompilations, and what XLA says that the forward pass costs."""
     if not isinstance(call, CompiledCall):
         return {}
     cost = call.program.cost
@@ -348,7 +314,7 @@ def costs(call: Callable[[], Any]) -> dict[str, float]:
         "lowering": cost.lowering_ns,
         "compilation": cost.compile_ns,
         "compile_cache_misses": float(cost.cache_misses),
-        "recompilations": float(count() - cost.before),
+        "recompilations": float(_counter.found - cost.before),
     }
     names = {"flops": "flops", "bytes accessed": "bytes_accessed"}
     analysis = call.program.analysis()

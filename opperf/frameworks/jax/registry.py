@@ -89,7 +89,7 @@ class Place(NamedTuple):
 
     @property
     def module(self) -> ModuleType | None:
-        """The module, imported; None if this version has none."""
+        """None if this version has none."""
         try:
             return importlib.import_module(f"jax.{self.path}")
         except ModuleNotFoundError:
@@ -108,18 +108,12 @@ STATISTICS = (
     *("multivariate_normal", "nbinom", "norm", "pareto", "poisson", "t", "truncnorm", "uniform"),
     *("vonmises", "wrapcauchy"),
 )
-"""Distributions of `jax.scipy.stats`, each a module."""
 
 PLACES = (
     Place("numpy", "jnp"),
     Place("numpy.linalg", "jnp.linalg"),
     Place("numpy.fft", "jnp.fft"),
-    Place("lax", "lax"),
-    Place("lax.linalg", "lax.linalg"),
-    Place("nn", "nn"),
-    Place("random", "random"),
-    Place("image", "image"),
-    Place("ops", "ops"),
+    *(Place(name, name) for name in ("lax", "lax.linalg", "nn", "random", "image", "ops")),
     *(
         Place(f"scipy.{name}", f"scipy.{name}")
         for name in (
@@ -129,19 +123,13 @@ PLACES = (
         )
     ),
 )
-"""The public namespaces. A name without a prefix is that of the first one that has it, and so is a
-function that several have."""
+"""The public namespaces. A name without a prefix is of the first one that has it."""
 
 
 @functools.cache
 def places() -> tuple[tuple[Place, ModuleType], ...]:
     """Returns the public namespaces that this version has, each with its module, imported."""
     return tuple((place, module) for place in PLACES if (module := place.module) is not None)
-
-
-def absent_places() -> tuple[str, ...]:
-    """Returns the modules of those that it lacks."""
-    return tuple(f"jax.{place.path}" for place in PLACES if place.module is None)
 
 
 ABBREVIATED = {f"jax.{place.path}": place.prefix for place in PLACES}
@@ -180,7 +168,7 @@ def is_function(value: Any) -> bool:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Returns the names that a module offers: JAX's have none but public ones, and modules."""
+    """Returns the names that a module offers."""
     listed: Iterable[str] = getattr(module, "__all__", None) or dir(module)
     return sorted(name for name in listed if not name.startswith("_"))
 
@@ -206,8 +194,7 @@ def _is_foreign(function: Any) -> bool:
 
 
 def _alias_of(found: Found, first: Mapping[int, str]) -> str:
-    """Returns the name of the function that this one is an alias of; its own if it is none. Two
-    names of one object are aliases; otherwise JAX's documentation decides."""
+    """Returns the function that this is an alias of, by identity or else by documentation."""
     known = public_functions()
     same = first[id(found.function)]
     if same != found.name:
@@ -225,7 +212,8 @@ def canonical_names() -> dict[str, str]:
     for name, found in known.items():
         own = f"{found.place.prefix}.{getattr(found.function, '__name__', '')}"
         is_own = own == name
-        if id(found.function) not in first or (is_own and _same_place(first, found)):
+        before = first.get(id(found.function))
+        if before is None or (is_own and known[before].place == found.place):
             first[id(found.function)] = name
 
     def last(name: str) -> str:
@@ -238,14 +226,8 @@ def canonical_names() -> dict[str, str]:
     return {name: last(name) for name in known}
 
 
-def _same_place(first: Mapping[int, str], found: Found) -> bool:
-    """Whether the function's first name is in the same module."""
-    return public_functions()[first[id(found.function)]].place == found.place
-
-
 @functools.cache
 def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
-    """Returns the aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, canonical in canonical_names().items():
         if not exclusion(canonical):
@@ -280,7 +262,7 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
 
 @functools.cache
 def _bare_names() -> dict[str, str]:
-    """Returns, for each name without its module, that in the first module that has it."""
+    """Returns each name without its module, and that in the first module that has it."""
     found: dict[str, str] = {}
     for name, canonical in canonical_names().items():
         if not exclusion(canonical):
@@ -306,8 +288,7 @@ def by_name() -> dict[str, Operator]:
 
 
 def find(name: str) -> Operator | None:
-    """Returns the operator of a name as users write it: `jnp.add`, `jax.numpy.add`, `add`; None if
-    there is none."""
+    """Returns the operator of a name, `jnp.add`, `jax.numpy.add` or `add`; else None."""
     return by_name().get(name) or by_name().get(name.removeprefix("jax."))
 
 

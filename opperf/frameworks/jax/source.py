@@ -61,7 +61,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _modules_of(called: str) -> list[str]:
-    """Returns the imports of JAX, and of the module of a function that JAX does not import."""
     path = called.partition("(")[0]
     module = path.rpartition(".")[0]
     # A method is in a class or an object, which no import has.
@@ -77,8 +76,7 @@ def _modules_of(called: str) -> list[str]:
 
 
 def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
-    """Returns the lines of the backward pass with respect to the variables `wanted`, with opperf's
-    head gradients."""
+    """Returns the lines of the backward pass with respect to the variables `wanted`."""
     listed = ", ".join(wanted)
     function = "jax.jit(gradients)" if is_compiled else "gradients"
     return [
@@ -107,7 +105,6 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
 
 
 def _render_plain(value: Any) -> str:
-    """Returns a plain value as text."""
     own = functions.source_of(value, functions.path_of)
     if own is not None:
         return own

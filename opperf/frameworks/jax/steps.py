@@ -16,7 +16,7 @@ from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
-from opperf.frameworks.jax.dtypes import DTYPES, wide
+from opperf.frameworks.jax.devices import DTYPES, wide
 from opperf.frameworks.jax.functions import abstract
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
@@ -71,7 +71,6 @@ class Step(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of elements of all inputs and results."""
         values = (*self.equation.invars, *self.equation.outvars)
         return sum(math.prod(getattr(entry.aval, "shape", ())) for entry in values)
 
@@ -79,10 +78,9 @@ class Step(NamedTuple):
 def steps(
     function: Callable[..., Any], arguments: Mapping[str, Argument]
 ) -> Iterator[dict[str, dict[str, Argument]]]:
-    """Yields, for a call of a function and then for its backward pass if it has one, the arguments
-    of each primitive that it is made of, by the primitive's name as an operator: those of its
-    largest call. None for a function that cannot be traced, and no primitive that takes a function
-    or a device."""
+    """Yields, for a call of a function and for its backward pass if it has one, the arguments of
+    the largest call of each primitive, by name. None for a function that cannot be traced, and no
+    primitive that takes a function or a device."""
     yield _of_pass(function, arguments, forward)
     if any(spec.gradient for value in arguments.values() for spec in iter_tensors(value)):
         yield _of_pass(function, arguments, backward)
@@ -118,7 +116,6 @@ def backward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
 def _of_pass(
     function: Callable[..., Any], arguments: Mapping[str, Argument], traced: Traced
 ) -> dict[str, dict[str, Argument]]:
-    """Returns the arguments of the largest call of each primitive in one pass."""
     specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
     is_wide = any(spec.dtype in WIDE for spec in specs)
     with warnings.catch_warnings(), wide(is_wide):
@@ -142,7 +139,6 @@ def _of_pass(
 def _steps_of(
     function: Callable[..., Any], arguments: Mapping[str, Argument], traced: Traced
 ) -> list[Step]:
-    """Returns the steps of a call; none if it cannot be traced."""
     specs: dict[int, TensorSpec] = {}
 
     def array(spec: TensorSpec, made: Any) -> Any:
@@ -168,7 +164,7 @@ Known = dict[Any, TensorSpec | None]
 
 
 def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
-    """Yields the steps of a program and of the programs inside it, and adds to `known`."""
+    """Yields the steps of a program and of those inside it, and adds to `known`."""
     for equation in program.eqns:
         contents = tuple(_contents(variable, known) for variable in equation.invars)
         yield Step(equation, contents)
@@ -196,7 +192,6 @@ def _first(contents: Iterable[TensorSpec | None]) -> TensorSpec | None:
 
 
 def _programs(values: Any) -> Iterator[core.Jaxpr]:
-    """Yields the programs among a primitive's parameters."""
     if isinstance(values, core.ClosedJaxpr):
         yield values.jaxpr
     elif isinstance(values, core.Jaxpr):
@@ -219,18 +214,18 @@ def _contents(value: Any, known: Known) -> TensorSpec | None:
 
 
 def _arguments_of(step: Step) -> dict[str, Argument]:
-    """Returns the arguments of a case that makes the step's call. Raises `UnsupportedError`."""
+    """Raises `UnsupportedError`."""
     equation = step.equation
     inputs = {
-        primitives.input_name(position): _input(equation.primitive.name, position, one.aval, spec)
+        f"x{position}": _input(equation.primitive.name, position, one.aval, spec)
         for position, (one, spec) in enumerate(zip(equation.invars, step.contents, strict=True))
     }
     return {**inputs, **{name: encode(value) for name, value in equation.params.items()}}
 
 
 def _input(primitive: str, position: int, aval: Any, spec: TensorSpec | None) -> Argument:
-    """Returns an input of a primitive: of the contents that the program has there, if they are
-    known. Raises `UnsupportedError` for what is no array."""
+    """Returns an input, of contents that are known. Raises `UnsupportedError` for what is no
+    array."""
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
         raise UnsupportedError(f"{primitive} takes values that are no arrays")
     if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) and not aval.shape:
@@ -245,8 +240,7 @@ def _input(primitive: str, position: int, aval: Any, spec: TensorSpec | None) ->
 
 
 def _moved(spec: TensorSpec | None, shape: tuple[int, ...], kind: str) -> Fill | None:
-    """Returns the contents of a tensor that has another's numbers; None if they are of another
-    kind, or mean nothing in another shape."""
+    """Returns the fill of a tensor with another's numbers; None if it means nothing there."""
     if spec is None or kind_of(spec.dtype) != kind or spec.fill.of:
         return None
     name = spec.fill.distribution

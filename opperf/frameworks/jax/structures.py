@@ -1,5 +1,5 @@
-"""JAX's structured arguments as plain values of a case, which survive a run file: enumerations,
-named tuples, computations of one step, implementations of random numbers."""
+"""JAX's structured arguments as plain values of a case: enumerations, named tuples, computations of
+one step, implementations of random numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jax.extend import core
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.jax import private
-from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.frameworks.jax.devices import DTYPES
 from opperf.model import Argument, DType, Mapping, Number
 
 TYPE = "type"
@@ -47,8 +47,7 @@ PRIMITIVE = "Primitive"
 
 
 def encode(value: Any) -> Argument:
-    """Returns an argument of JAX's as a value of a case. Raises `UnsupportedError` for one that
-    JSON cannot hold, as a function or a device."""
+    """Returns a value of a case. Raises `UnsupportedError` for what JSON cannot hold."""
     if isinstance(value, enum.Enum):
         return Mapping({TYPE: _known(value), NAME: value.name})
     if value is None or isinstance(value, bool | str):
@@ -79,14 +78,13 @@ def encode(value: Any) -> Argument:
 
 
 def _fields(value: Any) -> Iterator[str]:
-    """Yields the names of the fields of a named tuple or data class; none for another value."""
+    """Yields the fields of a named tuple or data class."""
     declared: Iterable[str] = getattr(value, "_fields", ())
     yield from declared or getattr(value, "__dataclass_fields__", ())
 
 
 def _known(value: Any) -> str:
-    """Returns the name of a value's type. Raises `UnsupportedError` for a type not in
-    `PATHS`."""
+    """Returns the name of a value's type. Raises `UnsupportedError` for one not in `PATHS`."""
     name = type(value).__name__
     if name not in PATHS:
         raise UnsupportedError(f"a {name} cannot be an argument of a case")
@@ -105,8 +103,7 @@ def _encode_computation(value: Any) -> Mapping:
 
 
 def _primitive(name: str) -> tuple[str, core.Primitive]:
-    """Returns the path and the primitive of a name, as programs print it. Raises
-    `UnsupportedError`."""
+    """Returns the path and the primitive of a name. Raises `UnsupportedError`."""
     for key, one in vars(core.primitives).items():
         if isinstance(one, core.Primitive) and one.name == name:
             return f"{core.primitives.__name__}.{key}", one
@@ -114,19 +111,14 @@ def _primitive(name: str) -> tuple[str, core.Primitive]:
 
 
 def _computation(name: str, dtypes: tuple[Any, ...]) -> Any:
-    """Returns the program of one step, a primitive of numbers of these dtypes."""
+    """Returns the program of one primitive, of numbers of these dtypes."""
     _, primitive = _primitive(name)
     numbers = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     return jax.make_jaxpr(primitive.bind)(*numbers)
 
 
-def _random(name: str) -> Any:
-    """Returns an implementation of random numbers by its name."""
-    return private.implementation_of(jax.random.key(0, impl=name))
-
-
 DECODERS: dict[str, Callable[..., Any]] = {
-    RANDOM: _random,
+    RANDOM: lambda name: private.implementation_of(jax.random.key(0, impl=name)),
     PRIMITIVE: lambda name: _primitive(name)[1],
     "ClosedJaxpr": _computation,
     "Jaxpr": lambda name, dtypes: _computation(name, dtypes).jaxpr,
@@ -135,8 +127,7 @@ DECODERS: dict[str, Callable[..., Any]] = {
 
 
 def decode(value: Any) -> Any:
-    """Returns JAX's argument of a value, a dict in place of its mappings, as `encode` has made it;
-    any other value unchanged."""
+    """Returns JAX's argument of a value that `encode` has made; any other value unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(decode(element) for element in value)
     if not isinstance(value, dict):
@@ -175,7 +166,6 @@ def source(value: Any, other: Callable[[Any], str]) -> str:
 
 
 def _computation_source(value: Any) -> str:
-    """Returns the code of a program of one step."""
     entries = _encode_computation(value).entries
     path, _ = _primitive(str(entries[NAME]))
     program = getattr(value, "jaxpr", value)

@@ -13,11 +13,11 @@ import numpy as np
 
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError, UsageError
-from opperf.frameworks import fill, numpy_layout
+from opperf.frameworks import fill, numpy_arrays
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, devices
 from opperf.frameworks.jax.compiling import FLAGS
-from opperf.frameworks.jax.dtypes import NARROWED, dtype_of, has_wide
+from opperf.frameworks.jax.devices import NARROWED, dtype_of, has_wide
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, Settings, TensorSpec
 
@@ -30,8 +30,7 @@ IN_NUMPY = (
 
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of an array, which uses `jnp`. Raises `UnsupportedError` if JAX has no such
-    array."""
+    """Returns the code of an array, which uses `jnp`. Raises `UnsupportedError`."""
     if spec.layout != "dense":
         raise UnsupportedError(f"JAX has no {spec.layout} arrays")
     dtype = str(dtype_of(spec.dtype))
@@ -46,7 +45,6 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of a NumPy array of the numbers."""
     dtype = spec.dtype if spec.dtype in IN_NUMPY else "float32"
     return fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
 
@@ -57,7 +55,6 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
 
 
 def _placed(value: Any, device: str) -> Any:
-    """Returns an array on the device, once it is there."""
     return jax.block_until_ready(jax.device_put(value, devices.jax_device(device)))
 
 
@@ -67,10 +64,9 @@ def is_key(value: Any) -> bool:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of an array that a user passed; None for any other value. Raises
-    `UsageError` for an array that no case can have."""
+    """Returns the spec of an array of a user's, or None. Raises as `Arrays.describe`."""
     if isinstance(value, np.ndarray):
-        numpy_layout.check(value)
+        numpy_arrays.check(value)
     elif not isinstance(value, jax.Array):
         return None
     elif len(value.devices()) > 1:
@@ -128,8 +124,7 @@ def has_nan(outputs: Any) -> bool:
 
 
 def contents(value: Any) -> Contents | None:
-    """Returns what an array holds; None for one whose memory a call was given, and for any other
-    value."""
+    """Returns what an array holds; None for one whose memory was given away, and others."""
     if not isinstance(value, jax.Array) or value.is_deleted():
         return None
     data = jax.random.key_data(value) if is_key(value) else value

@@ -1,9 +1,7 @@
-"""Kernel time by JAX's own profiler: that of XLA's thunks, the steps of a compiled program.
-
-Each call is inside a marker of the profiler, and its thunks are those that begin within it, on
-whatever thread they ran: on a CPU short programs run in the calling thread, others in XLA's pool. A
-thunk that starts work and returns ends with the program's wait for it.
-"""
+"""Kernel time by JAX's own profiler: that of XLA's thunks, the steps of a compiled program. A
+call's thunks are those that begin within its marker, on whatever thread: on a CPU short programs
+run in the calling thread, others in XLA's pool. A thunk that starts work and returns ends with the
+program's wait for it."""
 
 from __future__ import annotations
 
@@ -25,9 +23,16 @@ from opperf.errors import ProfilerError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import private, programs
 from opperf.frameworks.jax.devices import jax_device, platform_of
-from opperf.frameworks.recording import EventCost, Interval, Taken, Union, unions_in
-from opperf.frameworks.timing import PhaseTimes
-from opperf.model import MetricKind
+from opperf.frameworks.recording import (
+    EventCost,
+    Interval,
+    RecordingProfiler,
+    Taken,
+    Union,
+    of_each,
+    unions_in,
+    warm_up,
+)
 
 MARKER = "opperf::call"
 
@@ -49,16 +54,14 @@ class Trace(NamedTuple):
     """The events of a recording, each list sorted."""
 
     calls: list[Interval]
-    """The markers."""
     thunks: list[Interval]
     events: int
-    """All events."""
 
 
 @contextmanager
 def record() -> Iterator[list[Any]]:
-    """Records the events inside the context. The list has the profile after its end. Raises
-    `UnsupportedError` if this version of JAX shows no profiles."""
+    """Records the events inside; the list has the profile after its end. Raises
+    `UnsupportedError`."""
     private.PROFILE_DATA.get()
     options = private.PROFILE_OPTIONS.get()()
     options.host_tracer_level = HOST_LEVEL
@@ -83,8 +86,7 @@ STDERR = 2
 """The descriptor that XLA prints to."""
 
 TENSORFLOW = b"Can't import tensorflow"
-"""The message that XLA prints at the begin and the end of each recording where TensorFlow is not
-installed, to which it would offer the profile."""
+"""Printed at each recording's begin and end where TensorFlow, which XLA offers it, is missing."""
 
 
 @contextmanager
@@ -110,7 +112,6 @@ def _without_messages() -> Iterator[None]:
 
 
 def _stop(folder: Path) -> list[Any]:
-    """Ends the recording, and returns its profile."""
     data, state = private.PROFILE_DATA.get(), private.PROFILE_STATE.find()
     session = private.session_of(state)
     if session is None:
@@ -150,33 +151,21 @@ def read_trace(profile: Any) -> Trace:
 
 
 STEPS = (2, 34)
-"""Steps of the loops that measure what recording a thunk takes, a shorter and a longer one. Each
-has five thunks, which take 20 ns."""
+"""Steps of the loops that measure a thunk's recording, each of five thunks of 20 ns."""
 
 CALLS, RECORDINGS = 50, 3
 """Calls of each loop in a recording, and number of recordings: the cost is then the same within
 2 % in one process after another, and takes 0.2 s."""
 
-FIRST_CALLS = 1
-MOST_EVENTS = 50_000
-"""Calls of the first recording, which shows how many events a call has, and maximum number of
-events of a later one: each takes two microseconds to be read."""
-
 COMPARED = 25
-"""Calls without recording that measure what it takes: of so many, on a busy machine too, most are
-not interrupted."""
-
-WARM_CALLS = 3
-CALLS_PER_WARM_CALL = 5
-"""Calls at the begin of a recording that are not timed, as the caches are full of the last one's
-events; and timed calls for each of these."""
+"""Calls without recording that measure what it takes: enough that most are not interrupted."""
 
 
 @functools.cache
 def thunk_ns() -> float:
-    """Returns the nanoseconds that recording a thunk inside another one takes on a CPU: how much
-    more the steps of a loop take when they are recorded. Measured once in a process: where a case's
-    thunks run in XLA's pool, waking its threads moves the time of a call by more than that."""
+    """Returns the nanoseconds that recording a thunk inside another takes on a CPU: how much more
+    the steps of a loop take. Measured once in a process: where a case's thunks run in XLA's pool,
+    waking its threads moves the time of a call by more than that."""
     calls = [_loop(steps) for steps in STEPS]
     inside: list[list[Union]] = [[] for _ in calls]
     walls: list[list[int]] = [[] for _ in calls]
@@ -204,8 +193,6 @@ def thunk_ns() -> float:
 
 
 def _loop(steps: int) -> Callable[[], object]:
-    """Returns a call of a program that is a loop of so many steps."""
-
     def step(carry: Any, row: Any) -> tuple[Any, Any]:
         return 0.9 * carry + row, carry
 
@@ -221,11 +208,9 @@ def _loop(steps: int) -> Callable[[], object]:
 
 
 def run_in_turns(phases: Sequence[Callable[[], object]], count: int) -> list[int]:
-    """Runs the phases in order, `count` times, each inside a marker; before that, a few times
-    outside. Returns the wall-clock times of those inside, in nanoseconds."""
-    for _ in range(min(WARM_CALLS, count // CALLS_PER_WARM_CALL)):
-        for phase in phases:
-            phase()
+    """Returns the wall-clock times of the phases in order, `count` times, each inside a marker, in
+    nanoseconds; before that, they run a few times outside."""
+    warm_up(phases, count)
     walls = []
     clock = perf_counter_ns
     for _ in range(count):
@@ -239,52 +224,25 @@ def run_in_turns(phases: Sequence[Callable[[], object]], count: int) -> list[int
     return walls
 
 
-class NativeProfiler:
+class NativeProfiler(RecordingProfiler):
     """Kernel time by JAX's profiler, less the cost of recording it."""
 
-    kind = MetricKind.KERNEL
-    resolution_ns = 1.0
-    """The profiler's times are of the processor's time stamp counter."""
+    reads_slowly = True
 
     def __init__(self, device: str) -> None:
-        self._phases: list[Callable[[], object]] = []
-        self._calls_at_once = FIRST_CALLS
+        super().__init__()
         # Other devices record their kernels themselves.
         self._thunk_ns = thunk_ns() if platform_of(device) == "cpu" else 0.0
 
-    def trace(
-        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[PhaseTimes]:
-        """Runs the phases in order, `count` times `loops` times; each returns when it is done.
-
-        Returns each phase's samples in nanoseconds, each the mean of `loops` calls; no times for a
-        phase that has no thunk. They are fewer than `count` if that takes several recordings.
-        Raises `ProfilerError` if nothing was recorded.
-        """
-        if self._phases != list(phases):
-            self._phases = list(phases)
-            self._calls_at_once = FIRST_CALLS
-        taken = [Taken() for _ in phases]
-        done, calls = 0, count * loops
-        while done < calls:
-            now = min(self._calls_at_once, calls - done)
-            self._record(now, taken)
-            done += now
-            # Each recording then takes 0.1 s to be read: the caller looks at the time.
-            if calls - done > self._calls_at_once and done % loops == 0:
-                break
-        return [samples.phase_times(loops) for samples in taken]
-
-    def _record(self, calls: int, taken: Sequence[Taken]) -> None:
-        """Adds some calls of each phase to those taken so far."""
+    def _record(self, calls: int, taken: Sequence[Taken]) -> int:
         with record() as profiles:
             walls = run_in_turns(self._phases, calls)
         trace = read_trace(profiles[0])
-        self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, trace.events))
+        self._limit(calls, trace.events)
         if len(trace.calls) != len(walls):
             raise ProfilerError(EMPTY)
         thunks = unions_in(trace.calls, trace.thunks)
-        phases = [slice(place, None, len(taken)) for place in range(len(taken))]
+        phases = of_each(len(taken))
         # Of this recording: another one may have to ask the system for memory, and cost twice as
         # much.
         costs = [EventCost(self._thunk_ns) for _ in phases]
@@ -296,3 +254,4 @@ class NativeProfiler:
         for number, (wall, inside) in enumerate(zip(walls, thunks, strict=True)):
             phase = number % len(taken)
             taken[phase].add(wall, inside, costs[phase].ns)
+        return calls

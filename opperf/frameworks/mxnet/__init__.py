@@ -1,8 +1,5 @@
-"""MXNet: its registry, arrays, autograd, profiler and memory counter.
-
-It supports MXNet 1.9.1 and 2.0.0b1, and finds their differences by looking for names, never by
-comparing versions.
-"""
+"""MXNet: its registry, arrays, autograd, profiler and memory counter. It supports MXNet 1.9.1 and
+2.0.0b1, and finds their differences by looking for names, never by comparing versions."""
 
 from __future__ import annotations
 

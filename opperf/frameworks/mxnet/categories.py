@@ -12,15 +12,10 @@ Rule = Callable[[Operator], bool]
 PREFIX = re.compile(r"^_(npx__image|npx|npi|np|contrib|linalg|random|sample|image|sparse)_")
 
 
-def base_names(operator: Operator) -> set[str]:
-    """Returns the operator's names without their namespace's prefix."""
-    return {PREFIX.sub("", name) for name in operator.names}
-
-
 def named(names: str) -> Rule:
     """Operators of which any name, namespace prefix aside, is one of these words."""
     wanted = frozenset(names.split())
-    return lambda operator: bool(wanted & base_names(operator))
+    return lambda operator: not wanted.isdisjoint(PREFIX.sub("", name) for name in operator.names)
 
 
 def matching(pattern: str) -> Rule:
@@ -95,14 +90,8 @@ RULES: tuple[tuple[str, Rule], ...] = (
             ),
         ),
     ),
-    (
-        "gemm",
-        named("dot batch_dot khatri_rao matmul einsum tensordot tensordot_int_axes kron"),
-    ),
-    (
-        "detection",
-        matching(r"(?i)multibox|box_|_boxes|proposal|bipartite|nms"),
-    ),
+    ("gemm", named("dot batch_dot khatri_rao matmul einsum tensordot tensordot_int_axes kron")),
+    ("detection", matching(r"(?i)multibox|box_|_boxes|proposal|bipartite|nms")),
     ("attention", matching(r"interleaved_matmul|selfatt|div_sqrt_dim|sldwin|masked_")),
     ("graph", matching(r"_dgl_|edge_id|getnnz")),
     ("transpose_convolution", named("Deconvolution deconvolution")),
@@ -157,10 +146,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("polynomial", named("polyval")),
     ("binary_broadcast", every(matching(r"^broadcast_"), only_tensors(2))),
     ("binary_elementwise", matching(r"^elemwise_")),
-    (
-        "sorting_searching",
-        named("argmax argmax_channel argmin argsort sort topk unique"),
-    ),
+    ("sorting_searching", named("argmax argmax_channel argmin argsort sort topk unique")),
     ("rounding", named("around ceil fix floor rint round trunc")),
     (
         "join_split",
@@ -208,8 +194,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
         "reduction",
         either(
             every(
-                one_tensor,
-                either(parameters("axis", "keepdims"), parameters("axes", "keepdims")),
+                one_tensor, either(parameters("axis", "keepdims"), parameters("axes", "keepdims"))
             ),
             named(
                 "all_finite allclose average multi_all_finite multi_sum_sq norm percentile trace"
@@ -217,10 +202,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
         ),
     ),
     ("binary_scalar", matching(r"_scalar$")),
-    (
-        "unary",
-        either(only_tensors(1), named("clip gradientmultiplier nan_to_num quadratic")),
-    ),
+    ("unary", either(only_tensors(1), named("clip gradientmultiplier nan_to_num quadratic"))),
     ("binary_misc", either(only_tensors(2), tensors("lhs", "rhs"))),
 )
 """Category and rule, the first match counts; what none matches is `misc`."""

@@ -8,17 +8,14 @@ import mxnet as mx
 
 NAME = "CustomAddOne"
 
+Arrays = list[Any]
+
 
 class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
     """Adds one to its input; passes the gradient on unchanged."""
 
     def forward(
-        self,
-        is_train: bool,
-        req: list[str],
-        in_data: list[Any],
-        out_data: list[Any],
-        aux: list[Any],
+        self, is_train: bool, req: list[str], in_data: Arrays, out_data: Arrays, aux: Arrays
     ) -> None:
         self._write(out_data[0], req[0], in_data[0])
         if req[0] != "null":

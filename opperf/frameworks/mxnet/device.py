@@ -14,7 +14,7 @@ DEVICE = re.compile(r"^(cpu|gpu)(?:\((\d+)\))?$")
 
 
 def has_cuda() -> bool:
-    """Whether this build has CUDA at all."""
+    """Whether this build has CUDA."""
     return bool(mx.runtime.Features().is_enabled("CUDA"))
 
 
@@ -29,11 +29,7 @@ def devices() -> tuple[str, ...]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device.
-
-    Raises `UsageError` for text that is no device's name, `DeviceError` for a device that is not
-    available.
-    """
+    """Returns the canonical name of a device. Raises as `Devices.parse_device`."""
     match = DEVICE.match(text.strip().lower())
     if match is None:
         raise UsageError(f"unknown device {text!r}; use cpu, cpu(0), gpu, gpu(0), gpu(1) ...")

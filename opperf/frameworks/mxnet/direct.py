@@ -1,15 +1,11 @@
 """Operators that no function of MXNet's can call: called through its C API, or as a graph.
 
-MXNet makes a function for each operator from what the registry declares. The registry declares
-neither the inputs that an operator keeps a state in nor those of an operator with a list of them
-that has no name, and MXNet makes no function for a name that it also defines by hand.
-
-Arguments of loops and branches are graphs. A rule names functions of `bodies` for them, and has the
-tensors in the order of these functions' parameters, each name once. The operator's other arguments
-are made here: the number of outputs, and the positions of the tensors among the graphs' inputs.
-MXNet calls these operators in a graph only, so the call is that of a graph of one operator. Those
-on NumPy arrays are called as by `mx.npx.foreach`, which makes the graphs anew each time, and takes
-no weights but those of a Gluon block.
+The registry, of which MXNet makes functions, declares neither the inputs that an operator keeps a
+state in nor a list of inputs without a name, and MXNet makes no function for a name that it also
+defines by hand. Arguments of loops and branches are graphs: a rule names functions of `calls`, and
+has the tensors in the order of their parameters, each name once. Such an operator is called as a
+graph of one, on NumPy arrays as by `mx.npx.foreach`, which makes the graphs anew each time, and
+takes no weights but those of a Gluon block.
 """
 
 from __future__ import annotations
@@ -20,8 +16,7 @@ from typing import Any, NamedTuple
 import mxnet as mx
 
 from opperf.frameworks.mxnet import graphs, private, registry
-from opperf.frameworks.mxnet.bodies import Graph, definitions
-from opperf.frameworks.mxnet.calls import Call, Function, Maker, render_keywords
+from opperf.frameworks.mxnet.calls import Call, Function, Graph, Maker, definitions, render_keywords
 from opperf.model import Operator
 
 EXTENSION = "_npx_"
@@ -31,8 +26,7 @@ Locations = dict[str, Any]
 
 
 def foreach(names: Sequence[str], fn: Graph) -> Locations:
-    """Returns the locations in a loop over a sequence: its tensors are slices, states, and the
-    rest."""
+    """Returns the locations in a loop over a sequence, of slices, states and the rest."""
     slices, states = fn.body.slices, fn.body.states
     return {
         "num_outputs": fn.outputs,
@@ -103,7 +97,6 @@ def make_control_flow(operator: Operator, places: Sequence[str], plain: Mapping[
 def _by_graph(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
-    """Returns a call of the graph of the operator alone."""
     symbols = (graph.symbol for graph in graphs.values())
     function = getattr(private.SYMBOLS.get(), f"_{name}")
     node = function(*symbols, *map(mx.sym.Variable, names), **values)
@@ -124,7 +117,6 @@ def _by_graph(
 def _by_handle(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
-    """Returns a call through the internal function behind `mx.npx`'s."""
     function = getattr(private.CONTROL_FLOW.get(), name)
     several = values["num_outputs"] > 1
 
@@ -196,8 +188,7 @@ def is_direct(operator: Operator) -> bool:
 
 
 def has_graphs(operator: Operator) -> bool:
-    """Whether an operator is made of graphs of others: without them, inferring its shapes may end
-    the process."""
+    """Whether an operator is made of graphs; inferring shapes without them may end the process."""
     return MAKERS.get(operator.name) in (graphs.make_fused, graphs.make_cached, make_control_flow)
 
 

@@ -50,8 +50,7 @@ from opperf.model import (
 
 
 def call_parameters(built: type) -> dict[str, bool] | None:
-    """Returns the names of what an object of a class is called with, each with whether it is
-    required; None for a class whose objects are not called."""
+    """Returns what an object of a class is called with, as `Objects.call_parameters`."""
     if not issubclass(built, mx.gluon.Block):
         return user_code.call_parameters(built)
     if not issubclass(built, mx.gluon.HybridBlock):
@@ -67,19 +66,16 @@ def call_parameters(built: type) -> dict[str, bool] | None:
 
 
 def _own_classes(built: type) -> tuple[type, ...]:
-    """Returns a class, and its bases below Gluon's own."""
     return built.__mro__[: built.__mro__.index(mx.gluon.HybridBlock)]
 
 
 def _own_methods(built: type) -> set[str]:
-    """Returns the names that a class, or a base of it below Gluon's own, defines."""
     return {name for base in _own_classes(built) for name in vars(base)}
 
 
 def _weights(built: type) -> set[str]:
-    """Returns the arguments of `hybrid_forward` that Gluon passes itself: the weights that an
-    object registers. They are read of one whose required arguments are all 1; of a class that
-    refuses these they are the attributes that its constructors set."""
+    """Returns the arguments of `hybrid_forward` that Gluon passes: the weights of an object whose
+    required arguments are 1, or else the attributes that constructors set."""
     required = [name for name, needed in parameters_of(built.__init__).items() if needed]  # type: ignore[misc]
     try:
         return set(built(**dict.fromkeys(required, 1))._reg_params)
@@ -89,8 +85,7 @@ def _weights(built: type) -> set[str]:
 
 
 def _attributes_set(built: type) -> set[str]:
-    """Returns the names of the attributes that the constructors of a class, and of its bases below
-    Gluon's own, assign."""
+    """Returns the attributes that the constructors of a class, below Gluon's own, assign."""
     constructors = (vars(base).get("__init__") for base in _own_classes(built))
     return {
         step.argval
@@ -111,8 +106,7 @@ PATHS = {
     "np.random": mx.np.random,
     "nd.random": mx.nd.random,
 }
-"""Modules of functions that call operators of other names. Those of `nd.linalg`, `nd.contrib` and
-the like have their operators' names."""
+"""Modules of functions that call operators of other names."""
 
 
 class MXNet(Framework):
@@ -155,7 +149,6 @@ class MXNet(Framework):
         return str(mx.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Returns the versions of MXNet and of NumPy, which its np interface uses."""
         return {
             "mxnet": self.version(),
             "numpy": np.__version__,
@@ -163,7 +156,6 @@ class MXNet(Framework):
         }
 
     def features(self) -> dict[str, bool]:
-        """Returns the build features by name."""
         return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
 
     def seed(self, seed: int) -> None:
@@ -232,13 +224,9 @@ class MXNet(Framework):
         return isinstance(value, mx.nd.NDArray) and value.grad is not None
 
     def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
-        """Returns the case's call. An operator without inputs gets the device as an argument;
-        otherwise MXNet would use the CPU."""
+        """Without the device as an argument an operator without inputs would use the CPU."""
         called = function if function is not None else self.function(case.target)
         bound = dict(arguments)
         operator = functions.operator_behind(called)
@@ -255,7 +243,6 @@ class MXNet(Framework):
         return inference.output_shapes(operator.name, case.arguments)
 
     def operator_of(self, target: Target) -> Operator | None:
-        """Returns the registered operator that a target calls; None for any other callable."""
         if isinstance(target, OperatorTarget):
             return registry.by_name().get(target.name)
         if not isinstance(target, CallableTarget):
@@ -268,7 +255,6 @@ class MXNet(Framework):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Sets the device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(context(case.settings.device))
             training = case.settings.phase == "train"
@@ -317,6 +303,6 @@ class MXNet(Framework):
 
 
 def _distribution() -> str:
-    """Returns name and version of the installed distribution: CUDA builds have other names."""
+    """Returns name and version of the distribution: CUDA builds have other names."""
     name = distribution_name("mxnet")
     return f"{name} {importlib.metadata.version(name)}" if name else "not installed as a package"

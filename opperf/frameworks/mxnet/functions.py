@@ -28,7 +28,6 @@ from opperf.model import (
 from opperf.model import split_positional as by_position
 
 ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
-"""Modules by the first word of a user's dotted path."""
 
 MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("", mx.nd.op),
@@ -48,8 +47,7 @@ MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("_linalg_", mx.nd.linalg),
     ("_npx__image_", mx.nd.numpy_extension.image),
 )
-"""Modules of the functions that MXNet generates, each with the prefix that it removes from
-names."""
+"""Modules of the generated functions, each with the prefix that it removes from names."""
 
 GENERATED = "<string>"
 """File name in the code of the functions MXNet generates from its registry. A function of
@@ -66,10 +64,7 @@ def _generated(module: ModuleType, name: str) -> Callable[..., Any] | None:
 @functools.cache
 def operator_function(name: str) -> Callable[..., Any]:
     """Returns the function of an operator, by any of its names: the one that MXNet generates, or
-    one of `direct` where that is missing or cannot call the operator.
-
-    Raises `UnknownOperatorError` for a name the registry does not have.
-    """
+    one of `direct` if that cannot call the operator. Raises `UnknownOperatorError`."""
     operator = registry.by_name().get(name)
     if operator is None:
         raise UnknownOperatorError(
@@ -113,8 +108,7 @@ find = functools.partial(paths.find, framework="MXNet", roots=ROOTS)
 
 
 def path_of(function: Callable[..., Any]) -> str:
-    """Returns the dotted path of a callable: module and qualified name, under which `find` has
-    it."""
+    """Returns the dotted path of a callable, under which `find` has it."""
     fallback = _fallback_module(function)
     if fallback:
         return f"{fallback}.{function.__name__}"
@@ -135,13 +129,9 @@ def function_of(target: Target) -> Callable[..., Any]:
     """Returns the callable behind a target. Raises `UnknownOperatorError`."""
     if isinstance(target, OperatorTarget):
         return operator_function(target.name)
-    own = user_code.function_of(target, find, ROOTS)
-    if isinstance(own, mx.gluon.Block):
-        own.initialize()
-    if own is not None:
-        return own
-    assert isinstance(target, CallableTarget)
-    found = find(target.path)
+    found = user_code.function_of(target, find, ROOTS)
+    if isinstance(found, mx.gluon.Block):
+        found.initialize()
     operator = operator_behind(found)
     # Some of the functions that MXNet generates cannot call their operator.
     return direct.function(operator) if operator and direct.is_direct(operator) else found
@@ -166,8 +156,7 @@ NUMPY_VALUES = frozenset(
 
 @functools.cache
 def _kinds() -> dict[str, Kind]:
-    """Returns the kinds by parameter name, where the name determines one: a tensor if any operator
-    declares it as one, an integer likewise."""
+    """Returns the kinds by parameter name, where the name determines one."""
     kinds: dict[str, Kind] = {}
     for operator in registry.operators():
         for parameter in operator.parameters:
@@ -189,12 +178,10 @@ UFUNC_INPUTS = {1: ("x",), 2: ("x1", "x2")}
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Returns the parameters of a callable; none if it has no signature.
-
-    A function's own code is read before `__wrapped__` and `__signature__`: `np.matmul` takes `x1`
-    and wraps a function of `a`, and `np.squeeze` takes `x` and declares `a`. A wrapper that passes
-    everything on has the parameters of the wrapped function.
-    """
+    """Returns the parameters of a callable; none if it has no signature. A function's own code is
+    read before `__wrapped__` and `__signature__`: `np.matmul` takes `x1` and wraps a function of
+    `a`, and `np.squeeze` takes `x` and declares `a`. A wrapper that passes everything on has the
+    parameters of the wrapped function."""
     if isinstance(function, np.ufunc):
         names = UFUNC_INPUTS.get(function.nin, ())
         return {n: inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names}
@@ -212,7 +199,7 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 def _without_attributes(function: FunctionType) -> FunctionType:
-    """Returns the same code without the attributes that a decorator left on it."""
+    """Returns the same code without what a decorator left on it."""
     bare = FunctionType(
         function.__code__,
         function.__globals__,
@@ -225,8 +212,6 @@ def _without_attributes(function: FunctionType) -> FunctionType:
 
 
 def _kind(parameter: inspect.Parameter) -> Kind:
-    """Returns the kind of a Python parameter: a variadic one takes arrays, or extents
-    (`randn(*shape)`)."""
     kind = _kinds().get(parameter.name, Kind.OTHER)
     if parameter.kind is parameter.VAR_POSITIONAL and kind is not Kind.SHAPE:
         return Kind.TENSORS
@@ -241,8 +226,7 @@ def _is_required(parameter: inspect.Parameter, place: int) -> bool:
 
 
 def signature(function: Callable[..., Any]) -> Operator:
-    """Returns the operator a generated function calls; for any other callable an operator of its
-    name and parameters, tensors known by their names."""
+    """Returns the operator a generated function calls, or one of a callable's parameters."""
     operator = operator_behind(function)
     if operator is not None:
         return operator
@@ -256,9 +240,7 @@ def signature(function: Callable[..., Any]) -> Operator:
 
 
 def canonical_target(target: Target) -> Target:
-    """Returns the target with the path of the module that has its function, for MXNet's own:
-    `nd.random` and `mx.nd.random` lead to `mxnet.ndarray.random`. A function of the user's stays as
-    it is."""
+    """Returns the target of MXNet's own module: `mxnet.ndarray.random` of `nd.random`."""
     if not isinstance(target, CallableTarget) or target.path.partition(".")[0] not in ROOTS:
         return target
     try:
@@ -293,13 +275,11 @@ def is_numpy_path(path: str) -> bool:
 
 
 FALLBACKS = (("mxnet.numpy", "fallback"), ("mxnet.numpy.linalg", "fallback_linalg"))
-"""Modules that have functions of the host's NumPy, and the submodules of `mxnet.numpy` that list
-them."""
+"""Modules with functions of the host's NumPy, and the submodules that list them."""
 
 
 def _fallback_module(function: Callable[..., Any]) -> str:
-    """Returns the module of `mx.np` that has a function of the host's NumPy; empty for any other
-    callable."""
+    """Returns the module of `mx.np` with a function of the host's NumPy; else empty."""
     name = getattr(function, "__name__", "")
     for offering, listing in FALLBACKS:
         module = getattr(mx.np, listing, None)
@@ -333,12 +313,8 @@ OUT = "out"
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    """Returns a call of `function` with these arguments, bound in advance so that it has no
-    overhead.
-
-    Arguments go by keyword; a list for a variadic parameter is spread, and a single array for it is
-    passed by position, too: `Custom` ends the process when it gets it by keyword.
-    """
+    """Returns a call of `function`, bound in advance, by keyword. A list or array for a variadic
+    parameter is spread: `Custom` ends the process when it gets one by keyword."""
     if isinstance(function, Function):
         return function.bind(arguments)
     declared = _parameters(function)
@@ -364,7 +340,12 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
             positional.append(value)
         elif spread is not None and (
             (name == spread and isinstance(value, (list, tuple)))
-            or (parameter is None and name != OUT and _holds_arrays(value))
+            or (
+                parameter is None
+                and name != OUT
+                and isinstance(value, list)
+                and any(isinstance(element, mx.nd.NDArray) for element in value)
+            )
         ):
             positional.extend(value)
         elif isinstance(value, mx.nd.NDArray) and (name == spread or (fallback and not keywords)):
@@ -383,8 +364,7 @@ def _takes_names(function: Callable[..., Any]) -> bool:
 def _renamed_parameters(
     function: Callable[..., Any], declared: Mapping[str, inspect.Parameter]
 ) -> dict[str, str]:
-    """Returns the actual parameter names of an MXNet function, by those in its signature that it
-    does not take: `np.matmul` declares `a` and takes `x1`."""
+    """Returns the actual names of parameters: `np.matmul` declares `a` and takes `x1`."""
     if not path_of(function).startswith("mxnet."):
         return {}
     try:
@@ -398,13 +378,8 @@ def _renamed_parameters(
     }
 
 
-def _holds_arrays(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(element, mx.nd.NDArray) for element in value)
-
-
 def target_of(function: Callable[..., Any]) -> Target:
-    """Returns the target of a callable that a user passed: the operator if the callable is the
-    function that the operator is measured with, else the callable by its path."""
+    """Returns the target of a callable: the operator that is measured with it, else by its path."""
     operator, path = operator_behind(function), path_of(function)
     # `mx.npx.softmax` calls the operator `softmax` too, but on arrays of another kind.
     if operator is not None and function.__name__ == operator.name and not is_numpy_path(path):

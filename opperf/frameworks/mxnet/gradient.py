@@ -15,8 +15,7 @@ from opperf.frameworks.mxnet.tensors import dtype_name, storage_type, tensor
 from opperf.model import Fill, TensorSpec
 
 HEADS = Fill("uniform", 0.5, 1.5)
-"""Head gradients: random, so that no gradient cancels by symmetry, and away from zero, so that a
-zero gradient is the operator's own."""
+"""Head gradients: random, lest a gradient cancel by symmetry, and away from zero."""
 
 
 HEAD_SEED = 0
@@ -44,8 +43,7 @@ SPARSE = {
     "csr": ("csr_matrix", ("indices", "indptr")),
     "row_sparse": ("row_sparse_array", ("indices",)),
 }
-"""The function of `mx.nd.sparse` that makes an array of a storage type, and the attributes that say
-where its values are."""
+"""The function that makes an array of a storage type, and the attributes of its values' places."""
 
 
 class Head(NamedTuple):
@@ -58,7 +56,6 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, output: Any) -> Head:
-        """Returns the head gradient of an output."""
         stype = getattr(output, "stype", DENSE)
         stored = output if stype == DENSE else output.data
         is_numpy = isinstance(output, mx.np.ndarray)
@@ -71,7 +68,6 @@ class Head(NamedTuple):
         return cls(spec, stype)
 
     def array(self, output: Any, device: str) -> Any:
-        """Returns the head gradient as an array."""
         values = tensor(self.spec, device, HEAD_SEED)
         if self.stype == DENSE:
             return values
@@ -133,23 +129,19 @@ class RecordedGradient:
             raise NoGradientError("its gradient is zero everywhere")
 
     def record(self) -> None:
-        """Runs and records the forward call."""
         self._outputs = []
         with mx.autograd.record(train_mode=self._train):
             self._outputs = flatten(self._call())
 
     def backward(self) -> None:
-        """Computes the gradients of the last recorded call."""
         mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
 
     def results(self) -> list[Any]:
-        """Returns the gradients of the last recorded call."""
         self.backward()
         return [array.grad for array in self._inputs]
 
 
 def _stored(array: Any) -> Any:
-    """Returns the stored values of a gradient; a zero if there is none."""
     if array is None:
         return np.zeros(1)
     if array.stype == "csr":

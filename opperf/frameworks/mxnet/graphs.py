@@ -13,8 +13,7 @@ import mxnet as mx
 from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.mxnet.bodies import Graph, definitions
-from opperf.frameworks.mxnet.calls import Call, render_keywords, source
+from opperf.frameworks.mxnet.calls import Call, Graph, definitions, render_keywords, source
 from opperf.model import Operator
 
 # These copy in place: a new array would be freed by another thread, at any time, and the operator's
@@ -87,13 +86,11 @@ PYTHON: dict[str, Callable[[], Any]] = {"_Native": NumpyAddOne, "_NDArray": NDAr
 """Operators that call Python, and the class that each is measured with."""
 
 TWICE_FREED = frozenset({"_NDArray"})
-"""Operators whose arrays MXNet 2 frees twice, which sooner or later ends the process. It is the
-version that has loops on NumPy arrays."""
+"""Operators whose arrays MXNet 2, which has loops on NumPy arrays, frees twice."""
 
 
 def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """Returns a graph of the operator alone: some builds infer the shapes of some operators in a
-    graph only."""
+    """Returns a graph of the operator alone: some builds infer shapes in a graph only."""
     name = f"{operator.namespace}.{operator.name.removeprefix(f'_{operator.namespace}_')}"
     symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **plain)
     made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {render_keywords(plain)})"
@@ -101,10 +98,7 @@ def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, A
 
 
 def make_fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """Returns a graph of the operators that this one replaces, fused by MXNet.
-
-    Raises `UnsupportedError` if MXNet does not fuse them to this operator.
-    """
+    """Returns a graph that MXNet fuses to this operator. Raises `UnsupportedError` if not."""
     prefix = next(prefix for prefix in LIBRARIES if operator.name.startswith(prefix))
     name, library = FUSED[operator.name.removeprefix(prefix)], LIBRARIES[prefix]
     values = {n: value for n, value in plain.items() if n != ACTIVATION}
@@ -128,7 +122,7 @@ def make_fused(operator: Operator, places: Sequence[str], plain: Mapping[str, An
 
 
 GRAPH = "sym"
-"""The argument that names the graph of a cached operator, one of `bodies.BODIES`."""
+"""The argument that names the graph of a cached operator, one of `calls.BODIES`."""
 
 
 def one_thread(graph: Any) -> Any:
@@ -182,10 +176,7 @@ def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, A
 def make_python_operator(
     operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
 ) -> Call:
-    """Returns an operator written in Python, of a kind that is a part of graphs only.
-
-    Raises `UnsupportedError` where it would end the process.
-    """
+    """Returns an operator in Python. Raises `UnsupportedError` if it would end the process."""
     if operator.name in TWICE_FREED and hasattr(mx.npx, "foreach"):
         raise UnsupportedError("MXNet 2 frees its arrays twice, which ends the process; use 1.9")
     written, (place,) = PYTHON[operator.name], places
@@ -195,15 +186,12 @@ def make_python_operator(
         symbol = written()(data=mx.sym.Variable(place))
     made = f"{written.__name__}()(data=mx.sym.Variable({place!r}))"
     return Call(
-        mx.nd.CachedOp(symbol),
-        (*source(written), f"call = mx.nd.CachedOp({made})"),
-        "call({})",
+        mx.nd.CachedOp(symbol), (*source(written), f"call = mx.nd.CachedOp({made})"), "call({})"
     )
 
 
 def make_python_function(
     operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
 ) -> Call:
-    """Returns a function with a gradient written in Python. An instance of it may be called
-    once."""
+    """Returns a function with a gradient in Python, of which each instance may be called once."""
     return Call(lambda *tensors: AddOne()(*tensors), tuple(source(AddOne)), "AddOne()({})")

@@ -40,12 +40,8 @@ CRASHING = frozenset(
 """Operators whose shape inference ends the process."""
 
 REFUSALS = (
-    mx.base.MXNetError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    NotImplementedError,
-    LookupError,
+    *(mx.base.MXNetError, TypeError, ValueError),
+    *(AttributeError, NotImplementedError, LookupError),
 )
 """Raised in building or inferring a symbol for incompatible arguments."""
 
@@ -72,10 +68,7 @@ def infer_shapes(
     name: str, arguments: Mapping[str, Argument], known: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], list[Shape]] | None:
     """Returns the shapes of an operator's tensors, by argument, and of its outputs, as far as they
-    follow from the known ones. None if MXNet cannot infer them.
-
-    `known` names an element of a list of tensors by its position: `args0`, `args1`.
-    """
+    follow from the known ones; else None. Elements of a list are `args0`, `args1`."""
     operator = registry.by_name().get(name)
     if operator is None or direct.has_graphs(operator) or name in CRASHING:
         return None
@@ -116,10 +109,7 @@ def infer_shapes(
 
 
 def complete_shapes(case: Case) -> Case:
-    """Returns the case with `UNKNOWN` shapes inferred from the others.
-
-    Raises `UnsupportedError` where MXNet cannot infer one.
-    """
+    """Returns the case with `UNKNOWN` shapes inferred. Raises `UnsupportedError`."""
     known = {
         name: spec.shape
         for name, spec in case.arguments.items()

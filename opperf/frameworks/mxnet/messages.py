@@ -17,15 +17,14 @@ BARE_CONDITION = re.compile(r"^Check failed: (.*?)\s*:?$")
 PLACE = re.compile(
     r"Error in operator \S+: |\[\d\d:\d\d:\d\d\] |(\.\./|/)?[\w./-]+\.(cc|cpp|cu|cuh|h):\d+: "
 )
-"""The place of an error in MXNet: a node with a number for a name, a time of day, a line of its
-source. It differs between runs and does not help."""
+"""The place of an error, a number, a time of day or a line of source, which differs between
+runs."""
 
 UNAVAILABLE = re.compile(
     r"only available for GPU|not implemented for (CPU|GPU)|[Bb]uild with \w+=|"
     r"[Cc]ompile (MXNet )?with \w+=|is not supported on (CPU|GPU)|could not create a primitive"
 )
-"""Messages of MXNet for an operator that a build or device lacks, and of oneDNN for one that it
-lacks on this processor."""
+"""Messages for an operator that a build, a device, or oneDNN on this processor, lacks."""
 
 PYTHON_REFUSALS = (TypeError, ValueError, NotImplementedError, AssertionError, AttributeError)
 """Raised by MXNet's Python layer for arguments that it does not accept."""
@@ -45,8 +44,7 @@ def refusal(error: BaseException) -> str | None:
 
 
 def without_condition(message: str) -> str:
-    """Returns a failed check's message without its C++ condition; the condition if it has no
-    message."""
+    """Returns a failed check's message without its C++ condition, which it may be all of."""
     without = CONDITION.sub("", message)
     bare = BARE_CONDITION.match(without)
     if bare is None:

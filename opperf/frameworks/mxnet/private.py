@@ -1,13 +1,10 @@
 """The names of MXNet that opperf uses and that are no public API: its C library, and the modules of
-the functions that it generates from its registry.
-
-MXNet has no other interface to its registry. 1.9.1 and 2.0.0b1 have all of these, and no version
-follows them.
-"""
+the functions that it generates from its registry. MXNet has no other interface to its registry.
+1.9.1 and 2.0.0b1 have all of these, and no version follows them."""
 
 from __future__ import annotations
 
-from opperf.frameworks.private import PrivateName
+from opperf.frameworks.installed import PrivateName
 
 REGISTRY = "the list of operators"
 GENERATED = "the functions of operators"

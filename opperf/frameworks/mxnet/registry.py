@@ -27,8 +27,7 @@ NAMESPACES = (
     ("_sparse_", "sparse"),
     ("_", "internal"),
 )
-"""Prefix of a registered name and the namespace MXNet puts such operators in; the first
-match counts, and a name without any of them is in `nd`."""
+"""Prefixes of names and the namespaces of such operators, the first match; else it is `nd`."""
 
 PUBLIC = ("nd", "contrib", "linalg", "random", "image", "sparse")
 """Public namespaces of `mx.nd`."""
@@ -97,11 +96,7 @@ def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
     parameters = tuple(
         parse_parameter(py_str(names[i]), py_str(types[i])) for i in range(count.value)
     )
-    return (
-        py_str(name.value),
-        parameters,
-        (py_str(counter.value) if counter.value else None),
-    )
+    return (py_str(name.value), parameters, (py_str(counter.value) if counter.value else None))
 
 
 def namespace_of(name: str) -> str:
@@ -110,8 +105,7 @@ def namespace_of(name: str) -> str:
 
 
 def shown_name(canonical: str, names: list[str]) -> str:
-    """Returns the name shown to users: the canonical one unless it is a private name (`_copy`) with
-    a public alias (`identity`)."""
+    """Returns the canonical name, or the public alias (`identity`) of a private one (`_copy`)."""
     if not canonical.startswith("_"):
         return canonical
     public = sorted((n for n in names if not n.startswith("_")), key=lambda n: (len(n), n))
@@ -120,14 +114,12 @@ def shown_name(canonical: str, names: list[str]) -> str:
 
 
 def operators() -> tuple[Operator, ...]:
-    """Returns every distinct operator that is not a backward one, aliases folded, sorted by name:
-    MXNet's, and those that a user has registered so far."""
+    """Returns every distinct operator but backward ones, a user's included, sorted by name."""
     return _with_registered(len(user_operators.REGISTERED))
 
 
 @functools.cache
 def _with_registered(count: int) -> tuple[Operator, ...]:
-    """Returns `operators`, for a number of those that a user has registered."""
     found = built_in()
     names = {name: operator for operator in found for name in operator.names}
     own = user_operators.operators(names, FRAMEWORK)
@@ -182,5 +174,4 @@ def by_name() -> dict[str, Operator]:
 
 @functools.cache
 def _by_name(count: int) -> dict[str, Operator]:
-    """Returns `by_name`, for a number of operators that a user has registered."""
     return {name: operator for operator in operators() for name in operator.names}

@@ -49,8 +49,7 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-    """Returns the imports, the tensors and the call, with its backward pass if the case has
-    that."""
+    """Returns the imports, the tensors and the call, with its backward pass if the case has one."""
     made = scripts.tensors(case, arguments, seeding=f"mx.random.seed({case.settings.seed})")
     names: Names = {
         id(scripted.tensor): f"{scripted.name}.name"
@@ -68,19 +67,24 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     train = case.settings.phase == "train"
     filled = [line for scripted in made for line in _tensor(scripted, codes[scripted.name])]
     heads = gradient.heads(call, train) if backward else {}
-    for number, one in enumerate(heads.values()):
+    for number, head in enumerate(heads.values()):
         name = f"head_gradient{number}"
-        codes[name] = tensors.code(one.spec, case.settings.device, gradient.HEAD_SEED)
+        codes[name] = tensors.code(head.spec, case.settings.device, gradient.HEAD_SEED)
         filled += codes[name].lines(name)
-    defined = [*scripts.definitions(codes.values()), *_define(call)]
+    assert isinstance(call, partial)
+    # Those of a callable that MXNet does not have.
+    own = call.func.lines if isinstance(call.func, Call) else ()
+    defined = [*scripts.definitions(codes.values()), *own]
     lines = [*imports_of(filled), *_imports(case), *_built(case, call), *defined, "", *filled, ""]
     if backward:
         outputs = ", ".join(f"out{place}" for place in heads)
         gradients = ", ".join(
-            one.text(f"head_gradient{number}", f"out{place}")
-            for number, (place, one) in enumerate(heads.items())
+            head.text(f"head_gradient{number}", f"out{place}")
+            for number, (place, head) in enumerate(heads.items())
         )
-        lines += [_attach_grad(scripted) for scripted in wanted]
+        for scripted in wanted:
+            stype = tensors.storage_type(scripted.spec.gradient_layout)
+            lines += [f"{scripted.name}.attach_grad({f'stype={literal(stype)}' if stype else ''})"]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
         lines += [f"mx.autograd.backward([{outputs}], [{gradients}], train_mode={train})"]
     elif train:
@@ -88,12 +92,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     else:
         lines += [f"out = {called}"]
     return "\n".join([*lines, "mx.nd.waitall()"]) + "\n"
-
-
-def _attach_grad(one: ScriptTensor) -> str:
-    """Returns the line that requests a tensor's gradient."""
-    stype = tensors.storage_type(one.spec.gradient_layout)
-    return f"{one.name}.attach_grad({f'stype={literal(stype)}' if stype else ''})"
 
 
 def _imports(case: Case) -> list[str]:
@@ -111,25 +109,20 @@ def _imports(case: Case) -> list[str]:
     own = [*imports_in_script(case.settings.imports), *call_in_script(case.target)[0]]
     # `mx` is MXNet's name here, and no package.
     lines += [line for line in dict.fromkeys(own) if not line.startswith("import mx.")]
-    if _is_numpy(case):
+    arrays = (spec.array_type for _, spec in case.tensors())
+    if functions.is_numpy(case.target) or "np" in arrays:
         lines += ["mx.npx.set_np()"]
     return lines
 
 
 def _built(case: Case, call: Callable[[], Any]) -> list[str]:
-    """Returns the lines that give a built block its weights; none for any other target."""
     assert isinstance(call, partial)
     if not isinstance(case.target, ObjectTarget) or not isinstance(call.func, mx.gluon.Block):
         return []
     return [f"{OBJECT}.initialize()", f"{OBJECT}.cast({case.settings.dtype!r})"]
 
 
-def _is_numpy(case: Case) -> bool:
-    return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
-
-
 def _tensor(made: ScriptTensor, code: Code) -> list[str]:
-    """Returns the lines that make a tensor."""
     if made.spec.layout == "file":
         return [
             *code.lines("contents"),
@@ -150,7 +143,6 @@ def dotted_path(function: Callable[..., Any]) -> str:
 
 
 def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
-    """Returns the call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
@@ -158,12 +150,5 @@ def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
     return f"{function}({scripts.call_text(call, names, _render_plain)})"
 
 
-def _define(call: Callable[[], Any]) -> list[str]:
-    """Returns the lines that define a callable which MXNet does not have."""
-    assert isinstance(call, partial)
-    return list(call.func.lines) if isinstance(call.func, Call) else []
-
-
 def _render_plain(value: Any) -> str:
-    """Returns a plain value as text."""
     return f"np.{value!r}" if isinstance(value, np.dtype) else literal(value)

@@ -17,7 +17,7 @@ import numpy as np
 
 from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError, UsageError
-from opperf.frameworks import fill, numpy_layout
+from opperf.frameworks import fill, numpy_arrays
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
@@ -100,7 +100,6 @@ def extents(values: Any) -> list[Extent]:
 
 
 def _extent(array: Any) -> Extent:
-    """Returns the extent of an array in memory."""
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
         # MXNet returns copies of the parts only, so the array's handle represents them all.
@@ -114,7 +113,6 @@ def _extent(array: Any) -> Extent:
 
 
 def _bytes_of(array: Any) -> int:
-    """Returns the bytes that a dense array's elements take."""
     return int(array.size) * element_bytes(dtype_name(array.dtype))
 
 
@@ -154,8 +152,7 @@ PLACES = (
 
 
 def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
-    """Returns the code that makes an array of a sparse layout, of its stored values only. Raises
-    `UnsupportedError` for bfloat16, of which MXNet has no sparse array."""
+    """Returns the code of a sparse array. Raises `UnsupportedError` for bfloat16."""
     if spec.dtype == "bfloat16":
         raise UnsupportedError("MXNet has no sparse arrays of bfloat16")
     kept = spec.stored
@@ -188,8 +185,7 @@ def context_expression(device: str) -> str:
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
-    """Returns an array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has
-    no such array."""
+    """Returns an array as specified, or a file's path. Raises `UnsupportedError`."""
     try:
         made = code(spec, device, seed).run(mx=mx)
     except (TypeError, mx.base.MXNetError) as error:
@@ -205,8 +201,7 @@ class Path(str):
 
 
 def file_of(data: bytes) -> Path:
-    """Returns a file of these bytes in memory, which is gone with the process. Raises
-    `UnsupportedError` where there are no such files."""
+    """Returns a file of these bytes in memory. Raises `UnsupportedError` where there are none."""
     if not hasattr(os, "memfd_create"):
         raise UnsupportedError("files in memory need Linux")
     handle = os.memfd_create("opperf")
@@ -218,8 +213,7 @@ def file_of(data: bytes) -> Path:
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
-    """Returns a copy, on the device, of an array that a user passed, so that the user's own gets no
-    gradient and is not written to; in the dtype of the spec."""
+    """Returns a copy of a user's array, in the spec's dtype; the user's own gets no gradient."""
     if isinstance(value, mx.nd.NDArray):
         copied = value.copyto(context(device))
         return copied.astype(dtype_of(spec.dtype)) if spec.fill.dtype else copied
@@ -231,8 +225,7 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of an array that a user passed; None for any other value. Raises
-    `UsageError` for an array that no case can have."""
+    """Returns the spec of an array of a user's, or None. Raises as `Arrays.describe`."""
     if isinstance(value, mx.nd.NDArray):
         data = np.ascontiguousarray(value.asnumpy())
         return TensorSpec(
@@ -245,7 +238,7 @@ def describe(value: Any) -> TensorSpec | None:
             density=density_of(value),
         )
     if isinstance(value, np.ndarray):
-        numpy_layout.check(value)
+        numpy_arrays.check(value)
         if value.dtype.name not in DTYPES:
             raise UsageError(f"MXNet has no dtype {value.dtype.name}; return an array of another")
         return TensorSpec(
@@ -258,8 +251,8 @@ def describe(value: Any) -> TensorSpec | None:
 
 
 def narrowed(dtype: str, beside: Collection[str], settings: Settings) -> str:
-    """Returns the dtype that MXNet makes of an array of NumPy beside those of others. Its operators
-    take one floating dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
+    """Returns the dtype of an array of NumPy beside others. MXNet's operators take one floating
+    dtype only, and `mx.nd.array` makes float32 of NumPy's default."""
     others = {other for other in beside if is_floating(other)} - {NUMPY_DEFAULT}
     return min(others) if dtype == NUMPY_DEFAULT and others else dtype
 
@@ -269,8 +262,7 @@ NUMPY_DEFAULT = "float64"
 
 
 def density_of(array: Any) -> float:
-    """Returns the share of elements (csr) or of rows (row_sparse) that an array stores; 1 for a
-    dense one."""
+    """Returns the share of elements (csr) or rows (row_sparse) that an array stores, else 1."""
     if array.stype == "default":
         return 1.0
     entries: int = math.prod(array.shape) if array.stype == "csr" else array.shape[0]

@@ -1,10 +1,7 @@
-"""MXNet's own profiler, read from the Chrome trace it writes.
-
-`mx.profiler.dump` writes every operator call and every change of the memory counter with its
-time in microseconds of the system clock. Calls are separated by the clock, read just before and
-after each of them, never by the operator's name: a call may run several operators,
-and the backward pass of one shows as `ImperativeBulk`.
-"""
+"""MXNet's own profiler, read from the Chrome trace that it writes: every operator call and every
+change of the memory counter, in microseconds of the system clock. Calls are separated by the clock,
+never by the operator's name: a call may run several operators, and the backward pass of one shows
+as `ImperativeBulk`."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ OPERATOR_CATEGORIES = ("operator", "Custom Operator")
 """Trace categories that hold kernels; a custom operator's parts are in one of their own."""
 
 HOUSEKEEPING = re.compile(r"(^|::)(DeleteVariable|WaitForVar|Resource\w*SetSeed|SetupExec)$")
-"""Work of MXNet's engine that is not the operator's: freeing a buffer, waiting, seeding a generator
-when it is first used."""
+"""Work of MXNet's engine that is not the operator's: freeing, waiting, seeding."""
 
 NS_PER_US = 1000
 
@@ -53,18 +49,15 @@ OPENING, CLOSING = '"traceEvents": [', "]"
 
 
 def parse(text: str) -> list[Event]:
-    """Returns the events of a trace. All but the first that a process dumps have a comma before
-    their first event, so the list is taken out and closed here."""
+    """Returns the events of a trace. All dumps but a process's first have a comma before their
+    first event, so the list is taken out and closed here."""
     inside = text.partition(OPENING)[2].rpartition(CLOSING)[0].strip().strip(",")
     return msgspec.json.decode(f"[{inside}]", type=list[Event])
 
 
 class Profiler:
-    """MXNet's profiler, of which a process has one, configured once.
-
-    It writes to a file without a name, by its descriptor, so that no file remains however the
-    process ends.
-    """
+    """MXNet's profiler, of which a process has one. It writes to a file without a name, by its
+    descriptor, so that no file remains however the process ends."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()
@@ -83,8 +76,7 @@ class Profiler:
 
     @contextmanager
     def record(self) -> Iterator[list[Event]]:
-        """Records the events inside the context, in a list that is filled when it ends. A nested
-        recording shares the list of the outer one."""
+        """Records the events inside the context, in a list that nested recordings share."""
         if self._recorded is not None:
             yield self._recorded
             mx.nd.waitall()
@@ -132,8 +124,7 @@ def kernel_intervals(events: list[Event]) -> list[Interval]:
 
 
 def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float]:
-    """Returns the kernel time inside each window, in nanoseconds, kernels that overlap once; empty
-    if no window has a kernel."""
+    """Returns the kernel time inside each window, in nanoseconds; empty if none has a kernel."""
     found = unions_in(windows, kernel_intervals(events))
     has_kernels = any(inside.events for inside in found)
     return [float(inside.length_ns * NS_PER_US) for inside in found] if has_kernels else []
@@ -148,8 +139,6 @@ class NativeProfiler:
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
-        """Returns the kernel times of every phase in nanoseconds, each the mean of `loops` calls
-        timed to a microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().record() as events:
@@ -174,11 +163,8 @@ class NativeProfiler:
 
 
 class MemoryMeter:
-    """Largest number of bytes allocated above the level at entry, on one device.
-
-    The counter runs only while the profiler does, so its absolute value means nothing. An
-    array made at entry and kept to the end makes the counter report the level.
-    """
+    """Bytes allocated above the level at entry, on one device. The counter runs only while the
+    profiler does; an array made at entry and kept to the end makes it report the level."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -188,7 +174,6 @@ class MemoryMeter:
 
     @contextmanager
     def measure(self) -> Iterator[MemoryMeter]:
-        """Measures the memory allocated inside the context."""
         with profiler().record() as self._events:
             mark = mx.nd.zeros((1,), ctx=context(self._device))
             mx.nd.waitall()
@@ -228,8 +213,8 @@ class MemoryMeter:
 
 
 def _tick() -> int:
-    """Waits for the next microsecond of the profiler's clock and returns the one before: times of
-    events are whole microseconds, and later events must not share one with earlier events."""
+    """Waits for the next microsecond and returns the one before, as times of events are whole ones,
+    and later events must not share one with earlier events."""
     now = now_us()
     while now_us() == now:
         pass

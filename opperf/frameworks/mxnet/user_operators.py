@@ -1,8 +1,6 @@
-"""Operators that a user writes in Python and registers with `mx.operator.register`.
-
-MXNet calls all of them by its operator `Custom` and keeps no list of them, so registrations are
-recorded from the import of this module on. Each is an operator of the registry, by its own name.
-"""
+"""Operators that a user writes in Python and registers with `mx.operator.register`. MXNet calls all
+of them by its operator `Custom` and keeps no list, so registrations are recorded from the import of
+this module on. Each is an operator of the registry, by its own name."""
 
 from __future__ import annotations
 
@@ -52,8 +50,7 @@ def record_registrations() -> None:
 
 
 def operators(known: Mapping[str, Operator], framework: str) -> tuple[Operator, ...]:
-    """Returns the operators registered so far. One with the name of MXNet's own, which are `known`,
-    is `Custom:name`."""
+    """Returns the operators registered so far; `Custom:name` if the name is one of `known`."""
     return tuple(
         Operator(
             framework=framework,
@@ -77,10 +74,7 @@ def type_of(operator: Operator) -> str:
 
 def _parameters(declaration: type) -> tuple[Parameter, ...]:
     """Returns the tensors of an operator, then the arguments of its declaration, which are texts.
-
-    A declaration that requires arguments does not say what tensors it has without them; it is then
-    assumed to have the one that MXNet assumes.
-    """
+    One that requires arguments does not tell its tensors, and has the one that MXNet assumes."""
     plain = [
         parameter
         for parameter in list(inspect.signature(declaration).parameters.values())
@@ -111,8 +105,7 @@ def _parameters(declaration: type) -> tuple[Parameter, ...]:
 
 
 def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """Returns a call as MXNet's users make it, and the lines of a script that register the
-    operator."""
+    """Returns a call as users make it, and the lines of a script that register the operator."""
     name = type_of(operator)
     declaration = REGISTERED[name]
     words = f", op_type={name!r}" + (f", {render_keywords(plain)}" if plain else "")

@@ -18,21 +18,17 @@ PREFIXES = {
 NUMPY_PREFIXES = ("_npi_", "_np_", "_npx_")
 """Prefixes of registered names that the functions of `mx.np` and `mx.npx` do not have."""
 
-BROADCASTING = {
-    **{name: name for name in ("equal", "not_equal", "greater", "greater_equal", "lesser")},
-    **{name: name for name in ("lesser_equal", "logical_and", "logical_or", "logical_xor")},
-    **{name: name for name in ("add", "maximum", "minimum", "power")},
-    "divide": "div",
-    "modulo": "mod",
-    "multiply": "mul",
-    "subtract": "sub",
-    "true_divide": "div",
-}
-"""Functions of `mx.nd` that broadcast, and the ends of their operators' names. Operators of their
-own names take equal shapes only."""
+BROADCASTING = (
+    "equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor "
+    "add maximum minimum power divide=div modulo=mod multiply=mul subtract=sub true_divide=div"
+)
+"""Functions of `mx.nd` that broadcast, and the ends of their operators' names, where others."""
 
 WRAPPED = {
-    **{f"ndarray.ndarray.{name}": f"broadcast_{end}" for name, end in BROADCASTING.items()},
+    **{
+        f"ndarray.ndarray.{name}": f"broadcast_{end or name}"
+        for name, _, end in (word.partition("=") for word in BROADCASTING.split())
+    },
     "ndarray.random.multinomial": "_sample_multinomial",
     "numpy.bitwise_invert": "_npi_bitwise_not",
     "numpy.identity": "_npi_identity",
@@ -50,8 +46,7 @@ def snake_case(name: str) -> str:
 
 
 def spellings(name: str) -> list[str]:
-    """Returns the names an operator may have in any namespace, the requested one first: the
-    registry's aliases without their prefixes, and names that differ in case only."""
+    """Returns the names an operator may have in any namespace, the requested one first."""
     found, folded_name = [name], snake_case(name)
     for bare, folded in _words():
         if name in bare or folded_name in folded:
@@ -75,9 +70,8 @@ def _words() -> list[tuple[set[str], set[str]]]:
 
 
 def place_of(target: Target) -> str:
-    """Returns the place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered
-    operator. The functions that `mx.np` calls are in a namespace below `mx.nd`, with the same
-    arguments."""
+    """Returns the place of a callable in MXNet, `numpy.linalg.svd`; empty for a registered
+    operator. Functions that `mx.np` calls are below `mx.nd`, with the same arguments."""
     if not isinstance(target, CallableTarget):
         return ""
     root, _, place = target.path.partition(".")
@@ -91,8 +85,8 @@ def place_of(target: Target) -> str:
 
 
 def wrapped_operator(target: Target, called: Operator) -> Operator | None:
-    """Returns the registered operator that a function of MXNet calls or wraps: itself, or the one
-    of its name in its namespace, or of a name alike. None for a function outside MXNet."""
+    """Returns the registered operator that a function calls or wraps: itself, or the one of its
+    name in its namespace, or of a name alike. None for a function outside MXNet."""
     if called.namespace or not isinstance(target, CallableTarget):
         return called if called.namespace else None
     known = registry.by_name()

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package
+from opperf.frameworks.installed import Package, renamed
 
-SUCCESSORS = {
-    "alltrue": "all",
-    "cumproduct": "cumprod",
-    "in1d": "isin",
-    "msort": "sort",
-    "product": "prod",
-    "rank": "ndim",
-    "round_": "round",
-    "row_stack": "vstack",
-    "sometrue": "any",
-    "trapz": "trapezoid",
-}
+SUCCESSORS = renamed(
+    "alltrue=all cumproduct=cumprod in1d=isin msort=sort product=prod rank=ndim round_=round "
+    "row_stack=vstack sometrue=any trapz=trapezoid"
+)
 
 
 PACKAGE = Package(

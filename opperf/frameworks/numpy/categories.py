@@ -111,11 +111,7 @@ OTHER = "other"
 
 def category_of(operator: Operator, function: Callable[..., Any]) -> str:
     """Returns the category of an operator."""
-    return next(
-        (
-            category
-            for category, rules in RULES.items()
-            if any(rule(operator, function) for rule in rules)
-        ),
-        OTHER,
-    )
+    for category, rules in RULES.items():
+        if any(rule(operator, function) for rule in rules):
+            return category
+    return OTHER

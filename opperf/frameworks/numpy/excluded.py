@@ -1,7 +1,5 @@
-"""NumPy's public functions that are excluded, as they compute on no array, each with the reason.
-
-By the file of NumPy that defines a function, and by name, as functions written in C have no file.
-"""
+"""NumPy's public functions that compute on no array, each with the reason: by the file that defines
+a function, and by name, as functions written in C have no file."""
 
 from __future__ import annotations
 
@@ -62,8 +60,7 @@ NAMES: Mapping[str, str] = {
 
 
 def defining_file(function: Callable[..., Any]) -> str:
-    """Returns the name of the file that defines a function, as NumPy 1 has it; empty for one
-    written in C."""
+    """Returns the file that defines a function, as NumPy 1 has it; empty for one written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return PRIVATE.sub(r"\1", PurePath(code.co_filename).name) if code is not None else ""
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import one_line
+from opperf.frameworks import base
 from opperf.frameworks.base import Constant, MemoryReading
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.contents import array_contents
 from opperf.frameworks.numpy import (
     PACKAGE,
     functions,
@@ -23,24 +23,10 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.model import (
-    Case,
-    DType,
-    Generator,
-    Operator,
-    OperatorTarget,
-    Target,
-)
+from opperf.frameworks.numpy_arrays import array_contents
+from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target
 
-REFUSALS = (
-    TypeError,
-    ValueError,
-    IndexError,
-    NotImplementedError,
-    AttributeError,
-    OverflowError,
-    np.linalg.LinAlgError,
-)
+REFUSALS = (np.linalg.LinAlgError, *base.REFUSALS)
 """Raised by NumPy for arguments that it does not accept. UFuncTypeError is a TypeError,
 AxisError a ValueError; LinAlgError is one only from NumPy 1.25 on."""
 
@@ -88,12 +74,10 @@ class NumPy(Framework):
         return np.__version__
 
     def versions(self) -> dict[str, str]:
-        """Returns the versions of NumPy and of the library it was built with."""
         return {"numpy": self.version(), **_libraries()}
 
     def features(self) -> dict[str, bool]:
-        """Returns the processor's instruction sets that NumPy has kernels for, and whether it uses
-        them here."""
+        """Returns the instruction sets that NumPy has kernels for, and if it uses them here."""
         return dict(private.CPU_FEATURES.find() or {})
 
     def commit(self) -> str:
@@ -116,10 +100,7 @@ class NumPy(Framework):
         return super().constant(value, device)
 
     def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         target = case.target
         called = function or functions.with_seed(target, case.settings.seed)
@@ -142,8 +123,7 @@ class NumPy(Framework):
 
 
 def _libraries() -> dict[str, str]:
-    """Returns the name and version of the BLAS library, if NumPy reports them; LAPACK's is the same
-    one."""
+    """Returns the name and version of the BLAS library, if NumPy reports them."""
     # NumPy's annotations have the printing form only.
     show: Any = np.show_config
     try:

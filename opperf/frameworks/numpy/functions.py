@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
-from opperf.frameworks import binding, paths, user_code
+from opperf.frameworks import paths, user_code
 from opperf.frameworks.numpy import functions, registry, signatures
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
 
 ROOTS = {"np": np, "numpy": np}
-"""Modules by the first word of a dotted path."""
 
 GENERATORS: Mapping[str, Callable[[int], Any]] = {
     "random": np.random.RandomState,
     "random.Generator": np.random.default_rng,
 }
-"""Constructors of the generators that functions are methods of, by prefix. The functions of
-`np.random` are methods of NumPy's own RandomState."""
+"""Constructors of the generators that random functions are methods of, by prefix."""
 
 
 find = functools.partial(paths.find, framework="NumPy", roots=ROOTS)
@@ -32,18 +30,17 @@ find = functools.partial(paths.find, framework="NumPy", roots=ROOTS)
 
 def path_of(function: Callable[..., Any]) -> str:
     """Returns the dotted path of a callable, under which `find` has it if it is NumPy's."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc):
         return f"numpy.{owner.__name__}.{function.__name__}"
-    module = getattr(function, "__module__", None)
-    name = name or type(function).__qualname__
-    return f"{module}.{name}" if module else name
+    if isinstance(function, np.ufunc) and not hasattr(function, "__qualname__"):
+        # As in NumPy 1, which says no module of it either.
+        return function.__name__
+    return paths.path_of(function)
 
 
 def target_at(path: str) -> Target:
-    """Returns the target at a dotted path: the operator, if one is there. Raises
-    `UnknownOperatorError`."""
+    """Returns the target at a path, an operator's if there. Raises `UnknownOperatorError`."""
     own = user_code.target_at(registry.FRAMEWORK, path)
     if own is not None:
         function_of(own)
@@ -64,12 +61,8 @@ def target_of(function: Callable[..., Any]) -> Target:
 
 def function_of(target: Target) -> Callable[..., Any]:
     """Returns the callable behind a target. Raises `UnknownOperatorError`."""
-    own = user_code.function_of(target, find, ROOTS)
-    if own is not None:
-        return own
-    if isinstance(target, CallableTarget):
-        return find(target.path)
-    assert isinstance(target, OperatorTarget)
+    if not isinstance(target, OperatorTarget):
+        return user_code.function_of(target, find, ROOTS)
     operator = registry.by_name().get(target.name)
     if operator is None:
         raise UnknownOperatorError(
@@ -79,9 +72,8 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 def with_seed(target: Target, seed: int) -> Callable[..., Any]:
-    """Returns the callable behind a target. One that draws random numbers is the same method of a
-    new generator, so that a case draws the same numbers on every run, and the user's generator is
-    not touched."""
+    """Returns the callable behind a target, for random numbers the method of a new generator: a
+    case draws the same on every run, and the user's generator is not touched."""
     if isinstance(target, OperatorTarget):
         holder, _, method = target.name.rpartition(".")
         if holder in GENERATORS:
@@ -91,8 +83,7 @@ def with_seed(target: Target, seed: int) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """Returns a target's parameters: the operator's declaration, or one from the callable's
-    signature, with tensors recognised by name."""
+    """Returns a target's parameters: of the operator, or of the callable's signature."""
     operator = registry.operator_of(function)
     if operator is not None:
         return operator
@@ -105,19 +96,17 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 def bind(
     function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """Returns a call of `function` with these arguments, bound in advance so that it has no
-    overhead. A generator's method is bound already: its `self` takes none."""
+    """Returns a call of `function`, as `paths.bind`. A generator's method is bound already."""
     unnamed, named = by_position(arguments)
     taken = {name: one for name, one in declared.items() if name != "self"}
-    return binding.bind(function, taken, unnamed, named)
+    return paths.bind(function, taken, unnamed, named)
 
 
 Shape = tuple[int, ...]
 
 
 def output_shapes(case: Case) -> list[Shape] | None:
-    """Returns the shapes of a case's outputs where arithmetic is enough: for ufuncs, for functions
-    that make an array of a shape, for outer products; else None."""
+    """Returns the shapes of outputs where arithmetic is enough; else None."""
     if not isinstance(case.target, OperatorTarget):
         return None
     function = functions.function_of(case.target)
@@ -149,8 +138,7 @@ OF_TWO: Mapping[str, Callable[[Shape, Shape], Shape]] = {
     "outer": lambda left, right: (math.prod(left), math.prod(right)),
     "kron": kronecker,
 }
-"""Functions whose output has an element for each pair of two arrays' elements, far more than
-either has."""
+"""Functions whose output has an element for each pair of two arrays' elements."""
 
 PAIR = 2
 """Number of their arrays, without an output."""

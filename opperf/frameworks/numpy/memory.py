@@ -1,10 +1,8 @@
 """The exact peak of the data of NumPy's arrays, by Python's own tracemalloc.
 
-NumPy reports every block of array data that it allocates, resizes and frees to tracemalloc, in
-a domain of its own (`np.lib.tracemalloc_domain`). tracemalloc has one peak for all domains and
-a snapshot has none, so Python's objects would be counted too. But what Python allocates reaches
-tracemalloc only by the allocators that `tracemalloc.start` puts in place of Python's, and these
-can be put back: then the peak is that of what is reported by name, NumPy's data, to the byte.
+NumPy reports every block of array data to tracemalloc, which has one peak for all domains, so
+Python's objects would be counted too. But what Python allocates reaches it only by the allocators
+that `tracemalloc.start` puts in place of Python's, and these can be put back.
 
 Not seen, as NumPy does not report it: what a function gets from `malloc` itself and frees before
 it returns, which is LAPACK's workspace, pocketfft's, that of a merge sort, and a ufunc's
@@ -38,21 +36,12 @@ class Reading:
     kept_bytes: int = 0
 
 
-def _allocators() -> list[Allocator]:
-    """Returns Python's allocators as they are now."""
-    found = [Allocator() for _ in PYTHON_DOMAINS]
-    for domain, allocator in zip(PYTHON_DOMAINS, found, strict=True):
-        ctypes.pythonapi.PyMem_GetAllocator(domain, ctypes.byref(allocator))
-    return found
-
-
 def _start() -> None:
-    """Starts tracemalloc for what is reported to it, without what Python allocates.
-
-    A block that Python got while tracemalloc's allocators were in place, between the two calls,
-    is a block of the allocators below them, and is freed by those.
-    """
-    own = _allocators()
+    """Starts tracemalloc for what is reported to it, without what Python allocates. A block that
+    Python got between the two calls is one of the allocators below, and is freed by those."""
+    own = [Allocator() for _ in PYTHON_DOMAINS]
+    for domain, allocator in zip(PYTHON_DOMAINS, own, strict=True):
+        ctypes.pythonapi.PyMem_GetAllocator(domain, ctypes.byref(allocator))
     tracemalloc.start()
     for domain, allocator in zip(PYTHON_DOMAINS, own, strict=True):
         ctypes.pythonapi.PyMem_SetAllocator(domain, ctypes.byref(allocator))
@@ -60,12 +49,8 @@ def _start() -> None:
 
 @contextmanager
 def measure() -> Iterator[Reading]:
-    """Measures the largest number of bytes of array data inside the context, above the level at
-    entry.
-
-    Exact unless tracemalloc was tracing before: then the trace is its owner's, and Python's
-    objects count too.
-    """
+    """Measures the array data inside the context, above the level at entry: exactly, unless
+    tracemalloc was tracing before. Then Python's objects count too."""
     reading = Reading()
     mine = not tracemalloc.is_tracing()
     if mine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.frameworks.private import PrivateName
+from opperf.frameworks.installed import PrivateName
 
 CPU_FEATURES = PrivateName(
     "the processor's instruction sets among the build's features",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from opperf.frameworks.installed import renamed
 from opperf.frameworks.numpy import categories, excluded, signatures
 from opperf.model import Kind, Operator, Parameter
 
@@ -45,22 +46,16 @@ DTYPES = (
 """Supported dtypes."""
 
 ALIAS = re.compile(r"(?:\balias (?:of|for)|please use)\s+`(?:~numpy\.)?(\w+)`", re.IGNORECASE)
-"""A docstring's declaration that a function is an alias: `amax` of `max`, `random.ranf` of
-`random_sample`, `product` of `prod`."""
+"""A docstring's declaration of an alias: `amax` of `max`, `product` of `prod`."""
 
 SECTION = re.compile(r"\n-{3,}")
 """The line below the title of a docstring's section. Sections mention other functions' aliases; the
 text before them is about the function itself."""
 
 
-UNDOCUMENTED = {
-    "alltrue": "all",
-    "around": "round_",
-    "cumproduct": "cumprod",
-    "product": "prod",
-    "row_stack": "vstack",
-    "sometrue": "any",
-}
+UNDOCUMENTED = renamed(
+    "alltrue=all around=round_ cumproduct=cumprod product=prod row_stack=vstack sometrue=any"
+)
 """Old names that the docstrings of some versions of NumPy do not declare as aliases."""
 
 
@@ -79,11 +74,7 @@ def is_function(value: Any) -> bool:
 
 
 def public_names(holder: Any) -> list[str]:
-    """Returns the names a module or class offers.
-
-    A module lists them in `__all__`; NumPy's own list lacks those that would hide a builtin after
-    `from numpy import *`, such as `np.abs`.
-    """
+    """Returns the names on offer. NumPy's `__all__` lacks some, such as `np.abs`, a builtin's."""
     listed = set(getattr(holder, "__all__", None) or dir(holder))
     if holder is np:
         listed |= set(vars(holder)) & set(vars(builtins))
@@ -104,10 +95,7 @@ def public_functions() -> dict[str, Found]:
 
 
 def _alias_of(found: Found) -> str:
-    """Returns the name of the function that this one is an alias of; its own if it is none.
-
-    Two names of one object are aliases; otherwise NumPy's documentation decides.
-    """
+    """Returns the function that this is an alias of, by identity or else by documentation."""
     known = public_functions()
     own = found.place.prefix + getattr(found.function, "__name__", "")
     if own != found.name and own in known and known[own].function is found.function:
@@ -118,8 +106,7 @@ def _alias_of(found: Found) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """Returns the name at the end of a chain of aliases: `around`, said to be `round`, of
-    `round_`."""
+    """Returns the name at the end of a chain of aliases."""
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
@@ -129,7 +116,6 @@ def canonical_name(name: str) -> str:
 
 @functools.cache
 def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
-    """Returns the aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, found in public_functions().items():
         if not excluded.reason(name, found.function):

@@ -1,5 +1,4 @@
-"""Parameters of NumPy's functions: names and defaults from signatures and docstrings, kinds from
-tables."""
+"""Parameters of NumPy's functions: from signatures and docstrings, kinds from tables."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.binding import kind_of_default
+from opperf.frameworks.paths import kind_of_default
 from opperf.model import Kind
 
 Parameters = Mapping[str, inspect.Parameter]
@@ -41,11 +40,9 @@ NOTHING = "<no value>"
 
 
 def parameters(name: str, function: Callable[..., Any]) -> Parameters:
-    """Returns the parameters of a function by its full name; none if they are unknown.
-
-    Looked for in `UNDOCUMENTED`, in the number of a ufunc's inputs, in the function's signature,
-    and in the first lines of its docstring, where C functions have it.
-    """
+    """Returns the parameters of a function by its full name; none if they are unknown. Looked for
+    in `UNDOCUMENTED`, in the number of a ufunc's inputs, in the function's signature, and in the
+    first lines of its docstring, where C functions have it."""
     if name in UNDOCUMENTED:
         return parse(UNDOCUMENTED[name])
     if isinstance(function, np.ufunc):
@@ -59,8 +56,7 @@ def parameters(name: str, function: Callable[..., Any]) -> Parameters:
 
 
 def parse_docstring(text: str) -> Parameters:
-    """Returns the parameters that a docstring begins with, `name(a, b=None)`; none if it does
-    not."""
+    """Returns the parameters that a docstring begins with, `name(a, b=None)`; else none."""
     opening = text.find("(")
     if opening < 0 or not text[:opening].isidentifier():
         return {}
@@ -73,11 +69,8 @@ def parse_docstring(text: str) -> Parameters:
 
 
 def parse(text: str) -> Parameters:
-    """Returns the parameters of a `def` with this between its parentheses; none if Python cannot
-    read it.
-
-    A default that is no literal (`np.float64`) is kept as its text.
-    """
+    """Returns the parameters of a `def` with this between its parentheses; none if it is no Python.
+    A default that is no literal is kept as its text."""
     try:
         definition = ast.parse(f"def function({text.replace(NOTHING, 'None')}): ...").body[0]
     except SyntaxError:
@@ -158,46 +151,26 @@ DRAWN: Table = _table(
 )
 """The same for functions that draw random numbers: of a distribution's parameters."""
 
-OF_ONE: Mapping[tuple[str, str], Kind] = {
-    ("cov", "ddof"): Kind.INT,
-    ("cond", "p"): Kind.STRING,
-    ("diag", "k"): Kind.INT,
-    ("diagflat", "k"): Kind.INT,
-    ("expand_dims", "axis"): Kind.INT,
-    ("eye", "k"): Kind.INT,
-    ("flip", "axis"): Kind.INT,
-    ("fftfreq", "d"): Kind.FLOAT,
-    ("choice", "a"): Kind.TENSOR,
-    ("choice", "p"): Kind.TENSOR,
-    ("insert", "obj"): Kind.INT,
-    ("integers", "dtype"): Kind.OTHER,
-    ("kaiser", "beta"): Kind.FLOAT,
-    ("linalg.norm", "ord"): Kind.OTHER,
-    ("multivariate_normal", "mean"): Kind.TENSOR,
-    ("polyder", "m"): Kind.INT,
-    ("polyint", "m"): Kind.INT,
-    ("randint", "dtype"): Kind.OTHER,
-    ("rot90", "k"): Kind.INT,
-    ("tri", "k"): Kind.INT,
-    ("tril", "k"): Kind.INT,
-    ("tril_indices", "k"): Kind.INT,
-    ("tril_indices", "m"): Kind.INT,
-    ("tril_indices_from", "k"): Kind.INT,
-    ("triu", "k"): Kind.INT,
-    ("triu_indices", "k"): Kind.INT,
-    ("triu_indices", "m"): Kind.INT,
-    ("triu_indices_from", "k"): Kind.INT,
-}
+OF_ONE: Table = _table(
+    {
+        Kind.INT: (
+            "cov:ddof diag:k diagflat:k expand_dims:axis eye:k flip:axis insert:obj polyder:m "
+            "polyint:m rot90:k tri:k tril:k tril_indices:k tril_indices:m tril_indices_from:k "
+            "triu:k triu_indices:k triu_indices:m triu_indices_from:k"
+        ),
+        Kind.STRING: "cond:p",
+        Kind.FLOAT: "fftfreq:d kaiser:beta",
+        Kind.TENSOR: "choice:a choice:p multivariate_normal:mean",
+        Kind.OTHER: "integers:dtype linalg.norm:ord randint:dtype",
+    }
+)
 """By a function's own name and a parameter of it, where it means something else there. A dtype
 that is no dtype of arrays in general, like that of `integers`, is not set by `--dtype`."""
 
 
 def kind_of(name: str, namespace: str, parameter: inspect.Parameter) -> Kind:
-    """Returns the kind of a parameter of the function of that full name.
-
-    A variadic parameter takes arrays, or extents (`rand(*shape)`).
-    """
-    own = OF_ONE.get((name.rpartition(".")[2], parameter.name))
+    """Returns the kind of a function's parameter. A variadic one takes arrays, or extents."""
+    own = OF_ONE.get(f"{name.rpartition('.')[2]}:{parameter.name}")
     if own is not None:
         return own
     table = {**ANYWHERE, **DRAWN} if namespace == "random" else ANYWHERE

@@ -36,7 +36,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
-    """Returns the lines that make an array."""
     if made.storage:
         viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
         return [viewed, *(codes[made.name].lines(f"{made.name}[...]") if made.has_contents else ())]
@@ -44,8 +43,7 @@ def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
 
 
 def dotted_path(case: Case, function: Callable[..., Any]) -> str:
-    """Returns the function's dotted path in a script; a method's begins with a generator of that
-    seed."""
+    """Returns a function's path in a script; a method's begins with a seeded generator."""
     target, seed = case.target, case.settings.seed
     if not isinstance(target, OperatorTarget):
         return functions.path_of(function).replace("numpy.", "np.", 1)

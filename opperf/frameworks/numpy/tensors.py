@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks import fill, numpy_layout
+from opperf.frameworks import fill, numpy_arrays
 from opperf.frameworks.base import Extent
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, OperatorTarget, Target, TensorSpec
@@ -20,8 +20,7 @@ ADDED = 2
 
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code that makes an array. Raises `UnsupportedError` if NumPy has no such
-    array."""
+    """Returns the code of an array. Raises `UnsupportedError` if NumPy has no such array."""
     if spec.layout != "dense":
         raise UnsupportedError(f"NumPy has no {spec.layout} arrays")
     try:
@@ -56,11 +55,10 @@ def view(storage: Any, spec: TensorSpec) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of an array that a user passed; None for any other value. Raises
-    `UsageError` for an array that no case can have."""
+    """Returns the spec of an array of a user's, or None. Raises as `Arrays.describe`."""
     if not isinstance(value, np.ndarray):
         return None
-    strides, offset, _ = numpy_layout.layout(value)
+    strides, offset, _ = numpy_arrays.layout(value)
     data = np.ascontiguousarray(value)
     digest = hashlib.sha256(data.tobytes()).hexdigest()[:16]
     return TensorSpec(
@@ -75,7 +73,7 @@ def describe(value: Any) -> TensorSpec | None:
 
 def memory_of(value: Any) -> int | None:
     """Returns the address of the memory of which an array is a view; None for an empty one."""
-    return numpy_layout.layout(value).memory if value.size else None
+    return numpy_arrays.layout(value).memory if value.size else None
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
@@ -113,8 +111,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """Returns the extent of an array in memory; a number has its own memory. Elements that are
-    repeated by a stride of zero count once."""
+    """Returns an array's or number's extent in memory; what a stride of zero repeats counts
+    once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]
@@ -158,8 +156,7 @@ def checksum(array: Any) -> int:
 
 
 def watch(target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-    """Returns an array among a function's arguments; None for any other value, and for arguments of
-    an operator."""
+    """Returns an array among a function's arguments; None for any other, and for an operator's."""
     if not isinstance(value, np.ndarray) or isinstance(target, OperatorTarget):
         return None
     return Watched(value)

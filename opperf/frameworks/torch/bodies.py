@@ -1,8 +1,5 @@
-"""Functions that cases pass to PyTorch's, such as those that change FlexAttention's scores, and
-what is built of them.
-
-Each function stands alone and names nothing but `torch`, as scripts have its source.
-"""
+"""Functions that cases pass to PyTorch's, such as FlexAttention's, and what is built of them. Each
+stands alone and names nothing but `torch`, as scripts have its source."""
 
 from __future__ import annotations
 
@@ -54,8 +51,7 @@ def build(named: dict[str, Any], device: torch.device) -> None:
 
 
 def source_of(value: Any) -> str | None:
-    """Returns the Python expression of one of these functions, or of what is built of one; None for
-    any other value."""
+    """Returns the expression of one of these functions, or of what is built of one; else None."""
     if getattr(value, "__module__", None) == PATH:
         return str(value.__name__)
     if type(value).__name__ == "BlockMask":

@@ -132,8 +132,7 @@ NAMES: Mapping[str, str] = {
 SUFFIXES = re.compile(
     r"(_double)?(_backward|_copy|_overrideable|_reduce|_elemt|_jvp|_cachemask|_input|_weights)+$|_$"
 )
-"""Ends of the names of derivatives, copies and in-place forms, which are of their base's
-category."""
+"""Ends of the names of derivatives, copies and in-place forms, of their base's category."""
 
 UNARY, BINARY = "unary", "binary"
 
@@ -166,7 +165,6 @@ POINTWISE_NAMES: Mapping[str, str] = {
 
 
 def _operands(operator: Operator) -> list[str]:
-    """Returns the tensors and numbers that an elementwise operator computes with."""
     return [
         parameter.name
         for parameter in operator.parameters
@@ -181,10 +179,8 @@ RESULTS = ("out", "grad_input")
 
 
 def _by_name(name: str, table: Mapping[str, str]) -> str:
-    """Returns the first category with a glob that matches a name; empty if there is none."""
     return next(
-        (category for category, globs in table.items() if _expression(globs).match(name)),
-        "",
+        (category for category, globs in table.items() if _expression(globs).match(name)), ""
     )
 
 

@@ -40,15 +40,13 @@ class SplitTableBatchedEmbeddingBagsCodegen:
         weight_decay: float = 0.0,
     ) -> None:
         """`pooling`, `weights_precision` and `optimizer` are values of FBGEMM's enumerations;
-        `weighted` is for the inputs, and has no part in the tables. Raises `UnsupportedError`
-        without FBGEMM."""
+        `weighted` is for the inputs alone. Raises `UnsupportedError` without FBGEMM."""
         self._tables = list(zip(_each(rows, num_tables), _each(dims, num_tables), strict=True))
         self._pooling, self._precision, self._optimizer = pooling, weights_precision, optimizer
         self._rates = {"learning_rate": lr, "eps": eps, "weight_decay": weight_decay}
         _fbgemm()
 
     def on(self, device: torch.device) -> torch.nn.Module:
-        """Returns the tables on a device."""
         ops = _fbgemm()
         on_cpu = device.type == "cpu"
         location = ops.EmbeddingLocation.HOST if on_cpu else ops.EmbeddingLocation.DEVICE
@@ -74,7 +72,7 @@ def is_fused(target: Target) -> bool:
 
 
 def _each(value: int | Sequence[int], count: int) -> list[int]:
-    """Returns a value of each table. Raises `UnsupportedError` for another number of them."""
+    """Raises `UnsupportedError` for another number of values."""
     found = list(value) if isinstance(value, (list, tuple)) else [int(str(value))] * count
     if len(found) != count:
         raise UnsupportedError(f"tables: {count}; numbers of rows or columns: {len(found)}")
@@ -82,8 +80,7 @@ def _each(value: int | Sequence[int], count: int) -> list[int]:
 
 
 def _fbgemm() -> Any:
-    """Returns the names of FBGEMM's modules. Raises `UnsupportedError` if it is not installed, or
-    is for another PyTorch."""
+    """Returns the names of FBGEMM's modules. Raises `UnsupportedError` without one."""
     found: dict[str, Any] = {}
     try:
         for name in MODULES:

@@ -18,8 +18,6 @@ from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
     bodies,
-    cuda,
-    dtypes,
     embedding_tables,
     functions,
     inference,
@@ -34,13 +32,27 @@ from opperf.frameworks.torch import (
     snippets,
     source,
     tensors,
-    trace,
     user_tensors,
 )
 from opperf.frameworks.torch import modes as execution
-from opperf.frameworks.torch.devices import devices, free_memory, parse, synchronize, torch_device
+from opperf.frameworks.torch.devices import (
+    DTYPES,
+    cache_flush,
+    devices,
+    dtype_of,
+    empty_kernel,
+    event,
+    free_memory,
+    has_events,
+    parse,
+    ranges,
+    skip_out_of_memory,
+    synchronize,
+    torch_device,
+    uuid,
+)
 from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient, record_forward
-from opperf.frameworks.torch.kineto import NativeProfiler
+from opperf.frameworks.torch.kineto import NativeProfiler, tracing
 from opperf.frameworks.torch.memory import measure
 from opperf.model import (
     Argument,
@@ -63,7 +75,7 @@ class PyTorch(Framework):
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.torch"
-    dtypes: tuple[str, ...] = dtypes.DTYPES
+    dtypes: tuple[str, ...] = DTYPES
     memory_formats: tuple[str, ...] = ("channels_last", "channels_last_3d")
     modes: tuple[str, ...] = tuple(execution.MODES)
     compiled_modes: tuple[str, ...] = execution.COMPILED
@@ -78,8 +90,8 @@ class PyTorch(Framework):
     missing_kernel = staticmethod(registry.missing)
     device_memory = staticmethod(free_memory)
     synchronize = staticmethod(synchronize)
-    uuid = staticmethod(cuda.uuid)
-    empty_kernel = staticmethod(cuda.empty_kernel)
+    uuid = staticmethod(uuid)
+    empty_kernel = staticmethod(empty_kernel)
     operators = staticmethod(registry.operators)
     importing = staticmethod(registry.importing)
     target_of = staticmethod(functions.target_of)
@@ -93,11 +105,11 @@ class PyTorch(Framework):
     output_shapes = staticmethod(inference.output_shapes)
     with_outputs = staticmethod(inference.with_outputs)
     foreseen_refusal = staticmethod(inference.foreseen_refusal)
-    tracing = staticmethod(trace.tracing)
-    has_events = staticmethod(cuda.has_events)
-    event = staticmethod(cuda.event)
-    ranges = staticmethod(cuda.ranges)
-    cache_flush = staticmethod(cuda.cache_flush)
+    tracing = staticmethod(tracing)
+    has_events = staticmethod(has_events)
+    event = staticmethod(event)
+    ranges = staticmethod(ranges)
+    cache_flush = staticmethod(cache_flush)
     memory = staticmethod(measure)
     option = staticmethod(options.option)
     has_nan = staticmethod(tensors.has_nan)
@@ -119,14 +131,12 @@ class PyTorch(Framework):
         return str(torch.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Returns the versions of PyTorch and of the libraries of its build."""
         found = {"torch": self.version(), "cuda": torch.version.cuda or ""}
         if torch.backends.cudnn.is_available():
             found["cudnn"] = str(torch.backends.cudnn.version())
         return {name: version for name, version in found.items() if version}
 
     def features(self) -> dict[str, bool]:
-        """Returns what the build has, and the processor's instruction set that it uses."""
         level = torch.backends.cpu.get_cpu_capability()
         return {
             "cuda": torch.backends.cuda.is_built(),
@@ -145,8 +155,9 @@ class PyTorch(Framework):
     def has_queue(self, device: str) -> bool:
         return not device.startswith("cpu")
 
-    def is_asynchronous(self, device: str) -> bool:
-        return not device.startswith("cpu")
+    is_asynchronous = has_queue
+    # cuBLAS has one workspace for all calls of a process.
+    keeps_workspace = has_queue
 
     def registered(self) -> int:
         return len(registry.registered_names())
@@ -167,7 +178,7 @@ class PyTorch(Framework):
             return built.on(device)
         if not isinstance(built, torch.nn.Module):
             return built
-        dtype = dtypes.dtype_of(case.settings.dtype)
+        dtype = dtype_of(case.settings.dtype)
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
@@ -177,7 +188,7 @@ class PyTorch(Framework):
 
     def constant(self, value: Constant, device: str) -> Any:
         if isinstance(value, DType):
-            return dtypes.dtype_of(value.name)
+            return dtype_of(value.name)
         if isinstance(value, Device):
             return torch_device(value.name or device)
         if isinstance(value, MemoryFormat):
@@ -195,10 +206,7 @@ class PyTorch(Framework):
         return isinstance(value, torch.Tensor) and value.requires_grad
 
     def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
@@ -206,10 +214,7 @@ class PyTorch(Framework):
         return execution.prepare(case.settings, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
+        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> partial[Any]:
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
@@ -235,17 +240,13 @@ class PyTorch(Framework):
         """Seeds random numbers, sets the mode and mixed precision, suppresses warnings, as of
         functions in beta, and has a case for which the device has too little memory skipped."""
         torch.manual_seed(case.settings.seed)
-        no_room = cuda.skip_out_of_memory(case.settings.device)
+        no_room = skip_out_of_memory(case.settings.device)
         with warnings.catch_warnings(), no_room, execution.scope(case):
             warnings.simplefilter("ignore")
             yield
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
-
-    def keeps_workspace(self, device: str) -> bool:
-        # cuBLAS has one workspace for all calls of a process.
-        return not device.startswith("cpu")
 
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would

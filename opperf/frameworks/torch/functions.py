@@ -12,18 +12,10 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.torch import bodies, devices, private, registry, schemas
-from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
-from opperf.frameworks.torch.renamed import MERGED, REMOVED, SUCCESSORS
+from opperf.frameworks.torch import SUCCESSORS, bodies, devices, private, registry, schemas
+from opperf.frameworks.torch.devices import DTYPES, dtype_of
 from opperf.frameworks.torch.schemas import OUT
-from opperf.model import (
-    CallableTarget,
-    Kind,
-    Operator,
-    OperatorTarget,
-    Parameter,
-    Target,
-)
+from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 from opperf.model import split_positional as by_position
 from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.near_names import nearest
@@ -32,7 +24,6 @@ NAMESPACE = re.compile(r"^\w+::")
 """A namespace of the dispatcher, in front of an operator's name."""
 
 ROOTS = {"torch": torch}
-"""Modules by the first word of a dotted path."""
 
 
 find = functools.partial(paths.find, framework="PyTorch", roots=ROOTS)
@@ -41,12 +32,7 @@ find = functools.partial(paths.find, framework="PyTorch", roots=ROOTS)
 
 def path_of(function: Callable[..., Any]) -> str:
     """Returns the dotted path of a callable, under which `find` has it if it is PyTorch's."""
-    known = registry.path_of(function)
-    if known:
-        return known
-    module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or type(function).__qualname__
-    return f"{module}.{name}" if module else name
+    return registry.path_of(function) or paths.path_of(function)
 
 
 def target_of(function: Callable[..., Any]) -> Target:
@@ -78,9 +64,26 @@ def target_at(path: str) -> Target:
     return target
 
 
+MERGED = "SymInt"
+"""Name of overloads with symbolic sizes, which PyTorch 2.0 merged into those with plain ones."""
+
+UPSAMPLED = ("linear1d", "nearest1d", "nearest2d", "nearest3d", "bilinear2d", "bicubic2d")
+"""Kinds of `upsample` whose derivative had an overload with factors, beside `trilinear3d`."""
+
+REMOVED: Mapping[str, str] = {
+    "col2im_backward": "it was removed, and autograd calls im2col in its place",
+    "im2col_backward": "it was removed, and autograd calls col2im in its place",
+    **{
+        f"upsample_{kind}_backward.vec": (
+            f"it was removed, and autograd calls upsample_{kind}_backward with sizes in its place"
+        )
+        for kind in (*UPSAMPLED, "trilinear3d")
+    },
+}
+
+
 def _removed(path: str) -> str:
-    """Returns why PyTorch has an operator no longer, or which overloads it has in place of an
-    unknown one; empty for an operator that it never had."""
+    """Returns why PyTorch has no such operator any more, or the overloads it has; else empty."""
     name = registry.without_prefix(path).removesuffix(f".{DEFAULT_OVERLOAD}")
     if name in REMOVED:
         return f": {REMOVED[name]}"
@@ -99,8 +102,7 @@ def _removed(path: str) -> str:
 
 
 def _with_method(path: str) -> str:
-    """Returns a path with the method of tensors in place of a function that PyTorch lacks:
-    `torch.add_` is `torch.Tensor.add_`."""
+    """Returns `torch.Tensor.add_` of `torch.add_`, which is no function but a method of tensors."""
     root, _, name = path.partition(".")
     is_method = root in ROOTS and not hasattr(torch, name) and hasattr(torch.Tensor, name)
     return f"{root}.Tensor.{name}" if is_method else path
@@ -108,12 +110,8 @@ def _with_method(path: str) -> str:
 
 def function_of(target: Target) -> Callable[..., Any]:
     """Returns the callable of a target. Raises `UnknownOperatorError`."""
-    own = user_code.function_of(target, find, ROOTS)
-    if own is not None:
-        return own
-    if isinstance(target, CallableTarget):
-        return find(target.path)
-    assert isinstance(target, OperatorTarget)
+    if not isinstance(target, OperatorTarget):
+        return user_code.function_of(target, find, ROOTS)
     found = registry.at(target)
     if found is None:
         names = [operator.label for operator in registry.operators()]
@@ -126,8 +124,7 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """Returns a target's parameters: those of the operator's schema, those of the first schema of a
-    function of PyTorch's, or those of a Python signature."""
+    """Returns a target's parameters: of a schema, or else of a Python signature."""
     if isinstance(target, OperatorTarget):
         found = registry.at(target)
         assert found is not None
@@ -140,8 +137,7 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 
 
 def wrapped(target: Target) -> Operator | None:
-    """Returns the operator that a target is, or that a function of PyTorch's calls; None for any
-    other."""
+    """Returns the operator that a target is, or that a function of PyTorch's calls; else None."""
     if isinstance(target, OperatorTarget):
         found = registry.at(target)
     elif isinstance(target, CallableTarget) and ":" not in target.path:
@@ -188,11 +184,9 @@ def bind(
     function: Callable[..., Any], arguments: Mapping[str, Any], device: str
 ) -> functools.partial[Any]:
     """Returns a call of a function with these arguments, bound in advance so that it has no
-    overhead.
-
-    Arguments of an operator go by position, as programs write them, up to the first one that is
-    omitted, and by name from there on. An operator that makes tensors makes them on the device.
-    """
+    overhead. Arguments of an operator go by position, as programs write them, up to the first one
+    that is omitted, and by name from there on. An operator that makes tensors makes them on the
+    device."""
     unnamed, named = by_position(arguments)
     if not private.is_overload(function):
         bodies.build(named, devices.torch_device(device))
@@ -218,8 +212,7 @@ def bind(
 
 
 def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
-    """Replaces names of dtypes and layouts by PyTorch's objects, and adds the device to a call that
-    makes tensors from none."""
+    """Replaces names by PyTorch's objects, and adds the device to a call without tensors."""
     takes_tensors = False
     for argument in schema.arguments:
         kind, is_optional = schemas.type_of(argument)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from opperf.errors import NoGradientError, OpperfError, one_line
-from opperf.frameworks.torch.cuda import is_out_of_memory
+from opperf.frameworks.torch.devices import is_out_of_memory
 from opperf.frameworks.torch.messages import refusal
 from opperf.frameworks.torch.tensors import layout_of, tensors
 
@@ -21,8 +21,7 @@ LEAST_HEAD = 0.5
 
 
 TURNED = "(1 + 0.5j)"
-"""Factor of head gradients of complex results. A real one would leave the imaginary part of most
-gradients zero."""
+"""Factor of head gradients of complex results, lest most gradients' imaginary part be zero."""
 
 COMPRESSED = (
     "torch.sparse_compressed_tensor({{out}}.detach().{0}_indices(), "
@@ -43,38 +42,29 @@ ONES: Mapping[str, str] = {
 """Head gradients of outputs of layouts for which PyTorch's `ones_like` has no kernel."""
 
 
-class Head(NamedTuple):
-    """The head gradient of an output."""
+def head_code(output: torch.Tensor) -> str:
+    """Returns the expression of the head gradient of an output, which is `{out}` there."""
+    layout = layout_of(output)
+    if layout != "dense":
+        ones = ONES.get(layout, "torch.ones_like({out}.detach())")
+        return f"({ones} * {TURNED})" if output.is_complex() else ones
+    generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
+    random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
+    drawn = f"({random} + {LEAST_HEAD})"
+    if output.is_complex():
+        drawn = f"({drawn} * {TURNED})"
+    return f"{drawn}.to({{out}}.dtype)"
 
-    code: str
-    """Its expression, with `{out}` in place of the output."""
 
-    @classmethod
-    def of(cls, output: torch.Tensor) -> Head:
-        """Returns the head gradient of an output, of its layout."""
-        layout = layout_of(output)
-        if layout != "dense":
-            ones = ONES.get(layout, "torch.ones_like({out}.detach())")
-            return cls(f"({ones} * {TURNED})" if output.is_complex() else ones)
-        generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
-        random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
-        drawn = f"({random} + {LEAST_HEAD})"
-        if output.is_complex():
-            drawn = f"({drawn} * {TURNED})"
-        return cls(f"{drawn}.to({{out}}.dtype)")
-
-    def text(self, name: str) -> str:
-        """Returns the code for the output of this name."""
-        return self.code.format(out=name)
-
-    def tensor(self, output: torch.Tensor) -> torch.Tensor:
-        """Returns the head gradient of an output."""
-        made: torch.Tensor = eval(self.text("out"), {"torch": torch, "out": output})
-        return made
+def head(output: torch.Tensor) -> torch.Tensor:
+    """Returns the head gradient of an output."""
+    code = head_code(output).format(out="out")
+    made: torch.Tensor = eval(code, {"torch": torch, "out": output})
+    return made
 
 
 def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
-    """Returns the tensors among a call's results, by their places in source: `[1][0]`, or empty."""
+    """Returns the tensors among a call's results, by their places in source, `[1][0]` or empty."""
     if isinstance(outputs, torch.Tensor):
         return {place: outputs}
     pairs: Iterable[tuple[Any, Any]] = ()
@@ -102,8 +92,7 @@ def differentiating(inputs: Iterable[torch.Tensor]) -> Iterator[None]:
 
 
 def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], tries: bool) -> None:
-    """Has autograd record each forward call, unless the call `tries` and is refused then, as that
-    of an operator which writes to its input."""
+    """Has autograd record each forward call, unless the call `tries` and is refused."""
     for tensor in inputs:
         tensor.requires_grad_(True)
     if not tries:
@@ -117,25 +106,19 @@ def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], trie
             tensor.requires_grad_(False)
 
 
-def heads(call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> dict[str, Head]:
-    """Returns the head gradients of a call, which is made once, by the places of its outputs."""
+def heads(call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> dict[str, str]:
+    """Returns `head_code` of the outputs of a call, which is made once, by their places."""
     with differentiating(inputs):
         outputs = _by_place(call())
-        return {place: Head.of(one) for place, one in outputs.items() if one.requires_grad}
+        return {place: head_code(one) for place, one in outputs.items() if one.requires_grad}
 
 
 class RecordedGradient:
-    """A call recorded by autograd, and its backward pass with fixed head gradients.
-
-    The gradients are those of `torch.autograd.grad`, which makes new tensors of them: adding to
-    `.grad` would be a second operator's time.
-    """
+    """A recorded call, and its backward pass with fixed head gradients, to new tensors: adding to
+    `.grad` would be a second operator's time."""
 
     def __init__(
-        self,
-        call: Callable[[], Any],
-        inputs: Sequence[torch.Tensor],
-        names: Collection[str] = (),
+        self, call: Callable[[], Any], inputs: Sequence[torch.Tensor], names: Collection[str] = ()
     ) -> None:
         """`names` are those of the parameters that take part; empty for all."""
         self._call = call
@@ -150,8 +133,8 @@ class RecordedGradient:
                 self.record()
                 if not self._outputs:
                     raise NoGradientError("autograd has no gradient of its results")
-                self._heads = [Head.of(output).tensor(output) for output in self._outputs]
-                found = self.gradients()
+                self._heads = [head(output) for output in self._outputs]
+                found = self.results()
         except OpperfError:
             raise
         except Exception as error:
@@ -165,46 +148,35 @@ class RecordedGradient:
         self._check(found)
 
     def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
-        """Raises `NoGradientError` if there is no gradient among those found."""
         if all(gradient is None for gradient in found):
             raise NoGradientError("its results do not depend on an input that takes a gradient")
 
     def record(self) -> None:
-        """Runs and records the forward call."""
         self._outputs = []
         for tensor in self._inputs:
             tensor.requires_grad_(True)
         self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
     def backward(self) -> None:
-        """Computes the gradients of the last recorded call."""
-        self.gradients()
+        self.results()
 
     def results(self) -> tuple[torch.Tensor | None, ...]:
-        """Returns the gradients of the last recorded call, of a module's parameters too."""
-        return self.gradients()
-
-    def gradients(self) -> tuple[torch.Tensor | None, ...]:
-        """Returns the gradients of the last recorded call; None for an input without one."""
+        """Returns the gradients, of parameters too; None for an input without one."""
         return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)
 
 
 class FusedGradient(RecordedGradient):
-    """The backward pass of a module that updates its weights in it, and returns no gradients of
-    them."""
+    """The backward pass of a module that updates its weights in it, and returns no gradients."""
 
     def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
         """Does nothing: an empty list says nothing of such a pass."""
 
-    def gradients(self) -> tuple[torch.Tensor | None, ...]:
-        """Runs the backward pass."""
+    def results(self) -> tuple[torch.Tensor | None, ...]:
         torch.autograd.backward(self._outputs, self._heads)
         return ()
 
 
 def _parameters(call: Callable[[], Any], names: Collection[str]) -> list[torch.Tensor]:
-    """Returns the parameters of the module that a call calls, those of these names if there are
-    any names; none for any other callable."""
     function = call.func if isinstance(call, partial) else call
     if not isinstance(function, torch.nn.Module):
         return []

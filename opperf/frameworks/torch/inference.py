@@ -10,7 +10,7 @@ import torch
 
 from opperf.errors import OpperfError, UnsupportedError
 from opperf.frameworks.torch import functions, registry, schemas, tensors
-from opperf.frameworks.torch.dtypes import dtype_of, name_of
+from opperf.frameworks.torch.devices import dtype_of, name_of
 from opperf.frameworks.torch.messages import REFUSALS, refusal
 from opperf.model import (
     Argument,
@@ -28,10 +28,7 @@ Shape = tuple[int, ...]
 
 
 def on_meta(argument: Argument) -> Any:
-    """Returns an argument's value with tensors that have no data.
-
-    Raises `UnsupportedError` for a layout that has data only.
-    """
+    """Returns an argument with tensors without data. Raises `UnsupportedError` for some layouts."""
     if isinstance(argument, TensorSpec):
         return tensors.tensor(argument, tensors.META, 0)
     if isinstance(argument, tuple):
@@ -42,15 +39,14 @@ def on_meta(argument: Argument) -> Any:
 
 
 def call_on_meta(target: OperatorTarget, arguments: Mapping[str, Argument]) -> Any:
-    """Returns the results of an operator for tensors without data. Raises what PyTorch raises."""
+    """Returns an operator's results for tensors without data. Raises what PyTorch raises."""
     function = functions.function_of(target)
     made = {name: on_meta(value) for name, value in arguments.items()}
     return functions.bind(function, made, tensors.META)()
 
 
 def outputs(target: OperatorTarget, arguments: Mapping[str, Argument]) -> list[torch.Tensor] | None:
-    """Returns an operator's results as tensors without data; None if only a call can show them: if
-    they depend on values, or the operator has no inference."""
+    """Returns an operator's results as tensors without data; None if only a call can show them."""
     try:
         return list(tensors.tensors(call_on_meta(target, arguments)))
     except (OpperfError, *REFUSALS):
@@ -66,10 +62,7 @@ def output_shapes(case: Case) -> list[Shape] | None:
 
 
 def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
-    """Returns the arguments of an operator with the tensors for its results, as they are inferred.
-
-    Raises `UnsupportedError` if they cannot be.
-    """
+    """Returns the arguments with tensors for the results, inferred. Raises `UnsupportedError`."""
     outs = written_only(operator)
     if not outs or outs[0] in arguments:
         return dict(arguments)
@@ -104,8 +97,7 @@ def written_only(operator: Operator) -> list[str]:
 def _functional_outputs(
     operator: Operator, arguments: Mapping[str, Argument]
 ) -> list[torch.Tensor] | None:
-    """Returns the results, without data, of the operator that returns what this one writes; None if
-    there is none or it cannot be inferred."""
+    """Returns the results of the operator that returns what this one writes."""
     for name in operator.names:
         found = registry.find(name)
         if found is not None and not schemas.written_to(found.schema):
@@ -124,8 +116,7 @@ UNKNOWABLE = re.compile(
 
 
 def foreseen_refusal(case: Case) -> str:
-    """Returns why a case's call would be refused, by the inference of its results; empty if it
-    would not, or if the inference does not know."""
+    """Returns why a case's call would be refused; empty if it would not, as far as is known."""
     if not isinstance(case.target, OperatorTarget):
         return ""
     return refused_on_meta(case.target, case.arguments)
@@ -139,8 +130,8 @@ COMPRESSED = ("csr", "csc", "bsr", "bsc")
 
 
 def keeps_elements(operator: Operator, written: TensorSpec, arguments: Iterable[Argument]) -> bool:
-    """Returns whether a tensor that stores its elements by row or column has as many after the
-    call, without which the next call cannot be given what it had before."""
+    """Whether a tensor that stores its elements by row or column has as many after the call,
+    without which the next call cannot be given what it had before."""
     if written.layout not in COMPRESSED:
         return True
     several = [
@@ -176,8 +167,7 @@ def fits_in_place(operator: Operator, arguments: Mapping[str, Argument]) -> bool
 
 
 def refused_on_meta(target: OperatorTarget, arguments: Mapping[str, Argument]) -> str:
-    """Returns why an operator refuses tensors without data; empty if it does not, or for a reason
-    that says nothing of other tensors."""
+    """Returns why an operator refuses tensors without data, if others are refused too."""
     try:
         call_on_meta(target, arguments)
     except (NotImplementedError, OpperfError):

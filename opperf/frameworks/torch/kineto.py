@@ -1,48 +1,38 @@
-"""Kernel time by PyTorch's own profiler, kineto.
-
-Each call is inside a marker, an event of the profiler's own clock, and its events are those that
-begin within the marker: forward and backward passes differ by when they ran. On a CPU the backward
-pass runs in the thread that called it, as an event for each node of the graph; threads of OpenMP
-record none.
-"""
+"""Kernel time by PyTorch's own profiler, kineto, by its low-level interface: `torch.profiler` makes
+a Python object of each event, in some tens of microseconds. A call's events are those that begin
+within its marker, an event of the profiler's own clock. On a CPU the backward pass runs in the
+thread that called it, as an event for each node of the graph; threads of OpenMP record none."""
 
 from __future__ import annotations
 
 import functools
+import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from time import perf_counter_ns
+from typing import Any, NamedTuple
 
 import torch
-from torch.profiler import ProfilerActivity, supported_activities
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, supported_activities
 
 from opperf.errors import ProfilerError, UnsupportedError
-from opperf.frameworks.recording import EventCost, Taken, Union, unions_in
-from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.recording import (
+    EventCost,
+    Interval,
+    RecordingProfiler,
+    Taken,
+    Union,
+    of_each,
+    unions_in,
+    warm_up,
+)
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.devices import synchronize, torch_device
-from opperf.frameworks.torch.trace import MARKER, read_trace, record
-from opperf.model import MetricKind
-
-MOST_EVENTS = 50_000
-"""Maximum number of events of a recording: each takes 1.6 kB until it is read, and 2 us to be
-read."""
-
-FIRST_CALLS = 1
-"""Calls of the first recording, which shows how many events a call has: one that converts a matrix
-row by row has a hundred thousand."""
-
-WARM_CALLS = 3
-"""Calls at the begin of a recording that are not timed. They are up to twice as long as later ones,
-as reading the events of the last recording filled the caches with these."""
-
-CALLS_PER_WARM_CALL = 5
-"""Timed calls for each of those, so that they take at most a fifth more time."""
 
 CHAIN = 32
-"""Steps of the operator that measures the cost of an event: it has two events for each, which do
-next to nothing."""
+"""Steps of the operator that measures the cost of an event, two for each of next to no work."""
 
 CALIBRATING = 200
 """Pairs of calls of that operator whose median difference is the cost: 50 ms, once in a process."""
@@ -50,8 +40,8 @@ CALIBRATING = 200
 
 @functools.cache
 def event_ns() -> float:
-    """Returns the nanoseconds that recording an event takes: the median difference between a call
-    whose events are recorded and one whose are not, for each event. Measured once in a process."""
+    """Returns the nanoseconds that recording an event takes: the median difference between calls
+    whose events are recorded or not, for each event. Measured once in a process."""
     unbind = torch.zeros(CHAIN).unbind
     differences = []
     with record({ProfilerActivity.CPU}) as results:
@@ -100,15 +90,12 @@ DEVICE_ACTIVITIES = {
 """The activity that kineto has to record, by PyTorch's type of device."""
 
 
-class NativeProfiler:
-    """Kernel time by PyTorch's profiler: on a CPU that of operators and of the backward pass's
-    nodes, less the cost of recording them; on other devices that of kernels, copies and fills."""
-
-    kind = MetricKind.KERNEL
-    resolution_ns = 1.0
-    """Kineto reads the processor's time stamp counter, and its times are whole nanoseconds."""
+class NativeProfiler(RecordingProfiler):
+    """Kernel time: on a CPU that of operators and of the backward pass's nodes, less the cost of
+    recording them; on other devices that of kernels, copies and fills."""
 
     def __init__(self, device: str) -> None:
+        super().__init__()
         self._device = torch_device(device)
         self._synchronize = functools.partial(synchronize, device)
         activity = DEVICE_ACTIVITIES.get(self._device.type)
@@ -119,34 +106,17 @@ class NativeProfiler:
             )
         self._on_host = self._device.type == "cpu"
         self._activities = {ProfilerActivity.CPU, activity}
-        self._phases: list[Callable[[], object]] = []
-        self._calls_at_once = FIRST_CALLS
         self._costs: list[EventCost] = []
         self._in_turns = False
         """Whether calls that are not recorded follow those that are, and show what that costs."""
 
-    def trace(
-        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[PhaseTimes]:
-        """Runs the phases in order, `count` times `loops` times, and synchronises the device after
-        each.
-
-        Returns each phase's samples in nanoseconds, each the mean of `loops` calls; no times for a
-        phase that has no event. Raises `ProfilerError` if nothing was recorded.
-        """
-        if self._phases != list(phases):
-            self._phases = list(phases)
-            self._costs = [EventCost(event_ns()) for _ in phases]
-            self._calls_at_once, self._in_turns = FIRST_CALLS, False
-        taken = [Taken() for _ in phases]
-        done, calls = 0, count * loops
-        while done < calls:
-            done += self._record(min(self._calls_at_once, calls - done), taken)
-        return [samples.phase_times(loops) for samples in taken]
+    def _begin(self) -> None:
+        self._costs = [EventCost(event_ns()) for _ in self._phases]
+        self._in_turns = False
 
     def _record(self, calls: int, taken: Sequence[Taken]) -> int:
-        """Adds some calls of each phase to those taken so far, and returns their number. It is none
-        where these show that recording them takes a large part of their time."""
+        """Adds some calls of each phase to those taken, and returns their number: none where
+        recording them turns out to take a large part of their time."""
         walls: list[int] = []
         plain: list[int] = []
         with record(self._activities) as results:
@@ -157,12 +127,12 @@ class NativeProfiler:
             self._run(calls, walls, plain if self._in_turns else None)
         events = results[0].events()
         trace = read_trace(events)
-        self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, len(events)))
+        self._limit(calls, len(events))
         if len(trace.calls) != len(walls):
             raise ProfilerError(EMPTY)
         host = unions_in(trace.calls, trace.host)
         if self._on_host:
-            phases = [slice(place, None, len(taken)) for place in range(len(taken))]
+            phases = of_each(len(taken))
             if self._in_turns:
                 for cost, own in zip(self._costs, phases, strict=True):
                     cost.add(walls[own], plain[own], host[own])
@@ -180,12 +150,10 @@ class NativeProfiler:
         return calls
 
     def _run(self, calls: int, walls: list[int], plain: list[int] | None) -> None:
-        """Runs the phases so many times, and adds their wall-clock times; those without recording
-        to `plain`, in turns: after a recording, what it left in memory slows calls of many small
-        results to twice the time."""
-        for _ in range(min(WARM_CALLS, calls // CALLS_PER_WARM_CALL)):
-            for phase in self._phases:
-                phase()
+        """Adds the times of so many runs of the phases, in turns with those without recording:
+        after a recording, what it left in memory slows calls of many small results to twice the
+        time."""
+        warm_up(self._phases, calls)
         for _ in range(calls):
             self._run_phases(walls)
             if plain is not None:
@@ -193,7 +161,6 @@ class NativeProfiler:
                     self._run_phases(plain)
 
     def _run_phases(self, walls: list[int]) -> None:
-        """Runs each phase inside a marker, and adds their wall-clock times."""
         clock, wait = perf_counter_ns, self._synchronize
         marker = private.RECORD_FUNCTION.get()(MARKER)
         for phase in self._phases:
@@ -204,3 +171,105 @@ class NativeProfiler:
             walls.append(clock() - begin)
             # Freed after the clock was read, and before the next phase allocates.
             del result
+
+
+# Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
+# have levels up to 5.
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+
+MARKER = "opperf::call"
+
+ON_HOST = "cpu_op"
+"""Kineto's type of operators, of nodes of the backward pass, and of markers."""
+
+ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+"""Kineto's types of work on a device: a copy or a fill is the operator's work as much as a kernel.
+Markers and annotations have copies on the device, of another type."""
+
+DISPATCH = (
+    "TorchDynamo Cache Lookup",
+    "Torch-Compiled Region",
+    "Pregraph bytecode",
+    "AOTDispatcher Runtime Wrapper Prologue",
+)
+"""First words of events of `torch.compile` around the compiled graph, which has its own."""
+
+
+class Trace(NamedTuple):
+    """The events of a recording, each list sorted."""
+
+    calls: list[Interval]
+    host: list[Interval]
+    """Operators and nodes of the backward pass, those inside others included."""
+    device: list[Interval]
+
+
+@contextmanager
+def record(activities: set[ProfilerActivity], *, memory: bool = False) -> Iterator[list[Any]]:
+    """Records the events inside; the list has the result after its end. Raises
+    `UnsupportedError`."""
+    config = private.PROFILER_CONFIG.get()(
+        private.PROFILER_STATE.get().KINETO,
+        False,  # shapes
+        memory,
+        False,  # stacks
+        False,  # flops
+        False,  # modules
+        private.EXPERIMENTAL_CONFIG.get()(),
+    )
+    results: list[Any] = []
+    enable, disable = private.ENABLE_PROFILER.get(), private.DISABLE_PROFILER.get()
+    private.PREPARE_PROFILER.get()(config, activities)
+    with private.compiled_events():
+        enable(config, activities)
+        try:
+            yield results
+        finally:
+            results.append(disable())
+
+
+def read_trace(events: Sequence[Any]) -> Trace:
+    """Sorts kineto's events by what they are."""
+    trace = Trace([], [], [])
+    kind_of = private.kind_of_events()
+    for event in events:
+        kind = kind_of(event)
+        if kind == ON_HOST:
+            name = event.name()
+            if name == MARKER:
+                trace.calls.append((event.start_ns(), event.end_ns()))
+            elif not name.startswith(DISPATCH):
+                trace.host.append((event.start_ns(), event.end_ns()))
+        elif kind in ON_DEVICE:
+            trace.device.append((event.start_ns(), event.end_ns()))
+    for intervals in trace:
+        intervals.sort()
+    return trace
+
+
+Label = Callable[[str], AbstractContextManager[object]]
+"""Returns a context that names its work in the traces."""
+
+
+@contextmanager
+def tracing(chrome: Path | None, execution: Path | None) -> Iterator[Label]:
+    """Traces the work inside, and writes the traces to the files that have a path."""
+    with ExitStack() as stack:
+        if execution is not None:
+            stack.enter_context(_execution_trace(execution))
+        profiler = stack.enter_context(torch.profiler.profile()) if chrome is not None else None
+        yield torch.profiler.record_function
+    if profiler is not None:
+        profiler.export_chrome_trace(str(chrome))
+
+
+@contextmanager
+def _execution_trace(path: Path) -> Iterator[None]:
+    observer = ExecutionTraceObserver()
+    observer.register_callback(str(path))
+    observer.start()
+    try:
+        yield
+    finally:
+        observer.stop()
+        observer.unregister_callback()

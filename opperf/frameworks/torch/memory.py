@@ -24,12 +24,11 @@ from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.base import MemoryReading
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.devices import torch_device
-from opperf.frameworks.torch.trace import record
+from opperf.frameworks.torch.kineto import record
 
 
 def measure(device: str) -> AbstractContextManager[MemoryReading]:
-    """Returns a context that measures the memory allocated on the device. Contexts may be nested.
-    Raises `UnsupportedError`."""
+    """Returns a context that measures the memory allocated on the device, as `Devices.memory`."""
     target = torch_device(device)
     if target.type == "cpu":
         return _measure_host()
@@ -77,15 +76,13 @@ class _HostRecording:
 
     @contextmanager
     def measure(self) -> Iterator[HostReading]:
-        """Measures the allocations inside the context."""
         name = f"{MARKER} {len(self._readings)}"
         reading = self._readings[name] = HostReading()
         with private.RECORD_FUNCTION.get()(name):
             yield reading
 
     def evaluate(self, roots: Iterable[Any], known_address: int) -> None:
-        """Sets all readings. Raises `ProfilerError` if the allocation at the known address was not
-        recorded."""
+        """Sets all readings. Raises `ProfilerError` without an allocation at the known address."""
         allocation = private.ALLOCATION.get()
         spans: dict[str, Span] = {}
         changes: list[Change] = []
@@ -113,7 +110,6 @@ _recording: _HostRecording | None = None
 
 @contextmanager
 def _measure_host() -> Iterator[HostReading]:
-    """Measures the allocations of this thread inside the context."""
     global _recording
     if _recording is not None:
         with _recording.measure() as reading:
@@ -139,8 +135,7 @@ class Level(NamedTuple):
 
 
 def levels_after(changes: Iterable[Change]) -> list[Level]:
-    """Returns the level after each change, in order of time. The release of what was allocated
-    before the first change does not count."""
+    """Returns the level after each change, in order of time, without earlier allocations."""
     sizes: dict[int, int] = {}
     allocated = 0
     levels = []
@@ -167,12 +162,11 @@ def above_entry(levels: Iterable[Level], span: Span) -> tuple[int, int]:
 
 
 ALLOCATORS: dict[str, ModuleType] = {"cuda": torch.cuda, "xpu": torch.xpu}
-"""The functions of the caching allocator of each type of device, which have the same names."""
+"""The caching allocator of each type of device, with the same names of functions."""
 
 
 class AllocatorReading:
-    """The memory that a caching allocator gave to tensors, and that it reserved for them on the
-    device; set at the end of the context."""
+    """The memory that a caching allocator gave away and reserved; set at the context's end."""
 
     kept_bytes: int
 
@@ -182,12 +176,10 @@ class AllocatorReading:
         self.peak_bytes = self.reserved_bytes = 0
 
     def raise_to(self, allocated: int, reserved: int) -> None:
-        """Raises the peaks to those of the allocator."""
         self.peak_bytes = max(self.peak_bytes, allocated - self._allocated)
         self.reserved_bytes = max(self.reserved_bytes, reserved - self._reserved)
 
     def end(self, allocated: int) -> None:
-        """Sets the level at the end."""
         self.kept_bytes = allocated - self._allocated
 
 

@@ -7,17 +7,9 @@ import re
 import torch
 
 from opperf.errors import one_line
+from opperf.frameworks import base
 
-REFUSALS = (
-    RuntimeError,
-    TypeError,
-    ValueError,
-    IndexError,
-    NotImplementedError,
-    AttributeError,
-    AssertionError,
-    OverflowError,
-)
+REFUSALS = (RuntimeError, AssertionError, *base.REFUSALS)
 """Raised by PyTorch for arguments that it does not accept. Its own errors are RuntimeErrors."""
 
 NOISE = re.compile(
@@ -37,8 +29,7 @@ INTERNAL = re.compile(
 NARRATED = re.compile(
     r"^.*?\n\s*Explanation: (?:Dynamo failed to run FX node .*?: got )?", re.DOTALL
 )
-"""The text before the compiler's explanation, which says as much, and before the error that it
-found in a call."""
+"""The text before the compiler's explanation, and before the error that it found in a call."""
 
 UNAVAILABLE = re.compile(
     r"Could not run '\S+' with arguments from the|not compiled with|not implemented on|"

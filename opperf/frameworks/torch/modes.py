@@ -1,7 +1,5 @@
-"""Execution modes: how a bound call runs, by `torch.compile` for one.
-
-Imports of the compiler are in functions: they take a second, which no other mode has to spend.
-"""
+"""Execution modes of a bound call. The compiler is imported in functions, as that takes a
+second."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -58,11 +56,8 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def compile_scope(is_cold: bool) -> Iterator[None]:
-    """Returns a context in which cases are compiled, without anything compiled before, and with an
-    empty cache of code if `is_cold`.
-
-    Raises `UnsupportedError` in place of what the compiler raises, and if it does not work here.
-    """
+    """Returns a context in which cases are compiled anew, with an empty cache of code if `is_cold`.
+    Raises `UnsupportedError` in place of what the compiler raises, and if it does not work here."""
     obstacle = _start()
     if obstacle:
         raise UnsupportedError(obstacle)
@@ -101,7 +96,7 @@ def compiled(call: partial[Any], whole: bool) -> Callable[[], Any]:
 
 
 def _python_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function with code that can be compiled, for one that may be written in C++."""
+    """Returns a function whose code can be compiled, for one that may be written in C++."""
 
     def call(*unnamed: Any, **named: Any) -> Any:
         return function(*unnamed, **named)
@@ -110,9 +105,8 @@ def _python_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count() -> dict[str, int]:
-    """Returns the graph breaks of the case that was compiled last, how many of its graphs were not
-    in the cache of code, and, if the compiler tells, how often it was compiled again for another
-    reason than to record gradients."""
+    """Returns the latest case's graph breaks, its graphs that were not in the cache of code, and,
+    if the compiler tells, its recompilations for another reason than to record gradients."""
     counters, explain = private.COUNTERS.get(), private.EXPLAIN.get()
     misses = sum(counters[CACHE_COUNTERS][name] for name in NOT_CACHED)
     reasons = private.recompilation_reasons()
@@ -130,36 +124,14 @@ AUTOCAST_DTYPES = ("bfloat16", "float16")
 """Dtypes of automatic mixed precision, on CPUs and on GPUs."""
 
 CAPTURE_WARMUP = 3
-"""Calls before a CUDA graph is captured, in which libraries allocate workspace and choose kernels,
-which they cannot do during a capture. PyTorch's own examples have as many."""
+"""Calls before a CUDA graph is captured, as many as in PyTorch's examples: libraries allocate
+workspace and choose kernels in them, which they cannot do during a capture."""
 
 
 def prepare(settings: Settings, call: partial[Any], is_user_code: bool) -> Callable[[], Any]:
-    """Returns the call as the mode of a case's settings runs it. In eager mode that is the call
-    itself, without overhead. Code of a user's may have graph breaks; an operator has none.
-
-    Raises `UnsupportedError` if the mode cannot run it.
-    """
-    return MODES[settings.mode](Work(call, settings.device, is_user_code))
-
-
-class Work(NamedTuple):
-    """The work of a mode."""
-
-    call: partial[Any]
-    device: str
-    is_user_code: bool
-    """Whether the function is a user's, and not PyTorch's."""
-
-
-def _run_eagerly(work: Work) -> Callable[[], Any]:
-    return work.call
-
-
-def _compile(work: Work) -> Callable[[], Any]:
-    """Returns the compiled call, which compiles when it is first called. Its tensors are inputs,
-    and its plain values constants."""
-    return compiled(work.call, whole=not work.is_user_code)
+    """Returns the call as a mode runs it; in eager mode the call itself, without overhead. Code of
+    a user's may have graph breaks. Raises `UnsupportedError` if the mode cannot run it."""
+    return MODES[settings.mode](call, settings.device, is_user_code)
 
 
 class _OfTensors(torch.nn.Module):
@@ -183,12 +155,12 @@ class _OfTensors(torch.nn.Module):
         return self._function(*unnamed, **named)
 
 
-def _trace(work: Work) -> Callable[[], Any]:
+def _trace(call: partial[Any]) -> Callable[[], Any]:
     """Returns the call as a TorchScript program, by tracing it: a script of Python code would need
     the code of functions that have none."""
-    traced = _OfTensors(work.call)
+    traced = _OfTensors(call)
     # A function's program is called with less overhead than a module's.
-    function = traced if isinstance(work.call.func, torch.nn.Module) else traced.forward
+    function = traced if isinstance(call.func, torch.nn.Module) else traced.forward
     # Copies, as tracing runs the call, which may write to its inputs.
     copies = tuple(tensor.detach().clone() for tensor in traced.tensors)
     try:
@@ -201,15 +173,14 @@ def _trace(work: Work) -> Callable[[], Any]:
     return partial(program, *traced.tensors)
 
 
-def _capture(work: Work) -> Callable[[], Any]:
-    """Returns the replay of a CUDA graph of the call, whose results are in the same memory each
-    time."""
-    device = devices.torch_device(work.device)
+def _capture(call: partial[Any], name: str) -> Callable[[], Any]:
+    """Returns the replay of a CUDA graph of the call, with its results in the same memory."""
+    device = devices.torch_device(name)
     if device.type != "cuda":
-        raise UnsupportedError(f"mode graph needs a GPU, and {work.device} is none; use --ctx gpu")
+        raise UnsupportedError(f"mode graph needs a GPU, and {name} is none; use --ctx gpu")
     try:
         with torch.cuda.device(device):
-            graph, outputs = _captured(work.call)
+            graph, outputs = _captured(call)
     except RuntimeError as error:
         raise UnsupportedError(f"no CUDA graph can be captured of it: {refusal(error)}") from error
 
@@ -234,13 +205,14 @@ def _captured(call: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
     return graph, outputs
 
 
-MODES: Mapping[str, Callable[[Work], Callable[[], Any]]] = {
-    "eager": _run_eagerly,
-    "compile": _compile,
-    "script": _trace,
-    "graph": _capture,
+MODES: Mapping[str, Callable[[partial[Any], str, bool], Callable[[], Any]]] = {
+    "eager": lambda call, device, is_user_code: call,
+    # Its tensors are inputs, and its plain values constants.
+    "compile": lambda call, device, is_user_code: compiled(call, whole=not is_user_code),
+    "script": lambda call, device, is_user_code: _trace(call),
+    "graph": lambda call, device, is_user_code: _capture(call, device),
 }
-"""Functions that prepare a call, by the mode's name, the default one first."""
+"""Functions that prepare a call on a device, and of a user's code, by mode, the default first."""
 
 COMPILED = ("compile",)
 """Modes that compile at the first call."""
@@ -251,8 +223,7 @@ NO_BACKWARD = {"graph": "a CUDA graph is captured of the forward pass alone"}
 
 @contextmanager
 def scope(case: Case) -> Iterator[None]:
-    """Returns a context of a case's mode, mixed precision and phase. Raises `UnsupportedError` in
-    place of what the compiler raises."""
+    """Returns a context of a case's mode, mixed precision and phase. Raises as `compile_scope`."""
     compiling = case.settings.mode in COMPILED
     with (
         compile_scope(case.settings.compile_cache == "cold") if compiling else nullcontext(),
@@ -263,16 +234,16 @@ def scope(case: Case) -> Iterator[None]:
 
 
 def predicts(case: Case) -> bool:
-    """Whether a case is run without gradients, as programs run inference: a module or function of
-    which the forward pass alone is measured, in the phase that predicts. An operator has no
-    parameters whose gradients would be recorded, and a snippet decides by its own code."""
+    """Whether a case runs without gradients, as inference: a module or function of which the
+    forward pass alone is measured, in the phase that predicts. An operator has no parameters whose
+    gradients would be recorded, and a snippet decides by its own code."""
     is_other = isinstance(case.target, (OperatorTarget, SnippetTarget))
     return case.settings.phase == "predict" and "backward" not in case.passes and not is_other
 
 
 def _autocast(case: Case) -> Any:
-    """Returns the context of a case's automatic mixed precision. It caches no casts of parameters:
-    they are part of each call, like in each step of a training run."""
+    """Returns the context of mixed precision. It caches no casts of parameters: they are part of
+    each call, like in each step of a training run."""
     if case.settings.autocast not in AUTOCAST_DTYPES:
         return nullcontext()
     return torch.autocast(

@@ -46,55 +46,39 @@ class _Option(NamedTuple):
     is_function: bool = False
 
 
-def _flags(read: Read, *names: str) -> dict[str, _Option]:
-    return {f"torch.backends.{name}": _Option(read) for name in names}
+def _flags(read: Read, names: str) -> dict[str, _Option]:
+    return {f"torch.backends.{name}": _Option(read) for name in names.split()}
 
 
-def _setters(read: Read, *names: str) -> dict[str, _Option]:
-    return {f"torch.{name}": _Option(read, is_function=True) for name in names}
+def _setters(read: Read, names: str) -> dict[str, _Option]:
+    return {f"torch.{name}": _Option(read, is_function=True) for name in names.split()}
 
 
 OPTIONS: Mapping[str, _Option] = {
     **_flags(
         _boolean,
-        "cuda.matmul.allow_tf32",
-        "cuda.matmul.allow_fp16_accumulation",
-        "cuda.matmul.allow_fp16_reduced_precision_reduction",
-        "cuda.matmul.allow_bf16_reduced_precision_reduction",
-        "cudnn.allow_tf32",
-        "cudnn.benchmark",
-        "cudnn.deterministic",
-        "cudnn.enabled",
-        "mkldnn.deterministic",
-        "mkldnn.enabled",
-        "opt_einsum.enabled",
+        "cuda.matmul.allow_tf32 cuda.matmul.allow_fp16_accumulation "
+        "cuda.matmul.allow_fp16_reduced_precision_reduction "
+        "cuda.matmul.allow_bf16_reduced_precision_reduction cudnn.allow_tf32 cudnn.benchmark "
+        "cudnn.deterministic cudnn.enabled mkldnn.deterministic mkldnn.enabled opt_einsum.enabled",
     ),
     **_flags(_count, "cudnn.benchmark_limit"),
     **_flags(
         _one_of("none", "ieee", "tf32"),
-        "fp32_precision",
-        "cuda.matmul.fp32_precision",
-        "cudnn.fp32_precision",
-        "cudnn.conv.fp32_precision",
+        "fp32_precision cuda.matmul.fp32_precision cudnn.fp32_precision cudnn.conv.fp32_precision "
         "cudnn.rnn.fp32_precision",
     ),
     **_flags(
         _one_of("none", "ieee", "tf32", "bf16"),
-        "mkldnn.fp32_precision",
-        "mkldnn.matmul.fp32_precision",
-        "mkldnn.conv.fp32_precision",
+        "mkldnn.fp32_precision mkldnn.matmul.fp32_precision mkldnn.conv.fp32_precision "
         "mkldnn.rnn.fp32_precision",
     ),
     **_flags(_engine, "quantized.engine"),
     **_setters(
         _boolean,
-        "use_deterministic_algorithms",
-        "set_flush_denormal",
-        "backends.cuda.enable_cudnn_sdp",
-        "backends.cuda.enable_flash_sdp",
-        "backends.cuda.enable_math_sdp",
-        "backends.cuda.enable_mem_efficient_sdp",
-        "backends.cuda.allow_fp16_bf16_reduction_math_sdp",
+        "use_deterministic_algorithms set_flush_denormal backends.cuda.enable_cudnn_sdp "
+        "backends.cuda.enable_flash_sdp backends.cuda.enable_math_sdp "
+        "backends.cuda.enable_mem_efficient_sdp backends.cuda.allow_fp16_bf16_reduction_math_sdp "
         "backends.mha.set_fastpath_enabled",
     ),
     **_setters(_one_of("highest", "high", "medium"), "set_float32_matmul_precision"),
@@ -103,14 +87,12 @@ OPTIONS: Mapping[str, _Option] = {
         _one_of("default", "cublas", "cublaslt", "ck"), "backends.cuda.preferred_blas_library"
     ),
 }
-"""Options by name: those that decide how operators compute. The number of threads, the dtype and
-the device are settings of opperf's own."""
+"""Options that decide how operators compute, and are no settings of opperf's own."""
 
 
 def option(name: str, text: str) -> Callable[[], object]:
-    """Returns a callable that sets an option. Raises `UsageError` for an unknown one, with near
-    names, and for a value that it does not take; the callable, for one that this build does not
-    take."""
+    """Returns a callable that sets an option, as `Processes.option`. The callable raises
+    `UsageError` for a value that this build does not take."""
     if name not in OPTIONS:
         near = suggest(name, OPTIONS) or f"; torch has: {', '.join(OPTIONS)}"
         raise UsageError(f"unknown option {name!r}{near}")
@@ -123,12 +105,12 @@ def option(name: str, text: str) -> Callable[[], object]:
     owner = reduce(getattr, path, torch)
     if not hasattr(owner, last):
         raise UsageError(f"--set {name}: PyTorch {torch.__version__} has no such option")
-    apply = getattr(owner, last) if is_function else partial(setattr, owner, last)
-    return lambda: _apply(apply, name, value, text)
+    setter = getattr(owner, last) if is_function else partial(setattr, owner, last)
 
+    def apply() -> None:
+        try:
+            setter(value)
+        except RuntimeError as error:
+            raise UsageError(f"--set {name}={text}: {str(error).splitlines()[0]}") from error
 
-def _apply(apply: Callable[[Any], object], name: str, value: Any, text: str) -> None:
-    try:
-        apply(value)
-    except RuntimeError as error:
-        raise UsageError(f"--set {name}={text}: {str(error).splitlines()[0]}") from error
+    return apply

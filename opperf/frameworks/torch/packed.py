@@ -25,8 +25,8 @@ CENTRED = f"torch.quantize_per_tensor({{made}}.float(), {SCALE}, 128, torch.quin
 
 
 def by_row(bits: int, dtype: str) -> str:
-    """Returns the expression of a table's rows, each with a scale and a zero point that are real.
-    Both are chosen such that they reach beyond plus and minus 6, whatever the number of bits."""
+    """Returns the expression of a table's rows, each with a real scale and zero point, such that
+    they reach beyond plus and minus 6, whatever the number of bits."""
     step = SCALE * 2 ** (8 - bits)
     scales = f"torch.linspace({step}, {2 * step}, {{channels}})"
     zeros = f"torch.full(({{channels}},), {2.0 ** (bits - 1)})"
@@ -89,9 +89,8 @@ PACKED: Mapping[str, Packing] = {
         "{strides}, {paddings}, {ones}, 1, None)",
     ),
 }
-"""Layouts of packed weights, with a bias where the object holds one. Convolutions have
-a border that keeps the extents; transposed ones double them. `rows` are a tensor of bytes, each row
-of which ends in its scale and its minimum."""
+"""Layouts of packed weights. Convolutions have a border that keeps the extents; transposed ones
+double them. `rows` are bytes, each row of which ends in its scale and its minimum."""
 
 
 def packed(dense: Code, spec: TensorSpec, seed: int) -> Code:

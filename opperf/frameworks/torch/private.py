@@ -1,8 +1,5 @@
-"""The names of PyTorch that opperf uses and that are no public API.
-
-The dispatcher's table, the profiler's raw events and the compiler's counters have no public
-interface, or one that takes too long to be measured with.
-"""
+"""The names of PyTorch that opperf uses and that are no public API. The dispatcher's table, the
+profiler's raw events and the compiler's counters have no public interface, or a slow one."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import Any, TypeGuard
 
 import torch
 
-from opperf.frameworks.private import PrivateName
+from opperf.frameworks.installed import PrivateName
 
 PROFILER = "the profiler native and the memory of calls on a CPU"
 COMPILER = "the mode compile"
@@ -70,8 +67,7 @@ INDICES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._
 VALUES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._values")
 
 IMPORTED_LATER = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
-"""Modules that PyTorch imports when shapes are first inferred and the first sparse tensor is made:
-a second together."""
+"""Modules, a second together, that PyTorch imports at the first shape or sparse tensor."""
 
 
 def import_later_modules() -> None:
@@ -102,16 +98,14 @@ def dispatched_name(packet: Any) -> str:
 
 
 def recompilation_reasons() -> list[str] | None:
-    """Returns why the compiler compiled again, for each time; None where it does not tell, as in
-    2.5."""
+    """Returns why the compiler compiled again each time; None where it does not tell (2.5)."""
     reasons = [getattr(metrics, "recompile_reason", "") for metrics in METRICS.get()()]
     return None if "" in reasons else [reason for reason in reasons if reason is not None]
 
 
 @contextmanager
 def compiled_events() -> Iterator[None]:
-    """Within it, compiled code makes profiler events of its own: it looks at a variable that
-    `torch.profiler` sets."""
+    """Within it, compiled code makes events: it looks at a variable of `torch.profiler`."""
     from torch.autograd import profiler
 
     profiler._is_profiler_enabled = True
@@ -127,8 +121,7 @@ def kind_of_events() -> Callable[[Any], str]:
 
 
 def _kind_by_device(event: Any) -> str:
-    """Returns the kind of an event where events do not tell (2.5): on a CPU they are
-    operators, elsewhere kernels, copies and fills, or a user's annotation of these."""
+    """Returns the kind of an event by its device, where events do not tell (2.5)."""
     if event.device_type() == torch.profiler.DeviceType.CPU:
         return "cpu_op"
     return "gpu_user_annotation" if event.is_user_annotation() else "kernel"

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 import torch
 
+from opperf.frameworks.installed import renamed
 from opperf.frameworks.torch import categories, private, registry, schemas
-from opperf.frameworks.torch.devices import type_of
-from opperf.frameworks.torch.dtypes import DTYPES
-from opperf.frameworks.torch.renamed import FORMER
+from opperf.frameworks.torch.devices import DTYPES, type_of
 from opperf.model import Operator, OperatorTarget, Target
 from opperf.model.targets import DEFAULT_OVERLOAD
 
@@ -25,8 +24,7 @@ class Place(NamedTuple):
     module: ModuleType | type
     path: str
     prefix: str = ""
-    """Beginning of the operators' names, which the functions' lack: `torch.linalg.norm` calls
-    `linalg_norm`."""
+    """Beginning of the operators' names: `torch.linalg.norm` calls `linalg_norm`."""
 
 
 PLACES = (
@@ -39,13 +37,12 @@ PLACES = (
 )
 """Modules whose functions call the operators of their own names."""
 
-RENAMED: Mapping[str, str] = {
-    "torch.nn.functional.cross_entropy": "cross_entropy_loss",
-    "torch.nn.functional.grid_sample": "grid_sampler",
-    "torch.nn.functional.affine_grid": "affine_grid_generator",
-    "torch.nn.functional.fold": "col2im",
-    "torch.nn.functional.unfold": "im2col",
-    "torch.nn.functional.logsigmoid": "log_sigmoid",
+RENAMED = {
+    f"torch.nn.functional.{name}": operator
+    for name, operator in renamed(
+        "cross_entropy=cross_entropy_loss grid_sample=grid_sampler fold=col2im unfold=im2col "
+        "affine_grid=affine_grid_generator logsigmoid=log_sigmoid"
+    ).items()
 }
 """Operators of functions that have another name."""
 
@@ -87,8 +84,8 @@ OWN = "aten"
 """PyTorch's namespace of its own operators, whose names need no prefix."""
 
 _of_users: set[str] = set()
-"""Namespaces of the operators that modules of users have registered. PyTorch's own modules register
-more, too, when they are first imported."""
+"""Namespaces of operators that modules of users have registered; PyTorch's own register more, too,
+when they are first imported."""
 
 
 @contextmanager
@@ -127,7 +124,6 @@ class Entry(NamedTuple):
 
     @property
     def registered(self) -> str:
-        """Its name in the dispatcher."""
         end = "" if self.overload == DEFAULT_OVERLOAD else f".{self.overload}"
         return f"{self.namespace}::{self.name}{end}"
 
@@ -147,7 +143,6 @@ class Registered(NamedTuple):
 
     @property
     def schema(self) -> Any:
-        """The schema of its function."""
         return private.schema_of(self.function)
 
 
@@ -157,12 +152,10 @@ def registered_names() -> tuple[str, ...]:
 
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Namespace and name of an operator that returns its result, and the names and types of its
-parameters."""
+"""Namespace, name and parameters, the same as of the operator that returns the result."""
 
 
 def _found(names: tuple[str, ...]) -> Iterator[Registered]:
-    """Yields the operators of these names that have a schema."""
     found: dict[Entry, Any] = {}
     for entry in map(Entry.of, names):
         packet = getattr(getattr(torch.ops, entry.namespace), entry.name, None)
@@ -182,8 +175,6 @@ def _found(names: tuple[str, ...]) -> Iterator[Registered]:
 
 
 def _key(entry: Entry, schema: Any) -> Key:
-    """Returns what an operator has in common with that of the same name which returns its
-    result."""
     name = entry.name
     if schemas.written_to(schema):
         name = name.removesuffix("_")
@@ -196,8 +187,7 @@ def _key(entry: Entry, schema: Any) -> Key:
 
 
 def _operator(entry: Entry, function: Any, overload: str) -> Operator:
-    """Returns an operator. `overload` is that of the operator which returns the same result and
-    writes to no argument; empty if there is none."""
+    """Returns an operator; `overload` is that of the one which returns the result, or empty."""
     schema = private.schema_of(function)
     variants = schemas.variants(entry.name, schema)
     operator = Operator(
@@ -219,12 +209,14 @@ def _operator(entry: Entry, function: Any, overload: str) -> Operator:
     return msgspec.structs.replace(operator, category=category)
 
 
+FORMER: Mapping[str, str] = {"sum.SymInt": "sum.dim_IntList"}
+"""Overloads by their former names."""
+
 PREFIXES = {True: ("torch.ops.aten.", "aten::", "aten."), False: ("torch.ops.",)}
 """Text that users write in front of the names of PyTorch's own operators, and of others."""
 
 
 def _aliases(entry: Entry, overload: str) -> Iterator[str]:
-    """Yields the other names of an operator."""
     if entry.namespace != OWN:
         yield f"{entry.namespace}.{entry.name}.{entry.overload}"
         yield f"{entry.namespace}.{entry.name}"
@@ -243,12 +235,6 @@ def _aliases(entry: Entry, overload: str) -> Iterator[str]:
 def _read(names: tuple[str, ...]) -> tuple[Registered, ...]:
     found = _found(names)
     return tuple(sorted(found, key=lambda one: (one.operator.name, one.operator.overload)))
-
-
-def all_registered() -> tuple[Registered, ...]:
-    """Returns every operator, sorted by name. A module that was imported meanwhile may have
-    registered more."""
-    return _read(registered_names())
 
 
 @functools.cache
@@ -279,8 +265,7 @@ def without_prefix(name: str) -> str:
 
 
 def find(name: str) -> Registered | None:
-    """Returns the operator of a name, with or without a prefix. Of several overloads, it is
-    the default one, else the one of most tensors."""
+    """Returns the operator of a name: of overloads the default, else that of most tensors."""
     named = _by_name(registered_names()).get(without_prefix(name), [])
     return min(named, key=_rank, default=None)
 
@@ -333,8 +318,7 @@ def _by_key(names: tuple[str, ...]) -> dict[Key, Operator]:
 
 
 def returning(operator: Operator) -> Operator | None:
-    """Returns the operator that returns what this one writes to arguments of the caller, and is
-    called alike otherwise; None if there is none, or if this one writes to none."""
+    """Returns the operator that returns what this one writes to arguments; else None."""
     found = at(operator.target)
     if found is None or not schemas.written_to(found.schema):
         return None

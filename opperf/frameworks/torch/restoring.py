@@ -19,14 +19,13 @@ class Saved(NamedTuple):
     tensor: torch.Tensor
     copy: torch.Tensor
     storage: Any
-    """Its storage; None for a tensor that is not dense, and keeps its layout."""
+    """None for a tensor that is not dense, and keeps its layout."""
     size: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
 
     @classmethod
     def of(cls, tensor: torch.Tensor, copy: torch.Tensor | None = None) -> Saved:
-        """Returns a tensor with a copy of its contents."""
         kept = tensor.detach().clone() if copy is None else copy
         if layout_of(tensor) != "dense":
             return cls(tensor, kept, None, (), (), 0)
@@ -40,7 +39,6 @@ class Saved(NamedTuple):
         )
 
     def is_moved(self) -> bool:
-        """Whether the tensor has another place in memory, shape or strides."""
         tensor = self.tensor
         return self.storage is not None and (
             tuple(tensor.shape) != self.size
@@ -50,7 +48,6 @@ class Saved(NamedTuple):
         )
 
     def restore(self) -> None:
-        """Gives the tensor its contents, and its place in memory if a call changed that."""
         tensor = self.tensor
         if self.is_moved():
             tensor.set_(self.storage, self.offset, self.size, self.stride)
@@ -58,8 +55,7 @@ class Saved(NamedTuple):
 
 
 def _distinct(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    """Returns the part of a tensor that has each element once, where some of its strides are zero:
-    PyTorch writes to no element twice."""
+    """Returns a tensor without repeated elements: PyTorch writes to none twice."""
     for axis, stride in enumerate(strides):
         if stride == 0 and tensor.shape[axis] > 1:
             tensor = tensor.narrow(axis, 0, 1)
@@ -67,11 +63,9 @@ def _distinct(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
 
 
 class Watched:
-    """A tensor, as it was when it was watched.
-
-    Its version counts what is written to it and to its views. Writes to its memory by other means,
-    as NumPy's, show in its contents alone, which are read where a user's code is called.
-    """
+    """A tensor, as it was when it was watched. Its version counts what is written to it and to its
+    views. Writes by other means, as NumPy's, show in its contents alone, which are read where a
+    user's code is called."""
 
     def __init__(self, tensor: torch.Tensor, reads_contents: bool) -> None:
         self._saved = Saved.of(tensor, tensor)
@@ -101,23 +95,21 @@ class Watched:
 
 
 def watch(target: Target, value: Any, is_own: bool) -> Watched | None:
-    """Returns a tensor among a call's arguments; None for any other value, and for arguments of an
-    operator. Of functions of PyTorch's own, the versions tell what they write to."""
+    """Returns a tensor among a call's arguments; None for any other value, and for an operator's.
+    Of functions of PyTorch's own, the versions tell what they write to."""
     if not isinstance(value, torch.Tensor) or _operator(target) is not None:
         return None
     return Watched(value, reads_contents=not is_own)
 
 
 def _operator(target: Target) -> registry.Registered | None:
-    """Returns the operator that a target is, or that a function of PyTorch's calls."""
     if isinstance(target, OperatorTarget):
         return registry.at(target)
     return registry.find(target.path) if isinstance(target, CallableTarget) else None
 
 
 def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
-    """Returns a function that restores what an operator writes to, beside the tensors that it only
-    writes its results to; None if there is nothing."""
+    """Returns a function that restores what an operator writes to beside results; else None."""
     found = _operator(target)
     if found is None:
         return None

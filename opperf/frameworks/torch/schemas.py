@@ -37,8 +37,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
 }
-"""Names of arguments in Python, by the schema's: PyTorch's parser of arguments has them for every
-operator."""
+"""Names of arguments in Python, by the schema's, in PyTorch's parser of arguments."""
 
 OPTIONAL, CLOSING = "Optional[", "]"
 
@@ -52,8 +51,7 @@ def type_of(argument: Any) -> tuple[str, bool]:
 
 
 def parameter(argument: Any, dtypes: tuple[str, ...]) -> Parameter:
-    """Returns the parameter of a schema's argument. One without a default that may be None is not
-    required: calls pass None."""
+    """Returns the parameter of an argument; one that may be None is not required."""
     declared, is_optional = type_of(argument)
     has_default = argument.has_default_value() or is_optional
     return Parameter(

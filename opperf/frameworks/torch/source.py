@@ -67,8 +67,6 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _placed(case: Case, call: partial[Any]) -> list[str]:
-    """Returns the lines that bring a built module to the case's device, dtype and phase; none for
-    any other target."""
     if not isinstance(case.target, ObjectTarget) or not isinstance(call.func, torch.nn.Module):
         return []
     device, dtype = str(devices.torch_device(case.settings.device)), case.settings.dtype
@@ -77,7 +75,6 @@ def _placed(case: Case, call: partial[Any]) -> list[str]:
 
 
 def _tensor(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
-    """Returns the lines that make a tensor."""
     if made.storage:
         viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
         if not made.has_contents:
@@ -92,11 +89,9 @@ def _tensor(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
 def _backward(
     call: Callable[[], Any], inputs: Sequence[torch.Tensor], wanted: Sequence[str]
 ) -> list[str]:
-    """Returns the lines of the backward pass of a call with respect to its inputs, which are the
-    variables `wanted`."""
     heads = {f"out{place}": head for place, head in gradient.heads(call, inputs).items()}
     made = [
-        f"head_gradient{number} = {head.text(name)}"
+        f"head_gradient{number} = {head.format(out=name)}"
         for number, (name, head) in enumerate(heads.items())
     ]
     names = ", ".join(f"head_gradient{number}" for number in range(len(heads)))
@@ -119,8 +114,7 @@ IMPORTED = "torch.nn.functional"
 
 
 def _module_of(function: Callable[..., Any]) -> list[str]:
-    """Returns the import of a function's module, if that is one below a package of PyTorch's, of
-    which `import torch` leaves some out."""
+    """Returns the import of a module below a package, of which `import torch` leaves some out."""
     name = dotted_path(function).rpartition(".")[0]
     while name and name not in sys.modules:
         name = name.rpartition(".")[0]
@@ -134,7 +128,6 @@ PLAIN = (torch.dtype, torch.layout, torch.memory_format)
 
 
 def _render_plain(value: Any) -> str:
-    """Returns a plain value as text."""
     if isinstance(value, PLAIN):
         return str(value)
     if isinstance(value, torch.device):

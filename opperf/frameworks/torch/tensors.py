@@ -15,7 +15,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.torch import devices, private
-from opperf.frameworks.torch.dtypes import dtype_of, name_of
+from opperf.frameworks.torch.devices import dtype_of, name_of
 from opperf.frameworks.torch.packed import BY_CHANNEL, CENTRED, PACKED, by_row, packed
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import TensorSpec
@@ -44,8 +44,7 @@ WIDER = {"integer": "int64", "complex": "complex64"}
 """Dtype in which NumPy makes the contents of a dtype of these kinds that it lacks."""
 
 FROM_NUMPY = "torch.from_numpy(np.require({made}, requirements=['C', 'W', 'O']))"
-"""A tensor of an array's contents. PyTorch would share memory that is read-only, such as that of a
-broadcast array, and writes to it."""
+"""A tensor of an array's contents. PyTorch would share read-only memory, and writes to it."""
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
@@ -61,7 +60,6 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
 
 
 def _meta(spec: TensorSpec) -> torch.Tensor:
-    """Returns a tensor without data."""
     if spec.layout != "dense" or spec.dtype in QUANTIZED:
         raise UnsupportedError(f"{spec.layout} {spec.dtype} tensors have data only")
     made = torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=META)
@@ -69,8 +67,7 @@ def _meta(spec: TensorSpec) -> torch.Tensor:
 
 
 def code(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of a tensor on the CPU, which uses `torch`. Raises `UnsupportedError` if
-    PyTorch has no such tensor."""
+    """Returns the code of a tensor on the CPU, which uses `torch`. Raises `UnsupportedError`."""
     if spec.layout not in LAYOUTS:
         raise UnsupportedError(f"PyTorch has no {spec.layout} tensors")
     dtype_of(spec.dtype)
@@ -92,7 +89,6 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 
 def _returned(spec: TensorSpec) -> fill.Code:
-    """Returns the code of a tensor or array that a user's function returns."""
     made = fill.returned(spec).within("torch.as_tensor({made}).detach()")
     if spec.fill.dtype and not spec.is_view:
         made = made.within(f"{{made}}.to(torch.{spec.dtype})")
@@ -102,7 +98,6 @@ def _returned(spec: TensorSpec) -> fill.Code:
 
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of a dense tensor in a dtype that NumPy has."""
     dtype = spec.dtype
     if dtype not in NUMPY_DTYPES:
         dtype = WIDER.get(kind_of(dtype) or "", "float32")
@@ -114,14 +109,9 @@ Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
 
 
 def _mask(shape: tuple[int, ...], density: float) -> tuple[str, dict[str, Any]]:
-    """Returns the code of an array that says which elements a sparse tensor stores, and its
-    values."""
+    """Returns the code of an array that says which elements are stored, and its values."""
     count = math.prod(shape)
-    values = {
-        "count": count,
-        "stored": min(count, max(1, round(count * density))),
-        "places": shape,
-    }
+    values = {"count": count, "stored": min(count, max(1, round(count * density))), "places": shape}
     text = "(np.random.default_rng({kept}).permutation({count}) < {stored}).reshape({places})"
     return text, values
 
@@ -172,11 +162,6 @@ def _nested(layout: str) -> Arrange:
     return arrange
 
 
-def _per_channel(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the code of a tensor quantised with a scale for each index of its first axis."""
-    return dense.within(BY_CHANNEL, channels=spec.shape[0])
-
-
 LAYOUTS: Mapping[str, Arrange] = {
     "dense": lambda dense, spec, seed: dense,
     "coo": _sparse("to_sparse_coo"),
@@ -187,13 +172,13 @@ LAYOUTS: Mapping[str, Arrange] = {
     "nested": _nested("torch.strided"),
     "jagged": _nested("torch.jagged"),
     "mkldnn": lambda dense, spec, seed: dense.within("{made}.to_mkldnn()"),
-    "per_channel": _per_channel,
+    "per_channel": lambda dense, spec, seed: dense.within(BY_CHANNEL, channels=spec.shape[0]),
     "centred": lambda dense, spec, seed: dense.within(CENTRED),
     "table": lambda dense, spec, seed: dense.within(by_row(8, "quint8"), channels=spec.shape[0]),
     **dict.fromkeys(PACKED, packed),
 }
-"""How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch, of
-which a sequence has a part; `per_channel`, `centred` and `table` are quantised."""
+"""How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch;
+`per_channel`, `centred` and `table` are quantised."""
 
 OWN_SCALES = ("per_channel", "centred", "table", *PACKED)
 """Layouts that have scales of their own, whose contents are real numbers until then."""
@@ -204,7 +189,6 @@ MEMORY_FORMATS = {
     "channels_last_3d": torch.channels_last_3d,
     "preserve": torch.preserve_format,
 }
-"""Orders of axes in memory, by name."""
 
 
 def memory_format(spec: TensorSpec) -> torch.memory_format:
@@ -248,7 +232,6 @@ LAYOUT_NAMES: Mapping[torch.layout, str] = {
     torch.sparse_bsc: "bsc",
     **({found: "mkldnn"} if (found := private.MKLDNN.find()) else {}),
 }
-"""opperf's names of PyTorch's layouts."""
 
 
 def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
@@ -301,7 +284,6 @@ def _has_nan(value: torch.Tensor) -> bool:
 
 
 NESTED = ("nested", "jagged")
-"""Layouts of tensors that are several sequences."""
 
 LEAST_BYTES = 4
 """Of an element whose numbers NumPy has: smaller floating-point numbers become float32."""
@@ -309,8 +291,7 @@ LEAST_BYTES = 4
 
 def contents(value: Any) -> Contents | None:
     """Returns what a tensor holds: of a sparse one, zeros included; of a nested one, its sequences
-    one after the other; of a quantised one, the numbers that it stands for. None for any other
-    value."""
+    one after the other; of a quantised one, the numbers that it stands for; else None."""
     if not isinstance(value, torch.Tensor):
         return None
     plain = value.detach()
@@ -335,7 +316,6 @@ def contents(value: Any) -> Contents | None:
 
 
 def _flat(value: torch.Tensor, layout: str) -> torch.Tensor:
-    """Returns the elements of a tensor, zeros included, as a vector."""
     value = value.resolve_conj().resolve_neg()
     if private.IS_ZERO.get()(value):
         # As a gradient without elements in memory, of which NumPy makes no array.

@@ -10,18 +10,17 @@ import numpy as np
 import torch
 
 from opperf.errors import UsageError
-from opperf.frameworks import numpy_layout
+from opperf.frameworks import numpy_arrays
 from opperf.frameworks.torch import devices
-from opperf.frameworks.torch.dtypes import dtype_of, name_of
+from opperf.frameworks.torch.devices import dtype_of, name_of
 from opperf.frameworks.torch.tensors import META, layout_of, memory_format, stored_parts
 from opperf.model import Fill, TensorSpec
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """Returns the spec of a tensor or array that a user passed; None for any other value. Raises
-    `UsageError` for a tensor that no case can have."""
+    """Returns the spec of a tensor or array of a user's, or None. Raises as `Arrays.describe`."""
     if isinstance(value, np.ndarray):
-        strides, offset, _ = numpy_layout.layout(value)
+        strides, offset, _ = numpy_arrays.layout(value)
         if min(strides, default=0) < 0:
             raise UsageError("PyTorch has no negative strides; return a copy of the array")
         tensor, order = _of_array(np.ascontiguousarray(value)), ""
@@ -53,7 +52,7 @@ def describe(value: Any) -> TensorSpec | None:
 
 
 def _of_array(value: Any) -> torch.Tensor:
-    """Returns a tensor of an array's memory. Raises `UsageError` if PyTorch lacks its dtype."""
+    """Raises `UsageError` if PyTorch lacks its dtype."""
     try:
         return torch.from_numpy(value)
     except TypeError as error:
@@ -83,7 +82,6 @@ def _check(value: torch.Tensor) -> None:
 
 
 def _place(value: torch.Tensor) -> tuple[tuple[int, ...], int, str]:
-    """Returns the strides, offset and memory format of a tensor, as a spec has them."""
     if layout_of(value) != "dense" or value.is_quantized or not value.numel():
         return (), 0, ""
     steps, offset = value.stride(), int(value.storage_offset())
@@ -102,18 +100,16 @@ AXES = {"channels_last": 4, "channels_last_3d": 5}
 
 
 def memory_of(value: Any) -> int | None:
-    """Returns the address of the memory of which a tensor or array is a view; None for one that is
-    not dense, and shares none."""
+    """Returns the address of the memory of a tensor or array; None if it is not dense."""
     if isinstance(value, np.ndarray):
-        return numpy_layout.layout(value).memory if value.size else None
+        return numpy_arrays.layout(value).memory if value.size else None
     if layout_of(value) != "dense" or value.is_quantized or not value.numel():
         return None
     return int(value.untyped_storage().data_ptr())
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> torch.Tensor:
-    """Returns a copy, on the device, of a tensor or array that a user passed, in its dtype and
-    memory format."""
+    """Returns a copy, on the device, of a tensor or array, in its dtype and memory format."""
     made = value.detach() if isinstance(value, torch.Tensor) else _of_array(np.array(value))
     if spec.layout == "mkldnn":
         # This layout has no kernel that copies or converts it otherwise.

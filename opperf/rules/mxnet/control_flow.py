@@ -1,6 +1,6 @@
 """Loops, branches and whole graphs: operators that run other operators.
 
-Rules name the functions and graphs to run, which are in `opperf.frameworks.mxnet.bodies`; tensors
+Rules name the functions and graphs to run, which are in `opperf.frameworks.mxnet.calls`; tensors
 are in the order of their parameters there.
 """
 

@@ -9,7 +9,7 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import load
-from opperf.frameworks.mxnet.bodies import BODIES, Graph
+from opperf.frameworks.mxnet.calls import BODIES, Graph
 from opperf.frameworks.mxnet.functions import operator_function
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import NoteCode, Status

@@ -11,7 +11,7 @@ import torch
 from opperf.errors import NoGradientError, UnsupportedError, UsageError, one_line
 from opperf.frameworks import snippet_code
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.torch.gradient import Head
+from opperf.frameworks.torch.gradient import head
 from opperf.frameworks.torch.snippets import building
 from opperf.frameworks.torch.tensors import tensors
 from opperf.model import Case, SnippetTarget
@@ -23,15 +23,14 @@ NONE = (
 
 
 class PythonGradient:
-    """A statement of Python recorded by autograd, and its backward pass with fixed head gradients:
-    `torch.autograd.grad` for all tensors that the setup made to require one."""
+    """A statement recorded by autograd, and its backward pass for the tensors of the setup."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._call = call
         self._outputs: list[torch.Tensor] = []
         self.record()
         self._leaves = leaves(self._outputs)
-        self._heads = [Head.of(output).tensor(output) for output in self._outputs]
+        self._heads = [head(output) for output in self._outputs]
         self.backward()
         self._outputs = []
 
@@ -42,7 +41,6 @@ class PythonGradient:
         self.results()
 
     def results(self) -> tuple[torch.Tensor | None, ...]:
-        """Returns the gradients of the last recorded call."""
         return torch.autograd.grad(self._outputs, self._leaves, self._heads, allow_unused=True)
 
 
@@ -56,13 +54,12 @@ class CompiledGradient:
         output = statement.result()
         if not output.requires_grad:
             raise NoGradientError(NONE)
-        statement.prepare(tuple(leaves([output])), Head.of(output).tensor(output))
+        statement.prepare(tuple(leaves([output])), head(output))
         self.backward()
 
 
 def leaves(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Returns the tensors whose gradients autograd has of some results. Raises `NoGradientError` if
-    there are none."""
+    """Returns the tensors whose gradients autograd has. Raises `NoGradientError`."""
     found: dict[int, torch.Tensor] = {}
     waiting: list[Any] = []
     for output in outputs:
@@ -87,8 +84,7 @@ def leaves(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def script(model: Any) -> Any:
-    """Returns the program of a module or function. Raises `UsageError` if TorchScript does not take
-    it."""
+    """Returns the program of a module or function. Raises `UsageError` for what cannot be one."""
     try:
         return torch.jit.script(model)
     except Exception as error:
@@ -96,8 +92,7 @@ def script(model: Any) -> Any:
 
 
 def program_of(target: SnippetTarget, names: Mapping[str, Any]) -> bytes:
-    """Returns the program that a snippet of C++ calls, as a file of TorchScript. Raises what
-    `script` raises, and what the model's code raises."""
+    """Returns the program that a snippet of C++ calls, as a file. Raises as `script`."""
     buffer = io.BytesIO()
     torch.jit.save(script(snippet_code.make_model(target, dict(names))), buffer)
     return buffer.getvalue()
@@ -110,11 +105,9 @@ CPP = "c++"
 
 
 def bind(case: Case, arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    """Returns a function without parameters that runs a case's snippet once, after its setup.
-
-    Raises `UnsupportedError` for a mode in which it cannot run, and for C++ without a compiler;
-    `UsageError` for code that cannot be compiled; and what its setup raises.
-    """
+    """Returns a function that runs a case's snippet once, after its setup. Raises
+    `UnsupportedError` for a mode in which it cannot run, and for C++ without a compiler;
+    `UsageError` for code that cannot be compiled; and what its setup raises."""
     target = case.target
     assert isinstance(target, SnippetTarget)
     mode = "script" if target.model else "eager"

@@ -6,12 +6,16 @@ import functools
 import hashlib
 import importlib.util
 import os
+import shlex
+import shutil
+import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,14 +26,6 @@ import torch
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.folders import cache_folder
-from opperf.frameworks.torch.snippets.compiling import (
-    FLAGS,
-    CompileError,
-    check_compiler,
-    compile_unit,
-    compiler_version,
-    plain_messages,
-)
 from opperf.frameworks.torch.snippets.units import (
     HEADER,
     Faults,
@@ -40,8 +36,85 @@ from opperf.frameworks.torch.snippets.units import (
 )
 from opperf.model import SnippetTarget, Struct
 
+FLAGS = ("-O2",)
+"""Flags of the compiler: the optimisation that PyTorch itself is built with."""
+
+
+def _builder() -> ModuleType:
+    """Returns PyTorch's extension builder. It imports setuptools, in a quarter of a second."""
+    from torch.utils import cpp_extension
+
+    return cpp_extension
+
+
+class CompileError(Exception):
+    """A unit that does not compile; the message is the compiler's output."""
+
+
+def check_compiler() -> None:
+    """Raises `UnsupportedError` without a compiler, or without what starts it."""
+    words = shlex.split(_builder().get_cxx_compiler())
+    if not words or shutil.which(words[0]) is None:
+        raise UnsupportedError(
+            f"snippets of C++ need a compiler, and there is no {words[0] if words else 'c++'}; "
+            "install one (apt install g++), or name it in CXX"
+        )
+    if not _builder().is_ninja_available():
+        raise UnsupportedError("snippets of C++ need ninja; pip install ninja")
+
+
+@functools.cache
+def compiler_version() -> str:
+    """Returns the first line of what the compiler says of itself; empty if it says nothing."""
+    command = [*shlex.split(_builder().get_cxx_compiler()), "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.partition("\n")[0]
+
+
+def compile_unit(name: str, text: str, file: Path) -> ModuleType:
+    """Compiles a unit to this file, and returns its module. Raises `CompileError`."""
+    # A folder of its own: two processes may compile the same unit, and one that is killed leaves
+    # its lock behind.
+    with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
+        source = Path(folder, f"{name}.cpp")
+        source.write_text(text, encoding="utf-8")
+        try:
+            made: ModuleType = _builder().load(
+                name,
+                [str(source)],
+                extra_cflags=list(FLAGS),
+                extra_include_paths=[str(HEADER.parent)],
+                build_directory=folder,
+            )
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            raise CompileError(str(error)) from error
+        assert made.__file__ is not None
+        # Other processes see all of the file or nothing.
+        part = file.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(made.__file__, part)
+        part.replace(file)
+    return made
+
+
+@contextmanager
+def plain_messages() -> Iterator[None]:
+    """Has compilers write messages in English and ASCII, whatever the user's language is."""
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["LC_ALL"]
+        else:
+            os.environ["LC_ALL"] = before
+
+
 MODULES: dict[str, ModuleType] = {}
-"""The units that this process has loaded, by name."""
+"""The units that this process has loaded."""
 
 
 class Cached(Struct, frozen=True):
@@ -54,8 +127,7 @@ class Cached(Struct, frozen=True):
 
 @functools.cache
 def folder() -> Path:
-    """Returns the folder of this build of PyTorch, interpreter and compiler: what is compiled by
-    one is of no use to another."""
+    """Returns the folder of this build of PyTorch, interpreter and compiler, which has its own."""
     parts = (
         torch.__version__,
         str(torch.version.git_version),
@@ -82,18 +154,6 @@ def find(target: SnippetTarget) -> Cached | None:
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.error or unit_file(found.unit).is_file() else None
-
-
-def keep_unit(name: str, unit: ModuleType, targets: Sequence[SnippetTarget]) -> None:
-    """Keeps a compiled unit for its snippets."""
-    MODULES[name] = unit
-    for index, target in enumerate(targets):
-        _write(_file(target), Cached(unit=name, index=index))
-
-
-def keep_error(target: SnippetTarget, error: str) -> None:
-    """Keeps the error of a snippet that does not compile."""
-    _write(_file(target), Cached(error=error))
 
 
 def module(name: str) -> ModuleType:
@@ -126,13 +186,12 @@ UNIT_BYTES = 2 * 2**30
 
 
 HEADER_FAULTS: list[str] = []
-"""Why no snippet can be compiled, once this process has found that out: it takes as long as to
-compile one."""
+"""Why no snippet can be compiled, once this process has found that out by compiling one."""
 
 
 def build(targets: Iterable[SnippetTarget]) -> None:
-    """Compiles the snippets that the cache does not have. What is in the way of that is no error
-    here: `statement_of` raises it for each."""
+    """Compiles the snippets that the cache does not have. What prevents that is no error here:
+    `statement_of` raises it for each."""
     asked = {key_of(target): target for target in targets}
     missing = [target for target in asked.values() if find(target) is None]
     if not missing:
@@ -147,11 +206,9 @@ def build(targets: Iterable[SnippetTarget]) -> None:
 
 def statement_of(target: SnippetTarget, program: bytes) -> Any:
     """Returns the statement of a snippet, after its setup: an object with `run()`, `loop(count)`,
-    `result()`, `prepare(leaves, head)` and `backward()`.
-
-    Raises `UsageError` with the compiler's first error, `UnsupportedError` without a compiler, and
-    `RuntimeError` for an error of the setup.
-    """
+    `result()`, `prepare(leaves, head)` and `backward()`. Raises `UsageError` with the compiler's
+    first error, `UnsupportedError` without a compiler, and `RuntimeError` for an error of the
+    setup."""
     found = find(target)
     if found is None:
         check_compiler()
@@ -167,7 +224,6 @@ def statement_of(target: SnippetTarget, program: bytes) -> Any:
 
 
 def _units(targets: Sequence[SnippetTarget]) -> list[list[SnippetTarget]]:
-    """Returns the snippets in as many parts as compilers can run at once."""
     # On macOS a process has no affinity.
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -185,21 +241,23 @@ def _build_unit(targets: list[SnippetTarget]) -> None:
     except CompileError as error:
         faults = read_faults(str(error))
     else:
-        keep_unit(name, made, targets)
+        MODULES[name] = made
+        for index, target in enumerate(targets):
+            _write(_file(target), Cached(unit=name, index=index))
         return
     if len(targets) == 1:
         (target,) = targets
         if not faults.by_key:
             _check_headers(faults)
-        keep_error(target, faults.by_key.get(key_of(target), f"C++: {faults.first}"))
+        message = faults.by_key.get(key_of(target), f"C++: {faults.first}")
+        _write(_file(target), Cached(error=message))
         return
     for part in _parts(targets, faults):
         _build_unit(part)
 
 
 def _parts(targets: list[SnippetTarget], faults: Faults) -> list[list[SnippetTarget]]:
-    """Returns two parts of a unit that does not compile: the snippets without an error and those
-    with one, or its halves if the errors do not tell."""
+    """Returns a unit's two parts: snippets without an error and with one, or else its halves."""
     guilty = [target for target in targets if key_of(target) in faults.by_key]
     innocent = [target for target in targets if key_of(target) not in faults.by_key]
     if guilty and innocent:
@@ -209,8 +267,7 @@ def _parts(targets: list[SnippetTarget], faults: Faults) -> list[list[SnippetTar
 
 
 def _check_headers(faults: Faults) -> None:
-    """Raises `UnsupportedError` if a unit without a snippet does not compile either: the fault is
-    then that of the compiler or of its headers, as those of Python."""
+    """Raises `UnsupportedError` if the compiler or its headers are at fault, such as Python's."""
     name = unit_name(())
     try:
         compile_unit(name, unit_text(()), unit_file(name))

@@ -59,8 +59,8 @@ def _part(name: str, target: SnippetTarget) -> str:
 
 
 def _body(target: SnippetTarget, global_code: str) -> str:
-    """Returns the function that runs a snippet's setup, and makes the statement of its variables.
-    They are copied into the statement, as a tensor's handle is."""
+    """Returns the function that runs a snippet's setup, and copies its variables into a
+    statement."""
     kind = "Differentiable" if target.differentiated else "Forward"
     returned = f"return opperf::tensor_of({target.output});" if target.differentiated else ""
     model = "auto model = opperf::load_program(program);" if target.model else ""
@@ -87,8 +87,7 @@ def _body(target: SnippetTarget, global_code: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Returns the preprocessor's lines of a global setup, and the others in their lines. The
-    namespace that a snippet's code has must not contain `#include`."""
+    """Returns the preprocessor's lines, which must not be in a namespace, and the others."""
     directives: list[str] = []
     code: list[str] = []
     continues = False

@@ -1,10 +1,13 @@
-"""How a user's NumPy array is laid out: what all frameworks that take such arrays need to know."""
+"""NumPy arrays, which all frameworks take or return: their layout and their contents."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from opperf.errors import UsageError
+from opperf.frameworks.base import Contents
 
 
 class Layout(NamedTuple):
@@ -15,14 +18,11 @@ class Layout(NamedTuple):
     offset: int
     """Elements of the memory before the array's first."""
     memory: int
-    """Address of the memory's beginning, which arrays that share it have in common."""
+    """Address of the memory's beginning."""
 
 
 def check(value: Any) -> None:
-    """Raises `UsageError` for an array whose kind no case can have: a subclass, a dtype of fields,
-    of objects or of another byte order, and elements at odd addresses."""
-    import numpy as np
-
+    """Raises `UsageError` for an array whose kind no case can have."""
     dtype = value.dtype
     if type(value) not in (np.ndarray, np.memmap):
         raise UsageError(
@@ -61,9 +61,6 @@ def layout(value: Any) -> Layout:
 
 
 def _begin(value: Any, address: int) -> int:
-    """Returns the address of the memory of which an array is a view."""
-    import numpy as np
-
     owner = value
     while getattr(owner, "base", None) is not None:
         owner = owner.base
@@ -76,3 +73,24 @@ def _begin(value: Any, address: int) -> int:
         extents = zip(value.shape, value.strides, strict=True)
         return int(address + sum((extent - 1) * min(0, step) for extent, step in extents))
     return int(owned.__array_interface__["data"][0])
+
+
+NUMERIC = "biufc"
+"""Kinds of dtypes of numbers."""
+
+SPANS = "mM"
+"""Kinds of dtypes of dates and spans of time, which are integers in a unit."""
+
+
+def array_contents(value: Any) -> Contents | None:
+    """Returns what an array of numbers, or a number, holds; None for any other value."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return None
+    if value.dtype.kind not in (*NUMERIC, *SPANS):
+        return None
+
+    def numbers(step: int) -> Any:
+        flat = np.asarray(value).reshape(-1)[::step]
+        return flat.view("int64") if flat.dtype.kind in SPANS else flat
+
+    return Contents(tuple(value.shape), value.dtype.name, "dense", int(value.nbytes), numbers)
