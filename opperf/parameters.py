@@ -81,41 +81,35 @@ def count_option(*declarations: str, help: str, **more: Any) -> Callable[[Comman
     return click.option(*declarations, type=click.IntRange(min=1), metavar="N", help=help, **more)
 
 
+def _group_option(*declarations: str, help: str) -> Callable[[Command], Command]:
+    """Returns an option of groups of operators."""
+    return names_option(*declarations, help=f"{help}; `opperf frameworks NAME` lists them.")
+
+
 filter_options = combine(
-    names_option(
-        "--category",
-        "categories",
-        help="Only operators of this category, e.g. unary, reduction, optimizer; `opperf "
-        "frameworks NAME` lists them.",
+    _group_option(
+        *("--category", "categories"),
+        help="Only operators of this category, e.g. unary, reduction, optimizer",
     ),
-    names_option(
-        "--namespace",
-        "namespaces",
-        help="Only operators of this namespace, e.g. linalg, random; `opperf frameworks NAME` "
-        "lists them.",
+    _group_option(
+        *("--namespace", "namespaces"),
+        help="Only operators of this namespace, e.g. linalg, random",
     ),
-    names_option(
-        "--tag",
-        "tags",
-        help="Only operators with this tag of the framework, e.g. core; `opperf frameworks NAME` "
-        "lists them.",
+    _group_option(
+        *("--tag", "tags"), help="Only operators with this tag of the framework, e.g. core"
     ),
-    names_option(
+    _group_option(
         "--variants",
-        help="Operators of these variants, e.g. in-place, out, internal, as well; `opperf "
-        "frameworks NAME` lists them.",
+        help="Operators of these variants, e.g. in-place, out, internal, as well",
     ),
-    names_option(
-        "--exclude",
-        help="Exclude these operators; names, globs or regexes.",
-    ),
+    names_option("--exclude", help="Exclude these operators; names, globs or regexes."),
 )
 """Options that restrict the operators selected by name."""
 
 
 def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Returns the named framework, or else the only one that names and files mention, or else
-    the preferred one of those that are installed or named with an interpreter."""
+    """Returns the named framework, or else the only one that names and files mention, or else the
+    preferred one that is installed or named with an interpreter."""
     if value is not None:
         return value
     # click processes the options that the user set before those at their defaults.
@@ -176,7 +170,6 @@ argument_options = combine(
         "list of its data.",
     ),
 )
-"""Arguments that a user sets."""
 
 sweep = click.option(
     "--sweep",
@@ -228,8 +221,7 @@ def setting_option(name: str, **changes: Any) -> Callable[[Command], Command]:
 
 
 def axis_option(name: str) -> Callable[[Command], Command]:
-    """Returns the option of a setting with several values, separated by commas, each of which makes
-    a case of its own."""
+    """Returns the option of a setting of which each value makes a case of its own."""
     setting = DECLARED[name]
 
     def parse(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
@@ -261,6 +253,13 @@ common_settings = combine(
     *(setting_option(name) for name, setting in DECLARED.items() if setting.common)
 )
 """The settings of a command in which all cases share one value of each."""
+
+
+def setting_options(*names: str) -> Callable[[Command], Command]:
+    """Returns the options of settings, of several values each where they are axes."""
+    return combine(
+        *(axis_option(name) if DECLARED[name].axis else setting_option(name) for name in names)
+    )
 
 
 session_settings = combine(
@@ -321,7 +320,6 @@ operator_options = combine(
     ),
     filter_options,
 )
-"""The operators to measure."""
 
 no_backward = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 
@@ -335,8 +333,7 @@ max_configs = count_option(
 def output_options(
     description: str, what: str = "", default: str | None = None
 ) -> Callable[[Command], Command]:
-    """Returns the options for the output file, of runs or of the reports of a command; without
-    either, the command checks the file's name."""
+    """Returns the options for an output file, whose name the command checks without `what`."""
     return combine(
         click.option(
             "-o",
@@ -365,7 +362,6 @@ columns = click.option(
     "lowering, compilation, compile_cache_misses, graph_breaks, recompilations, flops, "
     "bytes_accessed.  [default: forward, backward, memory]",
 )
-"""The columns of tables of results."""
 
 
 def output_format(
@@ -384,8 +380,8 @@ def output_format(
 
 
 def dimensions(what: str, default: str = "") -> Callable[[Command], Command]:
-    """Returns the option of the dimensions that records are grouped by; `what` is what is made for
-    their values, `default` what stands in the help for the dimensions by default."""
+    """Returns the option of the dimensions that records are grouped by; `what` is made for their
+    values, `default` is the help's for none."""
     return click.option(
         "--by",
         multiple=True,
@@ -444,7 +440,7 @@ def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[st
     try:
         return tuple(map(parse_rule, texts))
     except UsageError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error
 
 
 limits = combine(
@@ -475,7 +471,6 @@ limits = combine(
         "or above it in the repository]",
     ),
 )
-"""The sizes of changes that count."""
 
 weight = click.option(
     "--weight",
@@ -483,4 +478,3 @@ weight = click.option(
     help="count: report totals of count x time, which operators made their difference, and the "
     "geometric mean of the ratios weighted by count; in text, md, json and html-fragment.",
 )
-"""Weights of cases in comparisons."""

@@ -1,4 +1,5 @@
-"""Parsers of option values, as click callbacks. Each raises `click.BadParameter`."""
+"""Parsers of option values, as click callbacks. Each raises `click.BadParameter`, to which click
+adds the context and the parameter."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -18,22 +19,20 @@ from opperf.decoding import parse_python
 from opperf.errors import UsageError, suggest
 from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import UNNAMED, check_variable, is_variable, read_range
-from opperf.reports.formats import (
-    built_in_names,
-    format_named,
-    format_of_extension,
-    formats_of,
-)
+from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
 from opperf.shares import read_share
 from opperf.worker.process import find_program
 
 Words = tuple[str, ...]
 
+Given = TypeVar("Given")
+Parsed = TypeVar("Parsed")
+
+Callback = Callable[[click.Context, click.Parameter, Given], Parsed]
+
 RETRYABLE = ("failed", "crashed", "timeout", "skipped")
-"""Statuses whose cases can be measured again."""
 
 INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<path>.+)")
-"""`[LABEL:][FRAMEWORK=]PATH`."""
 
 
 def _is_file(text: str) -> bool:
@@ -45,11 +44,11 @@ def _is_file(text: str) -> bool:
 
 
 class KeptPath(click.Path):
-    """A path of a run file, of results or of a session, or the name of a kept run or session, as
-    `@last`. An output of a kept run stands for its run file."""
+    """A path of a run file, of results or of a session, or the name of a kept one, as `@last`. An
+    output of a kept run stands for its run file."""
 
     locate = "locate"
-    """The function of `run_files` that finds the path."""
+    """The function of `run_files` that finds it."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -68,8 +67,7 @@ class SessionPath(KeptPath):
 
 
 def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    """Splits `--ops a,b --ops c` into a, b, c. A regular expression and a file keep their
-    commas."""
+    """Splits `--ops a,b --ops c` into a, b, c. Regular expressions and files keep their commas."""
     words: list[str] = []
     for value in values:
         whole = value.startswith("re:") or _is_file(value)
@@ -77,28 +75,25 @@ def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> W
         named = [part.strip() for part in parts if part.strip()]
         if not named:
             # An empty variable of a script must not mean everything.
-            raise click.BadParameter(f"{value!r} is empty", ctx, param)
+            raise click.BadParameter(f"{value!r} is empty")
         words += named
     return tuple(words)
 
 
 def split_dimensions(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    """Splits `dtype,threads` into distinct names of dimensions, in lower case but for those of
-    labels, which are the user's."""
+    """Splits `dtype,threads` into distinct names, in lower case but for users' labels."""
     words = split_commas(ctx, param, values)
     return tuple(dict.fromkeys(w if w.startswith("label.") else w.lower() for w in words))
 
 
-def words_among(
-    known: Callable[[], Words],
-) -> Callable[[click.Context, click.Parameter, Words], Words]:
+def words_among(known: Callable[[], Words]) -> Callback[Words, Words]:
     """Returns a parser of `a,b` into distinct words in lower case, all of them known."""
 
     def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
         words = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
         for word in words:
             if word not in known():
-                raise click.BadParameter(f"{word!r} is not one of {', '.join(known())}", ctx, param)
+                raise click.BadParameter(f"{word!r} is not one of {', '.join(known())}")
         return words
 
     return parse
@@ -113,29 +108,25 @@ def parse_columns(ctx: click.Context, param: click.Parameter, values: Words) -> 
     try:
         check_columns(names)
     except UsageError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error
     return names
 
 
-def _split_pairs(
-    values: Words, form: str, ctx: click.Context, param: click.Parameter
-) -> Iterator[tuple[str, str]]:
+def _split_pairs(values: Words, form: str) -> Iterator[tuple[str, str]]:
     """Yields the names and texts of `NAME=TEXT` values. `form` is what to write."""
     for value in values:
         name, equals, text = value.partition("=")
         if not name or not equals:
-            raise click.BadParameter(f"{value!r} is not of the form {form}", ctx, param)
+            raise click.BadParameter(f"{value!r} is not of the form {form}")
         yield name, text
 
 
-def _split_distinct_pairs(
-    values: Words, form: str, ctx: click.Context, param: click.Parameter
-) -> dict[str, str]:
+def _split_distinct_pairs(values: Words, form: str) -> dict[str, str]:
     """Splits `NAME=TEXT` values into distinct names and their texts."""
     pairs: dict[str, str] = {}
-    for name, text in _split_pairs(values, form, ctx, param):
+    for name, text in _split_pairs(values, form):
         if name in pairs:
-            raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}", ctx, param)
+            raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}")
         pairs[name] = text
     return pairs
 
@@ -149,14 +140,12 @@ def parse_shapes(
     if len(values) > 1 and any(map(_is_unnamed, values)):
         raise click.BadParameter(
             "a shape without a name is that of the only input; write the name of each, as "
-            "lhs=1024x1024",
-            ctx,
-            param,
+            "lhs=1024x1024"
         )
     pairs = (
         {UNNAMED: values[0]}
         if values and _is_unnamed(values[0])
-        else _split_distinct_pairs(values, "lhs=1024x1024", ctx, param)
+        else _split_distinct_pairs(values, "lhs=1024x1024")
     )
     for name, text in pairs.items():
         # Python writes a shape of one extent with a comma behind it.
@@ -165,7 +154,7 @@ def parse_shapes(
         shape = tuple(int(extent) if extent.isdecimal() else extent for extent in extents)
         if not all(is_variable(extent) if isinstance(extent, str) else extent for extent in shape):
             form = f"write {name or 'lhs'}=1024x1024, every extent at least 1"
-            raise click.BadParameter(f"{text!r} is not a shape; {form}", ctx, param)
+            raise click.BadParameter(f"{text!r} is not a shape; {form}")
         shapes[name] = shape
     return shapes
 
@@ -190,15 +179,13 @@ def parse_values(
 ) -> Mapping[str, Argument]:
     """Parses `axis=1` into a name and a value: a Python literal, or else text."""
     parsed: dict[str, Argument] = {}
-    for name, text in _split_distinct_pairs(values, "axis=1", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "axis=1").items():
         try:
             parsed[name] = _read_value(text)
         except ValueError as error:
             raise click.BadParameter(
                 f"{text!r} is not a value for {name}: {error}; write a number, True, None, "
-                "a tuple such as (1, 2), a list, or text",
-                ctx,
-                param,
+                "a tuple such as (1, 2), a list, or text"
             ) from error
     return parsed
 
@@ -242,8 +229,7 @@ MOMENTS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def parse_moment(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
-    """Parses `2026-01-31`, `2026-01-31T12:30` or `3d`, three days ago, by the clock of the
-    place."""
+    """Parses `2026-01-31`, `2026-01-31T12:30` or `3d`, three days ago, in local time."""
     if text is None:
         return None
     try:
@@ -254,9 +240,7 @@ def parse_moment(ctx: click.Context, param: click.Parameter, text: str | None) -
     except (ValueError, OverflowError) as error:
         raise click.BadParameter(
             f"{text!r} is no date: write 2026-01-31, 2026-01-31T12:30, or 3d, 12h, 30m for a time "
-            "ago",
-            ctx,
-            param,
+            "ago"
         ) from error
 
 
@@ -265,25 +249,20 @@ def parse_sweeps(
 ) -> Mapping[str, tuple[int, ...]]:
     """Parses `n=128..2048:x2` into a variable and its values."""
     sweeps = {}
-    for name, text in _split_distinct_pairs(values, "n=128..2048:x2", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "n=128..2048:x2").items():
         try:
             sweeps[check_variable(name)] = read_range(text)
         except ValueError as error:
-            raise click.BadParameter(f"{name}={text}: {error}", ctx, param) from None
+            raise click.BadParameter(f"{name}={text}: {error}") from None
     return sweeps
 
 
-def parse_assignments(
-    read: Callable[[str], str],
-) -> Callable[[click.Context, click.Parameter, Words], Mapping[str, Words]]:
-    """Returns a parser of `OMP_PROC_BIND=true|false` into a name and its values, which may also be
-    set one by one. `read` reads a value."""
+def parse_assignments(read: Callable[[str], str]) -> Callback[Words, Mapping[str, Words]]:
+    """Returns a parser of `OMP_PROC_BIND=true|false`, a name and values that `read` reads."""
 
-    def parse(
-        ctx: click.Context, param: click.Parameter, values: Words
-    ) -> Mapping[str, tuple[str, ...]]:
+    def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, Words]:
         found: dict[str, dict[str, None]] = {}
-        for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
+        for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE"):
             found.setdefault(name, {}).update(dict.fromkeys(map(read, text.split("|"))))
         return {name: tuple(texts) for name, texts in found.items()}
 
@@ -292,21 +271,19 @@ def parse_assignments(
 
 def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:
     """Parses `commit=1a2b3c` into a key and its value."""
-    return _split_distinct_pairs(values, "KEY=VALUE", ctx, param)
+    return _split_distinct_pairs(values, "KEY=VALUE")
 
 
 def parse_factors(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, float]:
     """Parses `addmm=0.5` into a name and a finite factor that is not negative."""
     factors = {}
-    for name, text in _split_distinct_pairs(values, "addmm=0.5", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "addmm=0.5").items():
         try:
             factors[name] = float(text)
         except ValueError:
             factors[name] = math.nan
         if not 0 <= factors[name] < math.inf:
-            raise click.BadParameter(
-                f"{text!r} is not a factor of a time; write 0.5 for half", ctx, param
-            )
+            raise click.BadParameter(f"{text!r} is not a factor of a time; write 0.5 for half")
     return factors
 
 
@@ -314,13 +291,13 @@ def parse_interpreters(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> tuple[Interpreter, ...]:
     """Parses interpreters. If one framework has several, each has a distinct label: the one before
-    its path, or the name of its environment's folder."""
+    its path, or its environment's folder."""
     parsed = []
     for value in values:
         match = INTERPRETER.fullmatch(value)
         path = find_program(match["path"]) if match else None
         if match is None or path is None:
-            raise click.BadParameter(f"{value!r}: no such program", ctx, param)
+            raise click.BadParameter(f"{value!r}: no such program")
         label = match["label"] or Path(path).parent.parent.name
         parsed.append(Interpreter(path, label, match["framework"] or ""))
     labelled = []
@@ -328,9 +305,7 @@ def parse_interpreters(
         rivals = [other for other in parsed if other.framework == interpreter.framework]
         if any(other is not interpreter and other.label == interpreter.label for other in rivals):
             raise click.BadParameter(
-                f"two interpreters have the label {interpreter.label!r}; write LABEL:PATH",
-                ctx,
-                param,
+                f"two interpreters have the label {interpreter.label!r}; write LABEL:PATH"
             )
         label = interpreter.label if len(rivals) > 1 else ""
         labelled.append(Interpreter(interpreter.path, label, interpreter.framework))
@@ -342,8 +317,7 @@ LONGEST_LIST = 60
 
 
 class FormatName(click.Choice):  # type: ignore[type-arg]
-    """The name of a format of runs, or of the reports of a command. Those of other packages are
-    looked for where a name is none of opperf's."""
+    """The name of a format of runs, or of a command's reports, of another package's too."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -365,41 +339,29 @@ class FormatName(click.Choice):  # type: ignore[type-arg]
 
 
 def _meant(path: Path, what: str) -> str:
-    """Returns the name of the format that the extension of an output means; empty if it means none
-    of these."""
+    """Returns the name of the format that the extension of an output means, if any."""
     found = format_of_extension(path.suffix.lower(), what)
     return found.name if found else ""
 
 
-def check_extension(
-    what: str,
-) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
-    """Returns a callback that refuses an output file whose extension is that of no format of these
-    outputs. A name without an extension is of any format."""
+def check_extension(what: str) -> Callback[Path | None, Path | None]:
+    """Returns a callback that refuses an output file whose extension is of no format of these
+    outputs. A name without one is of any format."""
 
     def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
-        if path is None or not path.suffix:
-            return path
-        if not _meant(path, what):
-            known = ", ".join(
-                dict.fromkeys(format.extension for format in formats_of(what).values())
-            )
+        if path is not None and path.suffix and not _meant(path, what):
+            known = dict.fromkeys(format.extension for format in formats_of(what).values())
             raise click.BadParameter(
                 f"{str(path)!r}: {path.suffix} is not an extension of what is written here; use "
-                f"{known}, or a name without an extension",
-                ctx,
-                param,
+                f"{', '.join(known)}, or a name without an extension"
             )
         return path
 
     return check
 
 
-def check_extensions(
-    what: str,
-) -> Callable[[click.Context, click.Parameter, tuple[Path, ...]], tuple[Path, ...]]:
-    """Returns a callback that checks several output files, as `check_extension` does one, and
-    refuses one that is named twice."""
+def check_extensions(what: str) -> Callback[tuple[Path, ...], tuple[Path, ...]]:
+    """Returns a callback that checks several output files, and refuses one that is named twice."""
     check = check_extension(what)
 
     def check_all(
@@ -408,16 +370,15 @@ def check_extensions(
         for path in paths:
             check(ctx, param, path)
             if paths.count(path) > 1:
-                raise click.BadParameter(f"{str(path)!r} is named twice", ctx, param)
+                raise click.BadParameter(f"{str(path)!r} is named twice")
         return paths
 
     return check_all
 
 
-def parse_formats(what: str) -> Callable[[click.Context, click.Parameter, str], Words]:
-    """Returns a callback that returns the format of each output file: by its extension, or else the
-    one that the user set, or the default. The option of the files is eager, so that they are known
-    here."""
+def parse_formats(what: str) -> Callback[str, Words]:
+    """Returns a callback that returns each output file's format: by its extension, else the
+    option's. The option of the files is eager, so that they are known here."""
 
     def parse(ctx: click.Context, param: click.Parameter, value: str) -> Words:
         paths: tuple[Path, ...] = ctx.params.get("output_files", ())
@@ -426,16 +387,16 @@ def parse_formats(what: str) -> Callable[[click.Context, click.Parameter, str], 
         if is_set and named and len(named) == len(paths):
             # No file needs the option.
             for path in named:
-                _check_same_format(ctx, param, path, value, what)
+                _check_same_format(path, value, what)
         return tuple(_meant(path, what) if path.suffix else value for path in paths)
 
     return parse
 
 
-def parse_format(what: str) -> Callable[[click.Context, click.Parameter, str], str]:
+def parse_format(what: str) -> Callback[str, str]:
     """Returns a callback that returns the format that the user set, or else that of the output
-    file's extension, or else the default. The option of the output file is eager, so that it is
-    known here."""
+    file's extension, or else the default. The option of the file is eager, so that it is known
+    here."""
 
     def parse(ctx: click.Context, param: click.Parameter, value: str) -> str:
         path: Path | None = ctx.params.get("output_file")
@@ -443,22 +404,18 @@ def parse_format(what: str) -> Callable[[click.Context, click.Parameter, str], s
             return value
         if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT:
             return _meant(path, what)
-        _check_same_format(ctx, param, path, value, what)
+        _check_same_format(path, value, what)
         return value
 
     return parse
 
 
-def _check_same_format(
-    ctx: click.Context, param: click.Parameter, path: Path, value: str, what: str
-) -> None:
+def _check_same_format(path: Path, value: str, what: str) -> None:
     """Raises `click.BadParameter` for a format whose files do not have the file's extension."""
     if path.suffix.lower() not in format_named(value, what).extensions:
         raise click.BadParameter(
             f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
-            "them, or omit this option",
-            ctx,
-            param,
+            "them, or omit this option"
         )
 
 
@@ -467,4 +424,4 @@ def parse_share(ctx: click.Context, param: click.Parameter, value: str | None) -
     try:
         return None if value is None else read_share(value)
     except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error

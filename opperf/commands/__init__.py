@@ -1,7 +1,5 @@
-"""The commands of the command line: their arguments, options and help.
-
-The code of a command is in the package it belongs to and is imported when the command runs; its
-options are imported when it is named, so that `opperf --help` loads none of them."""
+"""The commands of the command line: their arguments, options and help. The code of a command is
+imported when it runs, its options when it is named: `opperf --help` loads none of them."""
 
 from __future__ import annotations
 
@@ -27,5 +25,4 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "List frameworks, their devices, dtypes and categories.",
     ),
 }
-"""Each command's function, as a module of this package and a name in it, and the line that stands
-for it in the help of all; in the order of that."""
+"""Each command's function, as `module:name`, and its line in the help of all, in that order."""

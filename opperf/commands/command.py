@@ -1,5 +1,4 @@
-"""The class of all commands: their help, with examples and in sections, and the refusal of an
-option of one value that is set several times."""
+"""The class of all commands: help with examples and sections, and no option of one value twice."""
 
 from __future__ import annotations
 
@@ -12,7 +11,6 @@ from typing import Any
 import click
 
 OTHER = "Other options"
-"""Title of the section of all options that are in no other."""
 
 SECTIONS: dict[str, str] = {
     "Cases": (
@@ -46,11 +44,10 @@ SECTIONS: dict[str, str] = {
     ),
     "Plan, resumption and exit code": "list_only dry_run resume retry strict fail_on",
 }
-"""Names of parameters, in the order of the help, by the title of their section. All others are
-among the other options."""
+"""Names of parameters, in the order of the help, by the title of their section."""
 
 FIRST_COLUMN = 34
-"""Most characters of an option's name beside its help; longer ones are above it."""
+"""Most characters of an option beside its help; longer ones are above it."""
 
 
 HYPHEN, UNBROKEN = "-", "\N{NON-BREAKING HYPHEN}"
@@ -72,18 +69,15 @@ class Formatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """The context of a command, with the formatter of its help."""
+    """A command's context, with the formatter of its help."""
 
     formatter_class = Formatter
 
 
 class Command(click.Command):
-    """A command that refuses options of one value that are set several times: click would use the
-    last value and say nothing.
-
-    `examples` are commands by what they are for; a command with examples has its options in
-    sections, as it has many.
-    """
+    """A command that refuses options of one value that are set several times, of which click would
+    use the last. One with `examples`, commands by what they are for, has its options in
+    sections."""
 
     context_class = Context
 
@@ -92,7 +86,6 @@ class Command(click.Command):
         self.examples = dict(examples or {})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the examples, and the options in their sections."""
         if not self.examples:
             super().format_options(ctx, formatter)
             return
@@ -122,7 +115,7 @@ class Command(click.Command):
 
 
 def _continued(line: str, width: int) -> list[str]:
-    """Returns a command as lines that a shell takes as one: long ones are split before options."""
+    """Returns a command as lines that a shell takes as one, split before options."""
     first, *options = re.split(r" (?=-)", line)
     lines = [first]
     for option in options:
@@ -158,4 +151,3 @@ def option_name(param: click.Parameter) -> str:
 
 
 command = functools.partial(click.command, cls=Command)
-"""The decorator of a command."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 
 import click
 import msgspec
@@ -28,7 +28,7 @@ from opperf.machine.health.jitter import (
     timer,
     timer_finding,
 )
-from opperf.machine.kernel import CpuTimes, Machine, Unreadable, this_machine
+from opperf.machine.kernel import Machine, Unreadable, this_machine
 from opperf.parameters import as_json, debug, explicit_options, framework
 from opperf.plurals import pluralize
 from opperf.results.messages import tell, wrap_message
@@ -59,18 +59,7 @@ def doctor(
     """Report what makes timings noisy on this machine, why, and the command that fixes it."""
 
     choice = read_choice(options, explicit_options(ctx, options))
-    ctx.exit(doctor_command(Request(choice, seconds, strict, json)))
-
-
-@dataclass(frozen=True)
-class Request:
-    """The request of `doctor`."""
-
-    framework: FrameworkChoice
-    seconds: float
-    """Duration of the jitter test; 0 for none."""
-    strict: bool
-    json: bool
+    ctx.exit(doctor_command(choice, seconds, strict, json))
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -81,18 +70,17 @@ class Report(msgspec.Struct, frozen=True):
     jitter: Jitter | None
 
 
-def doctor_command(request: Request) -> int:
-    """Prints what makes this machine noisy, and returns the exit code: with `strict`, 1 if there is
-    a warning."""
-    report_choice(request.framework, _say)
-    machine = this_machine(variables_of(request.framework.name))
-    found = report(machine, request.seconds)
-    if request.json:
+def doctor_command(choice: FrameworkChoice, seconds: float, strict: bool, in_json: bool) -> int:
+    """Prints what makes this machine noisy; the exit code: 1 for a warning if `strict`."""
+    report_choice(choice, tell)
+    machine = this_machine(variables_of(choice.name))
+    found = report(machine, seconds)
+    if in_json:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
         print_report(found.findings, terminal_width())
     warned = any(finding.level == "warn" for finding in found.findings)
-    return FOUND if warned and request.strict else 0
+    return FOUND if warned and strict else 0
 
 
 def report(machine: Machine, seconds: float) -> Report:
@@ -101,28 +89,17 @@ def report(machine: Machine, seconds: float) -> Report:
     findings = {finding.name: finding for finding in examine(machine)}
     jitter = None
     if seconds > 0:
-        _say(f"keeping a core busy for {duration(seconds)} to measure its jitter")
-        begun = _cpu_times()
+        tell(f"keeping a core busy for {duration(seconds)} to measure its jitter")
+        begun = None
+        # The finding on steal reports what cannot be read.
+        with suppress(Unreadable, OSError, ValueError):
+            begun = contention.cpu_times()
         jitter = jitter_of(repeat_for(seconds, make_quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
     clock = timer()
     others = [timer_finding(clock), jitter_finding(jitter), instructions_finding()]
     return Report([*findings.values(), *others], clock, jitter)
-
-
-def _say(text: str) -> None:
-    """Prints a line of progress to standard error."""
-    tell(text)
-
-
-def _cpu_times() -> CpuTimes | None:
-    """Returns the CPU times so far; None if they cannot be read, which the finding on steal then
-    reports."""
-    try:
-        return contention.cpu_times()
-    except (Unreadable, OSError, ValueError):
-        return None
 
 
 EXPLAINED = (
@@ -145,27 +122,28 @@ def instructions_finding() -> Finding:
 
 
 LEAST_STATE = 20
-"""Minimum width of the states' column: a narrower one would break most words."""
+"""Least width of the states: a narrower column would break most words."""
 
 INDENT = "    "
 
 STYLES = {"ok": "green", "warn": "bold yellow", "unknown": "dim"}
-"""Style of each level on a terminal with colours."""
 
 
 def title(name: str) -> str:
-    """Returns a finding's name with spaces."""
+    """Returns a finding's name in words."""
     return name.replace("_", " ")
 
 
 def report_text(findings: Sequence[Finding], width: int | None = None) -> str:
-    """Returns the report, no wider than `width` except for commands, which are for copying."""
+    """Returns the report, no wider than `width` but for commands, which are for copying."""
     warnings = [_warning(found, width) for found in findings if found.level == "warn"]
-    return "\n\n".join([_table(findings, width), *warnings, _closing(findings)])
+    levels = Counter(found.level for found in findings)
+    counts = f"{levels['unknown']} unknown, {levels['ok']} ok"
+    closing = f"{pluralize(len(warnings), 'warning')}, {counts}"
+    return "\n\n".join([_table(findings, width), *warnings, closing])
 
 
 def _table(findings: Sequence[Finding], width: int | None) -> str:
-    """Returns a table with a row for each finding; long states take several lines."""
     fixed = [
         Column("Finding", [title(found.name) for found in findings]),
         Column("Level", [found.level for found in findings]),
@@ -177,16 +155,9 @@ def _table(findings: Sequence[Finding], width: int | None) -> str:
 
 
 def _warning(found: Finding, width: int | None) -> str:
-    """Returns why it matters, and the command below."""
     why = f"{title(found.name)}: {found.explanation}"
     told = why if width is None else wrap_message(why, width)
     return "\n".join([told, *([INDENT + found.fix] if found.fix else [])])
-
-
-def _closing(findings: Sequence[Finding]) -> str:
-    levels = Counter(found.level for found in findings)
-    warnings = pluralize(levels["warn"], "warning")
-    return f"{warnings}, {levels['unknown']} unknown, {levels['ok']} ok"
 
 
 def print_report(findings: Sequence[Finding], width: int | None) -> None:

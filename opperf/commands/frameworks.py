@@ -42,16 +42,15 @@ class FrameworkRow(msgspec.Struct, frozen=True):
 
     name: str
     installed: bool
-    version: str
+    version: str = ""
     """Empty if unknown."""
-    offers: str
-    """The parts of it that can be measured, in short."""
-    advice: str
+    offers: str = ""
+    advice: str = ""
     """Advice on what to do before it can be measured; empty if nothing."""
     tested: tuple[str, str] | None = None
-    """The oldest and the newest version that opperf has been tested with, if it says so."""
+    """Oldest and newest version that opperf has been tested with, if it says so."""
     warning: str = ""
-    """A warning about this version, which is not one of them; empty if it is."""
+    """About a version that is not tested; empty if it is."""
     choices: dict[str, tuple[str, ...]] = {}
     """Its values for settings and groups of operators, where it is asked."""
 
@@ -59,15 +58,11 @@ class FrameworkRow(msgspec.Struct, frozen=True):
 HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
 
 WRAPPED = ("Offers", "To do")
-"""Columns of sentences."""
 
 
 def frameworks_command(names: Sequence[str], in_json: bool) -> int:
-    """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
-    code.
-
-    Raises `UsageError` for an unknown name.
-    """
+    """Prints the known frameworks, what the named ones have, or JSON; the exit code. Raises
+    `UsageError` for an unknown name."""
     if names:
         found = [with_choices(describe_framework(name)) for name in names]
     else:
@@ -103,9 +98,9 @@ def describe_framework(name: str) -> FrameworkRow:
     try:
         package = package_of(name)
     except FrameworkError as error:
-        return FrameworkRow(name, installed=False, version="", offers="", advice=str(error))
+        return FrameworkRow(name, installed=False, advice=str(error))
     if package is None:
-        return FrameworkRow(name, installed=True, version="", offers="", advice="")
+        return FrameworkRow(name, installed=True)
     if not is_installed(package.name):
         advice = package.install_advice()
         return FrameworkRow(name, False, "", package.offers, advice, package.tested)
@@ -122,15 +117,14 @@ def describe_framework(name: str) -> FrameworkRow:
 
 
 def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
-    """Returns a framework's cells of the table."""
+    """Returns the cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     tested = " to ".join(one.tested or ())
     return one.name, version, tested, one.offers, one.advice or one.warning
 
 
 def with_choices(one: FrameworkRow) -> FrameworkRow:
-    """The framework with what it has here, as a worker that imports it says; as it is where
-    something has to be done first."""
+    """The framework with what it has, as a worker says; as it is where it cannot be used yet."""
     # Listing the frameworks starts no worker, and need not load what manages one.
     from opperf.worker.client import Worker
 
@@ -141,8 +135,7 @@ def with_choices(one: FrameworkRow) -> FrameworkRow:
 
 
 def details(one: FrameworkRow, width: int | None) -> str:
-    """A framework and what it has, a paragraph for each setting and group of operators, in lines of
-    at most `width` characters, if that is limited."""
+    """A framework and what it has, a paragraph for each setting and group of operators."""
     _, version, _, _, advice = table_row(one)
     column = max(map(len, one.choices), default=0) + 2
     paragraphs = [
@@ -166,11 +159,10 @@ class FrameworkChoice:
 
     name: str
     is_named: bool
-    """Whether the user named it."""
     elsewhere: bool
-    """Whether another interpreter measures it, whose version of it is not known here."""
+    """Whether another interpreter measures it, whose version is not known here."""
     mention: Mention | None
-    """By what it is chosen; None for the first installed one."""
+    """The name or file that decides; None for the first installed one."""
 
 
 def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:

@@ -31,10 +31,7 @@ from opperf.parsing import KeptPath
     "Draw a line, or a bar, for each value",
     "  Those that differ but are not named get a chart each.  [default: all that differ]",
 )
-@count_option(
-    "--top",
-    help="Most rows of bars, the largest.  [default: 120]",
-)
+@count_option("--top", help="Most rows of bars, the largest.  [default: 120]")
 @debug
 @click.pass_context
 def plot(ctx: click.Context, /, debug: bool, **options: Any) -> None:

@@ -22,10 +22,7 @@ RANKINGS = ("time", "recorded", "calls", "memory")
     "program, the most calls, or the largest peak of memory.",
 )
 @dimensions("Rank the values", "  [default: overload, as other tables]")
-@count_option(
-    "--top",
-    help="Number of operators to show.  [default: 20; all in json and csv]",
-)
+@count_option("--top", help="Number of operators to show.  [default: 20; all in json and csv]")
 @click.option(
     "--tree",
     is_flag=True,

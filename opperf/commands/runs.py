@@ -106,7 +106,6 @@ class Request:
 
 
 SHOWN_OPERATORS = 4
-"""Most operators of a run that the table names."""
 
 
 class Found(NamedTuple):
@@ -126,10 +125,8 @@ class Found(NamedTuple):
 
 
 def runs_command(request: Request) -> int:
-    """Prints the kept runs that are chosen, or deletes them, and returns the exit code.
-
-    Raises `UsageError` for a run that is not there, and for a deletion of no chosen run.
-    """
+    """Prints the kept runs that are chosen, or deletes them; the exit code. Raises `UsageError` for
+    a run that is not there, and for a deletion of no chosen run."""
     if request.everything and (request.chooses or not request.delete):
         raise UsageError("--all is for --delete without a choice of runs")
     if request.delete and not (request.chooses or request.everything):
@@ -152,7 +149,6 @@ def runs_command(request: Request) -> int:
 
 
 def _everything() -> list[Found]:
-    """Returns all kept runs, the latest first."""
     place, found = 0, []
     for run in reversed(kept_runs()):
         is_counted = not run.is_being_written
@@ -172,13 +168,13 @@ def _is_chosen(found: Found, request: Request) -> bool:
             fnmatchcase(facts.labels.get(key, ""), value) and key in facts.labels
             for key, value in request.labels.items()
         )
-        and _is_between(found.run.time, request.since, request.until)
+        and (request.since is None or request.since <= found.run.time)
+        and (request.until is None or found.run.time <= request.until)
         and not (request.unfinished and facts.is_finished)
     )
 
 
 def _has_names(found: Found, names: Sequence[str]) -> bool:
-    """Whether a run has one of the operators, or is one of the named runs."""
     if not names:
         return True
     runs = [resolve(name) for name in names if is_name(name)]
@@ -192,12 +188,7 @@ def _matches(pattern: str | None, words: Sequence[str]) -> bool:
     return pattern is None or any(fnmatchcase(word, pattern.lower()) for word in words)
 
 
-def _is_between(time: datetime, since: datetime | None, until: datetime | None) -> bool:
-    return (since is None or since <= time) and (until is None or time <= until)
-
-
 def _delete(found: Sequence[Found]) -> int:
-    """Deletes the runs, except those that are being written."""
     deleted = [entry for entry in found if not entry.run.is_being_written]
     for entry in deleted:
         remove(entry.run.path)
@@ -223,25 +214,22 @@ FIELDS: dict[str, Callable[[Found], str]] = {
 """Columns of the table; those that are empty for all runs are not shown."""
 
 CUT, WRAPPED = ("Labels", "Command"), "Operators"
-"""Columns that a narrow terminal cuts, and that whose texts take several lines there."""
+"""Columns that a narrow terminal cuts, and that whose texts take several lines."""
 
 
 def _columns(found: Sequence[Found]) -> list[Column]:
-    columns = []
-    for title, read in FIELDS.items():
-        cells = [read(entry) for entry in found]
-        if any(cells):
-            columns.append(
-                Column(
-                    title,
-                    cells,
-                    is_text=title != "Cases",
-                    extra=int(title == "Command"),
-                    is_whole=title not in (*CUT, WRAPPED),
-                    wraps=title == WRAPPED,
-                )
-            )
-    return columns
+    return [
+        Column(
+            title,
+            cells,
+            is_text=title != "Cases",
+            extra=int(title == "Command"),
+            is_whole=title not in (*CUT, WRAPPED),
+            wraps=title == WRAPPED,
+        )
+        for title, read in FIELDS.items()
+        if any(cells := [read(entry) for entry in found])
+    ]
 
 
 def _operators_text(names: Sequence[str]) -> str:
@@ -250,7 +238,6 @@ def _operators_text(names: Sequence[str]) -> str:
 
 
 def _row(found: Found) -> dict[str, Any]:
-    """Returns a run as JSON has it."""
     facts = found.facts
     return {
         "id": found.run.id,

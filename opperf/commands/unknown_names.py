@@ -1,5 +1,4 @@
-"""Explains an unknown word of a command line: an operator of another framework, or a command that
-there is not."""
+"""Explains an unknown word: an operator of another framework, or a command that there is not."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from opperf.frameworks import BUILT_IN, PREFERENCE, default_framework, is_availa
 from opperf.near_names import parse
 
 QUOTED = re.compile(r"'([^'\s]+)'")
-"""A name in a message."""
 
 COMMAND = re.compile(r"[a-z]+(-[a-z]+)*")
 """A word as commands are: `record`, and not `conv2d`, `broadcast_add` or `nd.add`."""
@@ -42,7 +40,6 @@ def explain_operator(words: Sequence[str], message: str) -> str:
 
 
 def _framework_of(words: Sequence[str]) -> str:
-    """Returns the framework of a command line."""
     for place, word in enumerate(words):
         option, _, value = word.partition("=")
         if option == "--framework":
@@ -54,8 +51,7 @@ def _framework_of(words: Sequence[str]) -> str:
 
 
 def _elsewhere(name: str, framework: str) -> dict[str, str]:
-    """Returns the frameworks, other than this one, that have an operator of this name, each with
-    its name there: installed ones first."""
+    """Returns the other frameworks with an operator of this name, each with its name there."""
     return {
         other: known
         for other in sorted(PREFERENCE, key=is_available, reverse=True)
@@ -65,8 +61,7 @@ def _elsewhere(name: str, framework: str) -> dict[str, str]:
 
 def _name_in(framework: str, name: str) -> str:
     """Returns a framework's name of an operator that is called so, with or without what is before
-    its last point; empty if its table of operations has none. The framework need not be
-    installed."""
+    its last point; empty if its table has none. It need not be installed."""
     if framework not in BUILT_IN:
         return ""
     table = importlib.import_module(f"opperf.rules.{framework}").OPERATIONS
@@ -83,7 +78,6 @@ OVERLOADED = ("torch",)
 
 
 def _how(framework: str) -> str:
-    """Returns how a framework is chosen, or installed."""
     package = package_of(framework)
     if is_available(framework) or package is None:
         return f"--framework {framework}"
@@ -91,7 +85,7 @@ def _how(framework: str) -> str:
 
 
 def is_meant_as_command(word: str, commands: Collection[str], message: str) -> bool:
-    """Returns whether a word, the first of a command line, looks like a command, is none, and is no
+    """Returns whether the first word of a command line looks like a command, is none, and is no
     operator of any framework, nor misspells one that the message suggests."""
     suggested = re.split(r"\W+", message.partition("did you mean ")[2])
     return (

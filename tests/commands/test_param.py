@@ -8,8 +8,13 @@ import pytest
 
 import opperf
 from opperf.commands.param import param
-from opperf.commands.param.request import output_path, read_request, run_words
-from opperf.commands.param.running import param_command, select_cases
+from opperf.commands.param.running import (
+    output_path,
+    param_command,
+    read_request,
+    run_words,
+    select_cases,
+)
 from opperf.errors import OutputError, UsageError
 from opperf.model import CallableTarget, Case
 

@@ -217,6 +217,11 @@ def run_file(opperf):
     return path.rename(opperf.folder / "run.jsonl")
 
 
+def test_inputs_are_not_those_of_a_run_files_cases(opperf, run_file):
+    with pytest.raises(UsageError, match="^--shape does not apply to"):
+        opperf(show, str(run_file), "--shape", "data=2x3", framework=())
+
+
 def test_coverage_of_a_run_file_runs_nothing(opperf, run_file):
     code, out, _ = opperf(coverage, str(run_file), "--format", "json")
     assert code == 0 and json.loads(out)["forward"] == len(MEASURED)

@@ -51,7 +51,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     try:
         return read_threads(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        raise click.BadParameter(str(error)) from error
 
 
 @command(
@@ -65,7 +65,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         "Numbers of threads, for a pull request and for a CI's view of tests": (
             "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
         ),
-    },
+    }
 )
 @operator_options
 @click.option(
@@ -78,12 +78,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     f"{ASSIGNED} with the values of the options of `opperf run`.  "
     "[default: none]",
 )
-@click.option(
-    "--b",
-    multiple=True,
-    metavar="KIND:VALUE",
-    help="A setting of B, likewise.",
-)
+@click.option("--b", multiple=True, metavar="KIND:VALUE", help="A setting of B, likewise.")
 @size
 @argument_options
 @sweep

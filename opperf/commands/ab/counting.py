@@ -8,33 +8,18 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from opperf.commands.ab.begin import (
-    OTHER,
-    SETTINGS,
-    check_common,
-    compare_results,
-    create,
-    groups_of,
-)
-from opperf.commands.ab.planning import (
-    announce,
-    case_table,
-    check_have_cases,
-    name_pairs,
-    plan_arm,
-    why_nothing,
-)
+from opperf.commands.ab.begin import SETTINGS, check_common, create, make_session
+from opperf.commands.ab.planning import case_table, pair_plans, plan_arms, show_pairs
 from opperf.commands.ab.request import Request
 from opperf.commands.compare.running import report
-from opperf.commands.run.resuming import check_same
+from opperf.commands.run.keeping import check_same
+from opperf.commands.run.request import spelling
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
-from opperf.comparison.ab.pairs import choose_by_id, pair_cases
-from opperf.comparison.ab.session import Session, new_session
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_arms
 from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
 from opperf.comparison.files.judging import Question, compare
@@ -46,40 +31,29 @@ from opperf.execution.executor import LOCAL, Task, open_executor
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.instruments.callgrind.valgrind import installed
-from opperf.model import DEFAULTS, INSTRUCTIONS, Case, Closing, Place, Record, Run, Settings
+from opperf.model import DEFAULTS, INSTRUCTIONS, Case, Closing, Place, Record, Run
 from opperf.plurals import pluralize
 from opperf.results.kept import profile_folder
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.worker.client import Worker
 
-OF_TIMES = {
-    "same_within": "--same-within",
-    "control_blocks": "--control-blocks",
-    "blocks": "--blocks",
-    "until_settled": "--until-settled",
-    "max_time_s": "--case-time",
-    "no_pace": "--no-pace",
-    "budget": "--budget",
-}
-"""Options of `ab` that are for times only: a count does not scatter, and has one run."""
+OF_TIMES = (
+    *("same_within", "control_blocks", "blocks", "until_settled", "max_time_s", "no_pace"),
+    "budget",
+)
+"""Parameters of `ab` that are for times only: a count does not scatter, and has one run."""
 
 COMMON = {name: option for name, option in SETTINGS.items() if name != "profiler"}
-"""Settings that a resumed session has to have, each with its option. Either the option or the arms
-choose the profiler."""
-
-
-PHASE = "counts"
-"""Phase of the places of counts."""
+"""Settings that a resumed session has to have; the option or the arms choose the profiler."""
 
 
 def counts_instructions(request: Request) -> bool:
-    """Returns whether the arms count instructions.
-
-    Raises `UsageError` if only one does, and for options that do not apply to what they measure.
-    """
+    """Returns whether the arms count instructions. Raises `UsageError` if only one does, and for
+    options that do not apply to what they measure."""
     common = request.selection.settings
-    found = {_counts(settings_of(arm, common)) for arm in request.arms.values()}
+    profilers = (settings_of(arm, common).profiler for arm in request.arms.values())
+    found = {profiler == INSTRUCTIONS for profiler in profilers}
     if len(found) > 1:
         raise UsageError("one arm counts instructions and the other measures times: set both")
     counts = found.pop()
@@ -88,8 +62,7 @@ def counts_instructions(request: Request) -> bool:
 
 
 def check_options(request: Request, counts: bool) -> None:
-    """Raises `UsageError` for an option of times where instructions are counted, and for one of
-    counts where they are not."""
+    """Raises `UsageError` for options of times for counts, and of counts for times."""
     if not counts:
         if "tolerances" in request.given:
             raise UsageError(
@@ -97,10 +70,11 @@ def check_options(request: Request, counts: bool) -> None:
                 "instructions"
             )
         return
-    for name, option in OF_TIMES.items():
+    for name in OF_TIMES:
         if name in request.given:
             raise UsageError(
-                f"{option} is for times: a count does not scatter, and is made once; omit it"
+                f"{SETTINGS.get(name, spelling(name))} is for times: a count does not scatter, and "
+                "is made once; omit it"
             )
     if "threads" in request.given and request.threads.coarse:
         raise UsageError(
@@ -108,62 +82,36 @@ def check_options(request: Request, counts: bool) -> None:
         )
 
 
-def _counts(settings: Settings) -> bool:
-    """Returns whether cases of these settings count instructions."""
-    return settings.profiler == INSTRUCTIONS
-
-
 def begin_counts(request: Request) -> SessionWriter | None:
-    """Plans both arms, and begins the file of a session; None for a dry run.
-
-    Raises `OpperfError` if it cannot; an existing file is then unchanged.
-    """
+    """Plans both arms, and begins the file of a session; None for a dry run. Raises `OpperfError`
+    if it cannot; an existing file is then unchanged."""
     if not request.dry_run:
         # Before anything is planned.
         installed()
     threads = request.threads.number if "threads" in request.given else DEFAULTS["threads"]
     common = with_threads(request.selection, threads)
-    arms = request.arms
     with ExitStack() as stack:
         workers = {
             name: stack.enter_context(_unprofiled(arm, request, threads))
-            for name, arm in arms.items()
+            for name, arm in request.arms.items()
         }
-        plans = {
-            name: plan_arm(workers[name], name, arm, common, request, arms[OTHER[name]]).plans
-            for name, arm in arms.items()
-        }
+        plans = {name: arm.plans for name, arm in plan_arms(workers, common, request).items()}
         if not request.dry_run:
             check_output(request.report, request.may_replace(request.report))
-        check_have_cases(arms, plans)
-        pairing = pair_cases(plans["A"], plans["B"], positional=bool(arms["A"].operators))
-        if not request.files:
-            pairing = choose_by_id(pairing, common.ids)
-        if not pairing.pairs:
-            raise UsageError(why_nothing(pairing, plans["A"]))
-        show = partial(tell, stream=sys.stdout) if request.dry_run else request.say
-        for name, arm in arms.items():
-            show(f"{name}: {arm}")
-        show(announce(pairing, ", counted once in each arm"))
-        for line in name_pairs(pairing):
-            show(line)
+        pairing = pair_plans(request, common, plans)
+        show_pairs(request, pairing, ", counted once in each arm")
         if request.dry_run:
             print(case_table(pairing))
             return None
-        session = new_session(
-            groups_of(pairing.pairs),
-            arms,
-            {},
+        session = make_session(
+            request,
             common,
-            request.command,
+            pairing.pairs,
+            workers,
+            {},
             {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()},
-            request.axes,
-            {pair.id: pair.names for pair in pairing.pairs},
             kind="counts",
-            framework=request.framework,
             alone=pairing.alone,
-            tolerance=request.tolerance,
-            checks=compare_results(pairing.pairs, workers, request),
         )
     writer = create(request, session)
     profile_folder(request.report, is_new=True)
@@ -171,16 +119,14 @@ def begin_counts(request: Request) -> SessionWriter | None:
 
 
 def _unprofiled(arm: ArmSpec, request: Request, threads: int | None) -> Worker:
-    """Returns a worker that plans an arm and calls its cases: not under Valgrind, where that takes
-    half a minute."""
+    """Returns a worker of an arm that is not under Valgrind, which takes half a minute."""
     settings = {name: value for name, value in arm.settings.items() if name != "profiler"}
     arm = msgspec.structs.replace(arm, settings=settings)
     return worker_of(arm, request.framework, request.environment, threads)
 
 
 def resume_counts(request: Request, session: Session) -> SessionWriter | None:
-    """Resumes a session of counts; its file, or None for a dry run. Raises `RunFileError` for
-    options that contradict it."""
+    """Resumes a session of counts; its file, or None for a dry run. Raises `RunFileError`."""
     if not request.dry_run:
         installed()
     check_options(request, counts=True)
@@ -205,13 +151,12 @@ class _Counts(Rounds):
     ) -> None:
         super().__init__(remaining, earlier)
         self._places = {
-            case.id: Place(PHASE, 0, position, arm, arm)
+            case.id: Place("counts", 0, position, arm, arm)
             for position, arm in enumerate(session.arms)
             for case in session.cases_of(arm).values()
         }
 
     def keep(self, record: Record) -> list[Record]:
-        """Returns the records to write after a visit."""
         return [
             msgspec.structs.replace(kept, place=self._places.get(kept.id))
             for kept in super().keep(record)
@@ -267,11 +212,8 @@ def compare_counts(
 ) -> int:
     """Compares the arms of a session of counts, and reports that; the exit code."""
     comparison = judge_counts(path, fail_on, limits, weight)
-    return report(comparison, outputs) or _inconclusive(comparison, fail_on)
-
-
-def _inconclusive(comparison: Comparison, fail_on: tuple[str, ...]) -> int:
-    """Returns the exit code of counts without a verdict, if that is asked for or all are."""
+    code = report(comparison, outputs)
+    # Counts without a verdict count if that is asked for, or if all are.
     decided = [row.verdict in SOUND for row in comparison.rows]
     is_open = not all(decided) if Verdict.AMBIGUOUS.value in fail_on else not any(decided)
-    return INCONCLUSIVE if is_open else 0
+    return code or (INCONCLUSIVE if is_open else 0)

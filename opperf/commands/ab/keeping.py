@@ -1,5 +1,4 @@
-"""Keeps the file of every session, as those of runs are kept, and frees the default name for the
-next session."""
+"""Keeps the file of every session, and frees the default name for the next one."""
 
 from __future__ import annotations
 
@@ -20,12 +19,9 @@ Given = Mapping[str, Any]
 
 
 def locate_report(given: Given, changed: Given) -> tuple[Given, Given]:
-    """Returns the options, those of all and those that the user set, with the file of a session
-    that `--resume` or `--report` names.
-
-    Raises `UsageError` for a name that no session has, for two files, and for a new session under
-    the name of a kept one.
-    """
+    """Returns the options, all and those that the user set, with the file of the session that
+    `--resume` or `--report` names. Raises `UsageError` for a name that no session has, for two
+    files, and for a new session under the name of a kept one."""
     resumed: str | None = given["resume"]
     named = str(given["report"])
     if resumed and not (is_name(resumed) or Path(resumed).exists()):
@@ -45,7 +41,7 @@ def locate_report(given: Given, changed: Given) -> tuple[Given, Given]:
 
 
 def can_make_room(path: Path) -> bool:
-    """Returns whether a file is one of a session, which no process is writing to."""
+    """Returns whether a file is that of a session, which no process is writing to."""
     try:
         if not path.is_file() or path.is_symlink() or not id_of(path):
             return False
@@ -67,8 +63,7 @@ def make_room(path: Path) -> Iterator[str]:
 
 
 def keep_finished(path: Path) -> str:
-    """Keeps the file of a finished session, and returns its name; says why if that fails, and
-    returns its path."""
+    """Keeps the file of a finished session. Returns its name, or its path if that fails."""
     kept, problem = try_to_keep(path)
     if problem:
         tell(problem)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from opperf.commands.ab.request import Request
 from opperf.comparison.ab.arms import ArmSpec, selection_of
-from opperf.comparison.ab.pairs import Pairing, plans_of, plans_of_files
+from opperf.comparison.ab.pairs import Pairing, choose_by_id, pair_cases, plans_of, plans_of_files
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize
+from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
 from opperf.sources.registry import Plan
@@ -39,21 +42,24 @@ class ArmPlan(NamedTuple):
     plans: list[Plan]
     environment: Environment
     start_s: float
-    """Seconds that it took to start."""
     later_start_s: float
     """Seconds that another process of the arm takes to start."""
 
 
-def plan_arm(
-    worker: Worker,
-    name: str,
-    arm: ArmSpec,
-    common: Selection,
-    request: Request,
-    other: ArmSpec,
+def plan_arms(
+    workers: Mapping[str, Worker], common: Selection, request: Request
+) -> dict[str, ArmPlan]:
+    """Plans the cases of the arms. Arguments may be named as those of the other arm's operators."""
+    return {
+        name: _plan_arm(workers[name], name, common, request, request.arms[other])
+        for name, other in (("A", "B"), ("B", "A"))
+    }
+
+
+def _plan_arm(
+    worker: Worker, name: str, common: Selection, request: Request, other: ArmSpec
 ) -> ArmPlan:
-    """Starts the worker of an arm, and plans its cases. The arguments of its own operators may be
-    named as those of the `other` arm's."""
+    arm = request.arms[name]
     begun = time.monotonic()
     with name_arm_in_errors(name, arm):
         environment = worker.environment()
@@ -71,13 +77,30 @@ def plan_arm(
         plans = [
             plan
             for selection in selections
-            for plan in _plans(worker, arm, selection, request, other)
+            for plan in (
+                plans_of_files(
+                    worker,
+                    request.files,
+                    request.framework,
+                    selection,
+                    "no_backward" in request.given,
+                    {*request.given, *arm.settings},
+                )
+                if request.files
+                else plans_of(
+                    worker,
+                    request.framework,
+                    selection,
+                    arm.operators,
+                    request.say,
+                    other.operators,
+                )
+            )
         ]
     return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
 
 
-def check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:
-    """Raises `UsageError` for the arms' own operators without a case, those of both arms."""
+def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:
     lacking = [
         f"arm {name} ({arm}): ops:{operator} has no case to measure: "
         + ("; ".join(plan.excluded.values()) or "it is not in the selection")
@@ -92,7 +115,6 @@ def check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[P
 
 
 def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
-    """Yields the selection with every combination of the axes' values."""
     for values in itertools.product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
         yield msgspec.structs.replace(
@@ -102,51 +124,40 @@ def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
         )
 
 
-def _plans(
-    worker: Worker,
-    arm: ArmSpec,
-    selection: Selection,
-    request: Request,
-    other: ArmSpec,
-) -> list[Plan]:
-    """Returns the plans of an arm: of each file, of each of its own operators, or of the
-    selection."""
+def pair_plans(request: Request, common: Selection, plans: Mapping[str, Sequence[Plan]]) -> Pairing:
+    """Returns the pairs of the arms' cases. Raises `UsageError` if there are none."""
+    _check_have_cases(request.arms, plans)
+    pairing = pair_cases(plans["A"], plans["B"], positional=bool(request.arms["A"].operators))
     if not request.files:
-        operators, partners = arm.operators, other.operators
-        return plans_of(worker, request.framework, selection, operators, request.say, partners)
-    return plans_of_files(
-        worker,
-        request.files,
-        request.framework,
-        selection,
-        "no_backward" in request.given,
-        {*request.given, *arm.settings},
-    )
+        pairing = choose_by_id(pairing, common.ids)
+    if not pairing.pairs:
+        raise UsageError(_why_nothing(pairing, plans["A"]))
+    return pairing
 
 
-def announce(pairing: Pairing, rest: str) -> str:
-    """How many cases are compared, followed by the rest of the sentence."""
+def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[str] = ()) -> None:
+    """Prints the arms, notes on them, how many cases are compared with the rest of that sentence,
+    and arguments that are paired by position."""
+    show = partial(tell, stream=sys.stdout) if request.dry_run else request.say
+    arms = (f"{name}: {arm}" for name, arm in request.arms.items())
     alone, repeated = pairing.alone, pairing.repeated
-    parts = [
+    counts = [
         pluralize(len(pairing.pairs), "case"),
         *([f"{pluralize(len(alone), 'case')} without a partner"] if alone else []),
         *([f"{pluralize(repeated, 'case')} given twice and compared once"] if repeated else []),
     ]
-    return ", ".join(parts) + rest
-
-
-def name_pairs(pairing: Pairing) -> Iterator[str]:
-    """A line for each way in which arguments of B stand for those of A that have other names."""
-    found = {
+    by_position = {
         f"{pair.label}: {', '.join(f'{own} of B is {other} of A' for own, other in named)}"
         for pair in pairing.pairs
         if (named := tuple(pair.names.items()))
     }
-    yield from sorted(f"paired by position, {line}" for line in found)
+    for line in (*arms, *notes, ", ".join(counts) + rest):
+        show(line)
+    for line in sorted(by_position):
+        show(f"paired by position, {line}")
 
 
-def why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
-    """The reason that there is nothing to compare."""
+def _why_nothing(pairing: Pairing, plans: Sequence[Plan]) -> str:
     if pairing.alone:
         (name, reason), *others = pairing.alone.items()
         shown = f"{name}: {reason}"

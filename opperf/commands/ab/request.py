@@ -43,8 +43,7 @@ PRECISION = 0.005
 iterations is small compared with the noise between processes, which is about one percent."""
 
 CAP_FACTOR = 4
-"""Cap of `--until-settled` without a number, as a multiple of the usual one: it halves the standard
-errors."""
+"""Cap of `--until-settled` without a number, in usual ones: it halves the standard errors."""
 
 
 @dataclass(frozen=True)
@@ -53,47 +52,38 @@ class Request:
 
     framework: str
     choice: FrameworkChoice
-    """Why that framework."""
     report: Path
-    """The file of the session."""
     resume: bool
     overwrite: bool
     dry_run: bool
     quiet: bool
     outputs: tuple[Output, ...]
     fail_on: tuple[str, ...]
-    """Findings that the command fails on: verdicts, and `DIFFERENT`."""
+    """Verdicts, and `DIFFERENT`."""
     budget_s: float | None
     command: str
     environment: Mapping[str, str]
-    """The inherited environment variables of the arms."""
     pinning: Pinning
-    """Chooses the cores of the arms' workers."""
     given: frozenset[str]
-    """Options that the user set."""
     arms: Mapping[str, ArmSpec]
     """Empty for a session that is resumed without the options of its arms."""
     selection: Selection
     """The options that the arms have in common, with the first value of each axis."""
     axes: Axes
-    """Settings that have several values in both arms; of a session that is resumed all that can
-    have several."""
+    """Settings with several values in both arms; of a resumed session all that can have several."""
     threads: Threads
     thresholds: Thresholds
     """Without a coarse look."""
     limits: Limits
-    """Thresholds and tolerances of the options and of the project's file."""
     tolerance: Tolerance | None
-    """Tolerance of differences between results; None if they are not to be compared."""
+    """Of differences between results; None if they are not compared."""
     seed: int
     reference_work: bool
-    """Whether reference work is timed between the calls."""
     weight: str | None = None
-    """Weights of the totals; None for no totals."""
     files: tuple[SourceFile, ...] = ()
-    """Files whose cases are compared, in place of the registry's, opened."""
+    """Opened; their cases are compared in place of the registry's."""
     arguments: tuple[str, ...] = ()
-    """Those of the report and the exit code, which a resumed session has to be given again."""
+    """Those of the report and the exit code, which a resumed session is given again."""
 
     @property
     def is_default_report(self) -> bool:
@@ -106,35 +96,34 @@ class Request:
         return self.selection.settings.max_time_s or 0.0
 
     def may_replace(self, path: Path) -> bool:
-        """Returns whether a file of the session may take the place of one that exists: if that is
-        asked for, or that one is an earlier session's under the default name, and can make room."""
+        """Whether the session's file may replace one that exists: if that is asked for, or that is
+        an earlier session's under the default name."""
         return self.overwrite or (self.is_default_report and can_make_room(path))
 
     def say(self, text: str) -> None:
-        """Prints a message to standard error."""
         if not self.quiet:
             tell(text)
 
     def make_progress(self, total: int, pace: Pace | None = None) -> Progress:
-        """Returns the progress of a number of visits."""
         return make_progress(sys.stderr, total, self.quiet, pace)
 
 
 def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Request:
     """Returns the request of the command's options, of which the user set those of `changed`.
-
-    Raises `UsageError` for those that contradict each other.
-    """
+    Raises `UsageError` for those that contradict each other."""
     given, changed = locate_report(given, changed)
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
     limits = limits_from(given)
+    settled, blocks = given["until_settled"], given["blocks"]
     thresholds = msgspec.structs.replace(
-        limits.thresholds, control_blocks=given["control_blocks"], block_cap=_block_cap(given)
+        limits.thresholds,
+        control_blocks=given["control_blocks"],
+        block_cap=CAP_FACTOR * blocks if settled == 0 else settled or blocks,
     )
     if not given["resume"]:
         # Before anything is said or started; a session that is resumed has its own.
-        _check_thresholds(thresholds, given["blocks"])
+        _check_thresholds(thresholds, blocks)
     if given["report"] == STDOUT:
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
@@ -159,13 +148,8 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
     choice = read_choice(given, changed)
     elsewhere = choice.elsewhere or any(arm.python for arm in arms.values())
     return Request(
-        framework=given["framework"],
+        **{name: given[name] for name in COPIED},
         choice=replace(choice, elsewhere=elsewhere),
-        report=given["report"],
-        resume=given["resume"],
-        overwrite=given["overwrite"],
-        dry_run=given["dry_run"],
-        quiet=given["quiet"],
         outputs=outputs,
         fail_on=given["fail_on"] or (Verdict.REGRESSED.value,),
         budget_s=given["budget"],
@@ -176,17 +160,20 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         arms=arms,
         selection=selection,
         axes=_axes_from(given, arms),
-        threads=given["threads"],
         thresholds=thresholds,
         limits=limits,
         tolerance=None if given["no_check"] else Tolerance(given["rtol"], given["atol"]),
-        seed=given["seed"],
         reference_work=not given["no_pace"],
         files=files,
-        weight=given["weight"],
         arguments=tuple(_arguments(given, changed)),
     )
 
+
+COPIED = (
+    *("framework", "report", "resume", "overwrite", "dry_run", "quiet", "threads", "seed"),
+    "weight",
+)
+"""Fields of the request that are an option of the same name."""
 
 REPEATED = {
     "output_files": "-o",
@@ -219,11 +206,12 @@ def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[S
 
 
 def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[str, ArmSpec]:
-    """Returns the two arms, with the options that their dtypes need in a process. Raises
-    `UsageError` for arms that cannot be compared."""
     named = bool(given["names"] or given["ops"])
     a, b = two_arms(given["a"], given["b"], named, given["imports"])
-    dtypes = given["dtype"] or _dtypes_in(files, given["framework"])
+    in_files = files if files and has_dtype_options(given["framework"]) else ()
+    dtypes = given["dtype"] or {
+        case.settings.dtype for file in in_files for case in file.source.cases()
+    }
     return {
         label: _with_dtype_options(arm, given["framework"], dtypes)
         for label, arm in {"A": a, "B": b}.items()
@@ -231,7 +219,7 @@ def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[st
 
 
 def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> ArmSpec:
-    """Returns an arm whose processes can have all of its dtypes, as one measures all cases."""
+    """Returns an arm whose processes can have all of its dtypes."""
     own = arm.settings.get("dtype")
     needed: dict[str, str] = {}
     for dtype in dtypes if own is None else (own,):
@@ -239,15 +227,7 @@ def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> 
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
 
 
-def _dtypes_in(files: Sequence[SourceFile], framework: str) -> set[str]:
-    """Returns the dtypes of the cases in files, if some need options of the framework."""
-    if not files or not has_dtype_options(framework):
-        return set()
-    return {case.settings.dtype for file in files for case in file.source.cases()}
-
-
 def _check_thresholds(thresholds: Thresholds, blocks: int) -> None:
-    """Raises `UsageError` for thresholds that contradict each other, or the option `--blocks`."""
     if thresholds.block_cap < blocks:
         raise UsageError(
             f"--until-settled {thresholds.block_cap} is below --blocks {blocks}; raise the one or "
@@ -261,16 +241,8 @@ def _check_thresholds(thresholds: Thresholds, blocks: int) -> None:
         )
 
 
-def _block_cap(given: Mapping[str, Any]) -> int:
-    """Returns the most blocks of A and B."""
-    settled: int | None = given["until_settled"]
-    blocks: int = given["blocks"]
-    return CAP_FACTOR * blocks if settled == 0 else settled or blocks
-
-
 def _axes_from(given: Mapping[str, Any], arms: Mapping[str, ArmSpec]) -> Axes:
-    """Returns the settings that have several values, each of which makes a case of its own. Raises
-    `UsageError` for one that an arm sets."""
+    """Returns the settings with several values. Raises `UsageError` for one that an arm sets."""
     if given["resume"]:
         return {name: tuple(given[name]) for name in SESSION_AXES}
     found: Axes = {
@@ -289,7 +261,6 @@ def _axes_from(given: Mapping[str, Any], arms: Mapping[str, ArmSpec]) -> Axes:
 
 
 def _selection_from(given: Mapping[str, Any]) -> Selection:
-    """Returns the selection that the arms have in common, with the first value of each axis."""
     names, _ = split_sources(given["names"])
     first = {name: given[name][0] for name in SESSION_AXES if given[name]}
     single = {**given, **dict.fromkeys(SESSION_AXES), **first}

@@ -45,18 +45,13 @@ from opperf.results.text import duration
 
 
 def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Compares two arms; the exit code.
-
-    `changed` are the options without those at their defaults. Raises `OpperfError` if the session
-    cannot start or go on.
-    """
+    """Compares two arms; the exit code. Raises `OpperfError` if that is not possible."""
     request = read_request(given, changed)
     with request.pinning:
         return _run_session(request)
 
 
 def _run_session(request: Request) -> int:
-    """Starts or resumes a session, measures it to its end and prints its report; the exit code."""
     writer = open_session(request)
     if writer is None:
         return 0
@@ -83,9 +78,7 @@ def _run_session(request: Request) -> int:
         )
     for line in filter(None, [spent(session.processes)]):
         request.say(line)
-    analysis = analyse(session.replicates, session.plan.thresholds)
-    _show(session, analysis, request.outputs, request.fail_on, request.weight)
-    return exit_code(analysis, request.fail_on, session.has_different_results)
+    return _judge(session, request.outputs, request.fail_on, request.weight)
 
 
 def open_session(request: Request) -> SessionWriter | None:
@@ -107,12 +100,9 @@ def measure_session(writer: SessionWriter, request: Request) -> None:
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
-    """Makes the verdicts of a session again from its file, without measuring; the exit code.
-
-    `options` are those of `compare`, of which the format, the output, `weight` and `fail_on` apply.
-    Raises `RunFileError` for any other file, `UsageError` for a verdict that a session does not
-    have or a format without totals, and `OutputError` for an output that cannot be written.
-    """
+    """Makes the verdicts of a session again from its file; the exit code. `options` are those of
+    `compare`. Raises `RunFileError` for any other file, `UsageError` for a verdict that a session
+    does not have or a format without totals, and `OutputError`."""
     session, warnings = read_session(path)
     for warning in warnings:
         tell(f"warning: {warning}")
@@ -126,9 +116,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
     if session.plan.kind == "counts":
         return compare_counts(path, fail_on, limits_from(options), outputs, options["weight"])
-    analysis = analyse(session.replicates, session.plan.thresholds)
-    _show(session, analysis, outputs, fail_on, options["weight"])
-    return exit_code(analysis, fail_on, session.has_different_results)
+    return _judge(session, outputs, fail_on, options["weight"])
 
 
 EXIT_CODES = {
@@ -156,20 +144,17 @@ def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_result
     return min(codes, default=0)
 
 
-def _show(
-    session: Session,
-    analysis: Analysis,
-    outputs: Iterable[Output],
-    fail_on: tuple[str, ...],
-    weight: str | None = None,
-) -> None:
-    """Prints the report, or writes it."""
+def _judge(
+    session: Session, outputs: Iterable[Output], fail_on: tuple[str, ...], weight: str | None
+) -> int:
+    """Reports the verdicts of a session of times; the exit code."""
+    analysis = analyse(session.replicates, session.plan.thresholds)
     write_reports(report_for(report_of(session, analysis, fail_on, weight)), outputs)
+    return exit_code(analysis, fail_on, session.has_different_results)
 
 
 def _measure(writer: SessionWriter, request: Request) -> None:
-    """Measures the rest of the session, and closes it; each replicate is in the file before the
-    next begins."""
+    """Measures the rest of a session of times; each replicate is written before the next begins."""
     session = writer.session
     plan = session.plan
     threads = session.threads.number
@@ -197,14 +182,12 @@ def _measure(writer: SessionWriter, request: Request) -> None:
 
 
 def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:
-    """Returns the pace of a stage of `total` visits; what is left is that of the session, as far as
-    every session goes."""
+    """Returns the pace of a stage of `total` visits; what is left is that of the session."""
     later_s = forecast_of(session).later_s(stage, session.plan.thresholds)
     return Pace(total, left_s, lambda case: left_s / max(1, total), later_s, starts=True)
 
 
 def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
-    """Returns the phase of a stage, and its blocks if the phase has other stages."""
     if stage.phase == "control":
         return "A against A"
     if stage.phase == "coarse":

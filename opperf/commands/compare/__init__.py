@@ -26,18 +26,17 @@ OF_SESSIONS = frozenset(
 """Parameters that apply to a session of `opperf ab`."""
 
 SESSION_FINDING = "ambiguous"
-"""Finding of a session alone."""
 
 
 def metric_names() -> Words:
-    """Returns the names of all metrics that can be compared."""
+    """Returns the names of all metrics."""
     from opperf.metrics import metrics_by_name
 
     return tuple(metrics_by_name())
 
 
 class MetricOption(click.Option):
-    """An option whose help lists the metrics, which are looked up when the help is printed."""
+    """An option whose help lists the metrics."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from opperf.metrics import metrics_by_name
@@ -67,7 +66,7 @@ class MetricOption(click.Option):
         "A page for a pull request and a file for a CI's view of tests": (
             "opperf compare before.jsonl after.jsonl -o report.md -o report.xml"
         ),
-    },
+    }
 )
 @click.argument("base", required=False, type=KeptPath())
 @click.argument("new", required=False, type=KeptPath())
@@ -106,11 +105,7 @@ class MetricOption(click.Option):
     "`opperf ab` measured different (results), and of --from-ab ambiguous. Exit with 3 if the "
     "files cannot decide.",
 )
-@choice_option(
-    "--base-is",
-    choices=("first", "second"),
-    help="Which of the two files is BASE.",
-)
+@choice_option("--base-is", choices=("first", "second"), help="Which of the two files is BASE.")
 @click.option(
     "--ignore-settings",
     is_flag=True,
@@ -157,6 +152,6 @@ def compare(ctx: click.Context, /, **options: object) -> None:
         raise click.UsageError(
             f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
         )
-    from opperf.commands.compare.running import compare_command, read_request
+    from opperf.commands.compare.running import compare_command
 
-    ctx.exit(compare_command(read_request(options)))
+    ctx.exit(compare_command(options))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,50 +18,30 @@ from opperf.results.messages import tell
 from opperf.results.output import Output, check_output, outputs_from
 
 
-@dataclass(frozen=True)
-class Request:
-    """The request of `compare`."""
-
-    base: Path
-    new: Path
-    question: Question
-    outputs: tuple[Output, ...]
-    overwrite: bool
-
-
-def read_request(options: Mapping[str, Any]) -> Request:
-    """Returns the request of the command's options. Raises the errors of the project's file."""
+def compare_command(options: Mapping[str, Any]) -> int:
+    """Compares two files and reports the comparison; the exit code. Raises `OpperfError` for files
+    that cannot be compared, for an output that cannot be written, and of the project's file."""
     limits = limits_from(options)
     paths: tuple[Path, Path] = (options["base"], options["new"])
-    base, new = reversed(paths) if options["base_is"] == "second" else paths
     question = Question(
-        metrics=options["metrics"],
-        patterns=options["patterns"],
-        fail_on=options["fail_on"],
-        ignore_settings=options["ignore_settings"],
-        in_order=options["in_order"],
+        **{name: options[name] for name in OF_QUESTION},
         thresholds=limits.thresholds,
         tolerances=limits.tolerances,
         limits_file=limits.path,
-        weight=options["weight"],
     )
-    return Request(base, new, question, outputs_from(options), options["overwrite"])
-
-
-def compare_command(request: Request) -> int:
-    """Compares two files and reports the comparison; the exit code.
-
-    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
-    written.
-    """
-    for path, output_format in request.outputs:
-        check_format(request.question.weight, output_format, "compare")
-        check_output(path, request.overwrite, [request.base, request.new])
-    base, new = read(request.base), read(request.new)
-    comparison = compare(base, new, request.question)
+    outputs = outputs_from(options)
+    for path, output_format in outputs:
+        check_format(question.weight, output_format, "compare")
+        check_output(path, options["overwrite"], paths)
+    base, new = map(read, reversed(paths) if options["base_is"] == "second" else paths)
+    comparison = compare(base, new, question)
     for warning in doubts(base, new):
         tell(f"warning: {warning}")
-    return report(comparison, request.outputs)
+    return report(comparison, outputs)
+
+
+OF_QUESTION = ("metrics", "patterns", "fail_on", "ignore_settings", "in_order", "weight")
+"""Fields of the question that are an option of the same name."""
 
 
 def report(comparison: Comparison, outputs: Iterable[Output]) -> int:

@@ -20,22 +20,14 @@ ORDERS = ("exclusive", "inclusive")
 @click.argument("base", type=KeptPath())
 @click.argument("new", required=False, type=KeptPath())
 @click.argument("id", required=False)
-@choice_option(
-    "--pass",
-    "measured_pass",
-    choices=PASSES,
-    help="The pass of the case.",
-)
+@choice_option("--pass", "measured_pass", choices=PASSES, help="The pass of the case.")
 @choice_option(
     "--sort",
     choices=ORDERS,
     help="What comes first: the largest change of a function's own code, or of all that runs while "
     "it does.",
 )
-@count_option(
-    "--top",
-    help="Number of functions to show.  [default: 20; all in json]",
-)
+@count_option("--top", help="Number of functions to show.  [default: 20; all in json]")
 @click.option(
     "--event",
     default="",

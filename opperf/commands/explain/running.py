@@ -40,11 +40,8 @@ class Request:
 
 
 def explain_command(request: Request) -> int:
-    """Explains the difference of two profiles, and returns the exit code.
-
-    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
-    written.
-    """
+    """Explains the difference of two profiles; the exit code. Raises `OpperfError` for files that
+    cannot be compared, and for an output that cannot be written."""
     output, flame = request.output_file, request.flame
     chosen = _choose(request)
     inputs = tuple(filter(None, (request.base, request.new, chosen.base, chosen.new)))
@@ -64,8 +61,7 @@ def explain_command(request: Request) -> int:
 
 
 def _choose(request: Request) -> Chosen:
-    """Returns the profiles to compare. Raises `UsageError` for a single run, or the errors of
-    `choose`."""
+    """Returns the profiles to compare. Raises `UsageError` for a single run."""
     base, new, wanted = request.base, request.new, request.id
     if not is_session(base):
         if new is None:

@@ -13,9 +13,6 @@ from opperf.commands.run import run
 from opperf.commands.run.wrapping import option_of, without_program, wrapping_options
 from opperf.parameters import debug, explicit_options
 
-EXEC_MODES = ("discrete", "continuous", "continuous_events")
-
-
 Decorated = Callable[..., object]
 
 
@@ -56,11 +53,7 @@ def without_effect(function: Decorated) -> Decorated:
 
 @command()
 @click.option(
-    "-c",
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The configuration.",
+    "-c", "--config", type=click.Path(path_type=Path), metavar="FILE", help="The configuration."
 )
 @click.option(
     "-w",
@@ -98,19 +91,12 @@ def without_effect(function: Decorated) -> Decorated:
     metavar="ID",
     help="Begin at this case: config|build|input, with or without `operator|` in front.",
 )
-@click.option(
-    "-s",
-    "--stop_id",
-    "--stop-id",
-    "stop_id",
-    metavar="ID",
-    help="End before this case.",
-)
+@click.option("-s", "--stop_id", "--stop-id", "stop_id", metavar="ID", help="End before this case.")
 @click.option("-a", "--append", is_flag=True, help="Append to the output file.")
 @switch(
     "--exec-mode",
     default="discrete",
-    choices=EXEC_MODES,
+    choices=("discrete", "continuous", "continuous_events"),
     help="discrete and continuous time calls by the clock; continuous_events on a GPU by its "
     "events, many calls queued.",
 )
@@ -141,8 +127,7 @@ def without_effect(function: Decorated) -> Decorated:
 def param(ctx: click.Context, /, **options: object) -> None:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
-    from opperf.commands.param.request import read_request
-    from opperf.commands.param.running import param_command
+    from opperf.commands.param.running import param_command, read_request
     from opperf.commands.run.request import Request as RunRequest
     from opperf.commands.run.request import read_request as read_run_request
 

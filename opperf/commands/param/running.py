@@ -1,20 +1,21 @@
-"""The command `param`: PARAM's options as those of `run`."""
+"""The command `param`: the request of its options, and `run` with the words that do the same."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from opperf.commands.param.request import Request, output_path, run_words
 from opperf.commands.run.request import Request as RunRequest
 from opperf.commands.run.running import run_command
+from opperf.commands.run.wrapping import words_of
 from opperf.errors import UsageError, suggest
 from opperf.execution.workers import Workers
 from opperf.model import Case, Settings
@@ -23,16 +24,100 @@ from opperf.results.output import check_output
 from opperf.results.output import replace as replace_file
 from opperf.results.param_lines import case_line
 from opperf.sources.base import SourceFile, open_source
+from opperf.sources.param.arguments import device_named
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.varying import with_settings
 
+QUIET = ("WARNING", "ERROR", "CRITICAL")
+"""Log levels at which only errors are printed."""
+
+THREADS = "1"
+"""Compute threads, as PARAM sets them for steadier times."""
+
+MODES = {"pt2_model": "compile", "cuda_graph": "graph"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A field for each of PARAM's options of that name."""
+
+    config: Path
+    warmup: int
+    iteration: int
+    backward: bool
+    device: str
+    output_prefix: str
+    resume_id: str | None
+    stop_id: str | None
+    append: bool
+    exec_mode: str
+    cuda_l2_cache: str
+    cuda_graph: bool
+    pt2_model: bool
+    profile: bool
+    et: bool
+    log_level: str
+    profiling: tuple[str, ...]
+    """Words of the options of programs that the cases are profiled under."""
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.log_level.upper() in QUIET
+
+    @property
+    def measures(self) -> bool:
+        """Whether the cases are measured, and not only expanded and written."""
+        return bool(self.warmup or self.iteration)
+
+
+def read_request(options: Mapping[str, Any]) -> Request:
+    """Returns the request of the command's options. Raises `UsageError` for those that contradict
+    each other or cannot be used."""
+    if options["config"] is None:
+        raise UsageError("name the configuration: -c FILE")
+    options = {**options, "profiling": tuple(words_of(options))}
+    request = Request(**{field.name: options[field.name] for field in fields(Request)})
+    if not request.config.is_file():
+        raise UsageError(f"{request.config}: no such file")
+    if request.warmup and not request.iteration:
+        raise UsageError("-i 0 times nothing; with -w 0 too, cases are expanded and written")
+    is_gpu = device_named(request.device, "-d").startswith("gpu")
+    if request.cuda_graph and not is_gpu:
+        raise UsageError("--cuda-graph captures calls on a GPU; add -d cuda")
+    if request.cuda_graph and request.pt2_model:
+        raise UsageError("--cuda-graph and --pt2-model are two execution modes; use one of them")
+    return request
+
+
+def output_path(prefix: str) -> Path:
+    """Returns the output file of a prefix, or the file itself if it ends in .json."""
+    if prefix.endswith(".json"):
+        return Path(prefix)
+    return Path(f"{prefix}_{os.getpid()}_{int(time.time())}.json")
+
+
+def run_words(request: Request, path: Path) -> list[str]:
+    """Returns the words of `opperf run`, without the file, that do what PARAM's options say."""
+    device = device_named(request.device, "-d")
+    is_gpu = device.startswith("gpu")
+    # PARAM times calls by the clock, and on a GPU by events if it is asked to.
+    by_events = is_gpu and request.exec_mode == "continuous_events"
+    words = ["-f", "param", "-o", str(path), "--overwrite"]
+    words += ["-w", str(request.warmup), "-r", str(request.iteration), "--ctx", device]
+    words += ["--profiler", "events" if by_events else "python", "--threads", THREADS]
+    words += [] if request.backward else ["--no-backward"]
+    words += ["--cache", "cold"] if is_gpu and request.cuda_l2_cache == "off" else []
+    for name, mode in MODES.items():
+        words += ["--mode", mode] if getattr(request, name) else []
+    words += ["--quiet"] if request.is_quiet else []
+    return [*words, *request.profiling]
+
+
 Parse = Callable[[list[str]], RunRequest]
-"""Returns the request of `run` for its words."""
 
 
 def param_command(request: Request, parse: Parse) -> int:
-    """Runs the command and returns its exit code. Raises `UsageError` for a file that is no
-    configuration, and the errors of `run_command`."""
+    """Runs the command; the exit code. Raises `UsageError` for a file that is no configuration."""
     config = request.config
     source = open_source(config)
     if not isinstance(source, Configuration):
@@ -46,8 +131,8 @@ def param_command(request: Request, parse: Parse) -> int:
 
 
 def select_cases(cases: Sequence[Case], begin: str | None, end: str | None) -> list[Case]:
-    """Returns the cases from the first of the id `begin` to before the next of the id `end`. Raises
-    `UsageError` for an id that no case has there."""
+    """Returns the cases from the id `begin` to before the next id `end`. Raises `UsageError` for an
+    id that no case has there."""
     first = 0 if begin is None else _place(cases, begin, "-r", 0)
     last = len(cases) if end is None else _place(cases, end, "-s", first)
     found = list(cases[first:last])
@@ -71,7 +156,6 @@ def _place(cases: Sequence[Case], wanted: str, option: str, first: int) -> int:
 def _measure(
     request: Request, parse: Parse, file: SourceFile, cases: Sequence[Case], path: Path
 ) -> int:
-    """Measures the cases and returns the exit code."""
     # The folder of what profiling programs write has its name.
     target = path.with_name(f"{path.stem}_{os.getpid()}.json") if request.append else path
     run = replace(parse(run_words(request, target)), files=(file,))
@@ -91,12 +175,11 @@ def _trace(
     request: Request, run: RunRequest, cases: Sequence[Case], path: Path, target: Path
 ) -> None:
     """Writes the traces beside the output file, and names them in the results."""
-    ends = {"trace_file": "trace", "et_file": "et"}
-    wanted = {"trace_file": request.profile, "et_file": request.et}
+    traces = (("trace_file", "trace", request.profile), ("et_file", "et", request.et))
     files = {
         key: str(path.with_name(f"{path.stem}_{end}.json").resolve())
-        for key, end in ends.items()
-        if wanted[key]
+        for key, end, is_wanted in traces
+        if is_wanted
     }
     settings: dict[str, Any] = {
         name: values[0] for name, values in run.axes.items() if name in OF_TRACES
@@ -119,21 +202,18 @@ def _trace(
 
 
 OF_TRACES = ("device", "threads", "mode")
-"""Settings of traced calls."""
 
 TRACED = "torch"
-"""The framework whose traces PARAM's options are for."""
 
 
 def _write(path: Path, text: str, append: bool) -> None:
-    """Writes a text to a file, after what it has if it is to be appended. Raises `OutputError`."""
+    """Writes a text, after what the file has if it is to be appended. Raises `OutputError`."""
     check_output(path, overwrite=True)
     before = path.read_text(encoding="utf-8") if append and path.exists() else ""
     replace_file(path, f"{before}{text}".encode())
 
 
 def _expanded(request: Request, cases: Sequence[Case]) -> str:
-    """Returns the lines of cases that are not measured."""
     now = datetime.now().isoformat(timespec="seconds")
     run_options = {name: getattr(request, name) for name in ("device", "warmup", "iteration")}
     lines = [

@@ -50,10 +50,9 @@ from opperf.parsing import KeptPath, split_commas
 def list_operators(ctx: click.Context, /, **options: object) -> None:
     """List operators: name, number of cases, category, parameters, the rule that makes their
     inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
-    from opperf.commands.registry.request import read_list_request
     from opperf.commands.registry.running import list_command
 
-    ctx.exit(list_command(read_list_request(options, explicit_options(ctx, options))))
+    ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
 @command(
@@ -61,7 +60,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
         "An operator and its first case": "opperf show relu --max-configs 1",
         "A case of the latest run, with its figures": "opperf show @last --id 1a86ae51",
         "The script of a case with other inputs": "opperf show relu --dtype float64 --size small",
-    },
+    }
 )
 @click.argument("name", metavar="OPERATOR|RUNFILE")
 @size
@@ -78,8 +77,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 def show(ctx: click.Context, /, **options: object) -> None:
     """Show one operator, its cases, and for each a script that makes the call in the framework
     alone; or the cases of a run file, or of a session of `opperf ab`, with their figures, too."""
-    from opperf.commands.registry.request import read_show_request
-    from opperf.commands.registry.running import show_command
+    from opperf.commands.registry.running import read_show_request, show_command
 
     ctx.exit(show_command(read_show_request(options, explicit_options(ctx, options))))
 
@@ -102,7 +100,6 @@ def show(ctx: click.Context, /, **options: object) -> None:
 def coverage(ctx: click.Context, /, **options: object) -> None:
     """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
     operator is run once, at a small size."""
-    from opperf.commands.registry.request import read_coverage_request
     from opperf.commands.registry.running import coverage_command
 
-    ctx.exit(coverage_command(read_coverage_request(options, explicit_options(ctx, options))))
+    ctx.exit(coverage_command(options, explicit_options(ctx, options)))

@@ -1,16 +1,25 @@
-"""The commands `list`, `show` and `coverage`, from their options to the exit code."""
+"""The commands `list`, `show` and `coverage`: their requests, and what they do."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from opperf.commands.frameworks import report_choice
-from opperf.commands.registry.request import CoverageRequest, ListRequest, Registry, ShowRequest
+from opperf.commands.frameworks import FrameworkChoice, read_choice, report_choice
+from opperf.commands.run.request import (
+    build_common_settings,
+    build_fuzz,
+    build_groups,
+    check_shape_options,
+    spelling,
+    split_sources,
+)
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.execution.cache import load_listing
 from opperf.execution.execute import execute_to_file
@@ -19,33 +28,115 @@ from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers, interpreter_of
 from opperf.folders import cache_folder
-from opperf.model import Case, ListedOperator, Listing, Record, Settings
+from opperf.model import Case, Interpreter, ListedOperator, Listing, Record, Settings
 from opperf.reports.coverage import coverage
 from opperf.reports.coverage import report_of as report_of_coverage
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.showing import report_of as report_of_operator
 from opperf.reports.showing import report_of_run
 from opperf.reports.writing import write_reports
-from opperf.results import output
 from opperf.results.kept import display
 from opperf.results.messages import tell
-from opperf.results.runfile import read_run
-from opperf.sources.registry import Plan
-from opperf.sources.selecting import (
-    Selection,
-    find_matching,
-    group_options,
-    select,
-    split_paths,
-)
+from opperf.results.output import Output, check_output
+from opperf.results.runfile import is_run_file, read_run
+from opperf.sources.selecting import Selection, find_matching, group_options, select, split_paths
 from opperf.sources.varying import group_by_process
 from opperf.worker.client import Worker
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A registry, and where the report about it goes."""
+
+    framework: FrameworkChoice
+    interpreters: tuple[Interpreter, ...]
+    """The one that imports the framework; none for opperf's own."""
+    imports: tuple[str, ...]
+    output: Output
+    overwrite: bool
+
+    def check_output(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises `OutputError` for an output file that cannot be written."""
+        check_output(self.output.path, self.overwrite, inputs)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is that of opperf's interpreter, without modules of the user's."""
+        return not (self.interpreters or self.imports)
+
+
+@dataclass(frozen=True)
+class ShowRequest:
+    """The request of `show`."""
+
+    registry: Registry
+    name: str
+    file: Path | None
+    """The run file of this name, whose cases are shown; None for an operator."""
+    selection: Selection
+
+
+OF_FILES = frozenset(
+    {"name", "ids", "python", "output_file", "output_format", "overwrite", "debug"}
+)
+"""Parameters of `show` that apply to a run file."""
+
+
+def read_registry(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Registry:
+    """Returns the registry of a command's options. Raises `UsageError` for several interpreters."""
+    interpreters: tuple[Interpreter, ...] = options["python"]
+    if len({interpreter.label for interpreter in interpreters}) > 1:
+        raise UsageError("--python: name one interpreter; only opperf run takes several")
+    return Registry(
+        framework=read_choice(options, set_here),
+        interpreters=interpreters,
+        imports=options.get("imports", ()),
+        output=Output(options["output_file"], options["output_format"]),
+        overwrite=options["overwrite"],
+    )
+
+
+def read_show_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> ShowRequest:
+    """Returns the request of `show`. Raises `UsageError` for options that contradict each other,
+    and for those of inputs beside a file."""
+    check_shape_options(set_here)
+    name: str = options["name"]
+    # An empty name is no folder.
+    _, files = split_sources([name] if name else [])
+    file = files[0] if files else None
+    if file is not None:
+        if not is_run_file(file):
+            raise UsageError(
+                f"{name} is no run file: opperf run {name} --list prints the cases of other files"
+            )
+        for parameter in set_here:
+            if parameter not in OF_FILES:
+                raise UsageError(
+                    f"{spelling(parameter)} does not apply to {name}, whose cases have "
+                    "their inputs and settings; omit it"
+                )
+    return ShowRequest(
+        registry=read_registry(options, set_here),
+        name=name,
+        file=file,
+        selection=Selection(
+            size=options["size"],
+            configurations=options["configurations"],
+            shapes=options["shapes"],
+            values=options["values"],
+            fuzz=build_fuzz(options),
+            ids=options["ids"],
+            settings=build_common_settings(options),
+            dtype_given=options["dtype"] is not None,
+        ),
+    )
+
 
 COVERAGE_SETTINGS = Settings(
     device="", mode="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
 )
-"""One call of each pass by the wall clock: enough to see that an operator runs. The timeout is a
-hundred times the time of the slowest small case."""
+"""One call of each pass: enough to see that an operator runs. The timeout is a hundred times the
+time of the slowest small case."""
 
 
 SHOWN_CASES = 20
@@ -56,8 +147,7 @@ NAMED = 8
 
 
 def worker_for(registry: Registry, settings: Settings | None = None) -> Worker:
-    """Returns a worker of the framework, run by the interpreter named for it; with the `settings`
-    of cases, one that measures these."""
+    """Returns a worker of the framework; with the `settings` of cases, one that measures these."""
     framework = registry.framework.name
     found = interpreter_of(registry.interpreters, framework, "")
     process = Settings(imports=registry.imports)
@@ -81,15 +171,9 @@ def listing_for(registry: Registry) -> Listing:
     return listing
 
 
-def _check_output(registry: Registry, inputs: Iterable[Path] = ()) -> None:
-    """Raises `OutputError` for an output file that cannot be written."""
-    output.check_output(registry.output.path, registry.overwrite, inputs)
-
-
 def find_listed(registry: Registry, listing: Listing, selection: Selection) -> list[ListedOperator]:
-    """Returns the selected operators of the registry, then the callables at dotted paths, in the
-    order of the patterns. Raises the errors of `select`, and `UnknownOperatorError` for a path that
-    leads to no callable."""
+    """Returns the selected operators of the registry, then the callables at dotted paths. Raises
+    the errors of `select`, and `UnknownOperatorError` for a path that leads to no callable."""
     operators = [listed.operator for listed in listing.operators]
     paths, named = split_paths(selection.patterns, operators)
     found: list[ListedOperator] = []
@@ -104,38 +188,37 @@ def find_listed(registry: Registry, listing: Listing, selection: Selection) -> l
     return found
 
 
-def _say(text: str) -> None:
-    tell(text)
-
-
-def _ignore(text: str) -> None:
-    """Prints nothing."""
-
-
-def list_command(request: ListRequest) -> int:
-    """Prints the selected operators or their categories, and returns the exit code."""
-    registry = request.registry
-    report_choice(registry.framework, _say)
+def list_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
+    """Prints the selected operators or their categories; the exit code."""
+    registry = read_registry(options, set_here)
+    selection = Selection(
+        patterns=options["names"], exclude=options["exclude"], **build_groups(options)
+    )
+    report_choice(registry.framework, tell)
     listing = listing_for(registry)
-    found = find_listed(registry, listing, request.selection)
+    found = find_listed(registry, listing, selection)
     # A wrong name is reported before a file that is in the way.
-    _check_output(registry)
-    report = (categories_report if request.by_category else operators_report)(found)
+    registry.check_output()
+    report = (categories_report if options["by_category"] else operators_report)(found)
     write_reports(report, [registry.output])
     return 0
 
 
 def show_command(request: ShowRequest) -> int:
-    """Prints one operator, its cases and their scripts, and returns the exit code.
-
-    Raises `UsageError` unless the name matches exactly one operator, or is that of a run file.
-    """
+    """Prints an operator, its cases and their scripts; the exit code. Raises `UsageError` unless
+    the name matches one operator, or is that of a run file."""
     registry = request.registry
     if request.file is not None:
         return _show_file(request.file, request)
-    report_choice(registry.framework, _say)
+    report_choice(registry.framework, tell)
     listing = listing_for(registry)
-    _check_is_no_group(request.name, listing)
+    operators = [listed.operator for listed in listing.operators]
+    groups = group_options(request.name, operators)
+    if groups and not find_matching(request.name, operators):
+        raise UsageError(
+            f"{request.name!r} is a group of operators, and show takes one operator: "
+            f"opperf list {groups[0]} prints them"
+        )
     found = find_listed(registry, listing, Selection(patterns=(request.name,)))
     if len(found) != 1:
         # By the paths: a label may be a name of all of them, as that of a default overload is.
@@ -145,15 +228,17 @@ def show_command(request: ShowRequest) -> int:
             f"{request.name!r} matches several operators, and show takes one: {names}{more}"
         )
     (listed,) = found
-    _check_output(registry)
+    registry.check_output()
     operator = listed.operator
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
-    if listed.rule or request.sets_inputs:
-        chosen = msgspec.structs.replace(request.selection, patterns=(operator.target.path,))
+    asked = request.selection
+    # An operator without a rule may have the user's inputs.
+    if listed.rule or asked.shapes or asked.values or asked.settings.input_function:
+        chosen = msgspec.structs.replace(asked, patterns=(operator.target.path,))
         with worker_for(registry, chosen.settings) as worker:
             selection = worker.resolve_selection(chosen)
-            plan = plan_cases(worker, registry.framework.name, selection, _say)
+            plan = plan_cases(worker, registry.framework.name, selection, tell)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
             # One operator or callable was planned, and has no case.
@@ -164,13 +249,13 @@ def show_command(request: ShowRequest) -> int:
 
 
 def _show_file(path: Path, request: ShowRequest) -> int:
-    """Prints the cases of a run file with their figures and scripts. Raises `UsageError` for an id
-    that none has."""
+    """Prints the cases of a run file with figures and scripts. Raises `UsageError` for an id that
+    none has."""
     registry = request.registry
-    _check_output(registry, [path])
+    registry.check_output([path])
     run, warnings = read_run(path)
     for warning in warnings:
-        _say(f"warning: {warning}")
+        tell(f"warning: {warning}")
     ids = request.selection.ids
     for wanted in ids:
         if not any(case.id.startswith(wanted) for case in run.cases):
@@ -188,35 +273,24 @@ def _show_file(path: Path, request: ShowRequest) -> int:
     return 0
 
 
-def _check_is_no_group(name: str, listing: Listing) -> None:
-    """Raises `UsageError` for the name of a category or namespace that is no operator's."""
-    operators = [listed.operator for listed in listing.operators]
-    groups = group_options(name, operators)
-    if groups and not find_matching(name, operators):
-        raise UsageError(
-            f"{name!r} is a group of operators, and show takes one operator: "
-            f"opperf list {groups[0]} prints them"
-        )
-
-
-def coverage_command(request: CoverageRequest) -> int:
-    """Prints how much of the registry is measured, by a run file or by running every operator, and
-    returns the exit code."""
-    registry = request.registry
-    say = _ignore if request.quiet else _say
+def coverage_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
+    """Prints how much of the registry is measured; the exit code."""
+    registry = read_registry(options, set_here)
+    run_file: Path | None = options["run_file"]
+    say: Callable[[str], None] = (lambda text: None) if options["quiet"] else tell
     report_choice(registry.framework, say)
     listing = listing_for(registry)
-    _check_output(registry, filter(None, [request.run_file]))
+    registry.check_output(filter(None, [run_file]))
     records = (
-        _records_of(request.run_file, listing)
-        if request.run_file
-        else _run_everything(registry, request.quiet, say)
+        _records_of(run_file, listing)
+        if run_file
+        else _run_everything(registry, options["quiet"], say)
     )
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
     write_reports(report_of_coverage(found), [registry.output])
-    least = request.least
+    least: float | None = options["least"]
     if least is not None and found.total.percent < least:
         tell(
             f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, "
@@ -227,10 +301,8 @@ def coverage_command(request: CoverageRequest) -> int:
 
 
 def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
-    """Returns the records of a run file.
-
-    Raises `RunFileError` if its framework or version is not that of the listing.
-    """
+    """Returns the records of a run file. Raises `RunFileError` if its framework or version is not
+    that of the listing."""
     run, warnings = read_run(path)
     for warning in warnings:
         tell(f"warning: {warning}")
@@ -247,14 +319,14 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
 def _run_everything(
     registry: Registry, quiet: bool, say: Callable[[str], None]
 ) -> tuple[Record, ...] | None:
-    """Runs every operator once at a small size and returns the records; None if interrupted."""
+    """Runs every operator once at a small size; None if interrupted."""
     started = time.monotonic()
     framework = registry.framework.name
     path = cache_folder() / "coverage" / f"{framework}.jsonl"
     with Workers(registry.interpreters) as workers:
         worker = workers.of(framework)
         selection = worker.resolve_selection(Selection(size="small", settings=COVERAGE_SETTINGS))
-        plan: Plan = plan_cases(worker, framework, selection, say)
+        plan = plan_cases(worker, framework, selection, say)
         head = make_header(plan, selection, "opperf coverage")
         try:
             run = execute_to_file(

@@ -8,7 +8,6 @@ from opperf.commands.command import command
 from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
     argument_options,
-    axis_option,
     case_ids,
     columns,
     cpus,
@@ -22,7 +21,7 @@ from opperf.parameters import (
     output_format,
     output_options,
     random_shape_options,
-    setting_option,
+    setting_options,
     size,
     sweep,
 )
@@ -39,11 +38,10 @@ from opperf.reports.formats import RUN
         "A function of your own, with its inputs": (
             "opperf run kernels.py:softmax --inputs kernels.py:inputs"
         ),
-    },
+    }
 )
 @operator_options
-@axis_option("device")
-@axis_option("dtype")
+@setting_options("device", "dtype")
 @output_format(
     "--output-format",
     RUN,
@@ -58,11 +56,7 @@ from opperf.reports.formats import RUN
     RUN,
 )
 @columns
-@axis_option("profiler")
-@setting_option("precision")
-@setting_option("max_time_s")
-@setting_option("warmup")
-@setting_option("runs")
+@setting_options("profiler", "precision", "max_time_s", "warmup", "runs")
 @click.option(
     "--quick",
     is_flag=True,
@@ -75,19 +69,8 @@ from opperf.reports.formats import RUN
 @size
 @argument_options
 @sweep
-@setting_option("input_function")
-@setting_option("imports")
-@axis_option("cache")
-@axis_option("mode")
-@axis_option("compile_cache")
-@axis_option("autocast")
-@axis_option("memory_format")
-@axis_option("phase")
-@setting_option("grad")
-@axis_option("threads")
-@axis_option("env")
-@axis_option("options")
-@axis_option("python")
+@setting_options("input_function", "imports", "cache", "mode", "compile_cache", "autocast")
+@setting_options("memory_format", "phase", "grad", "threads", "env", "options", "python")
 @cpus
 @click.option(
     "--executor",
@@ -98,8 +81,7 @@ from opperf.reports.formats import RUN
     "executor.",
 )
 @no_backward
-@setting_option("callgrind_cache")
-@setting_option("memory")
+@setting_options("callgrind_cache", "memory")
 @wrapping_options
 @random_shape_options
 @click.option(
@@ -116,7 +98,7 @@ from opperf.reports.formats import RUN
     help="Skip recorded calls that only make a view of a tensor, and compute nothing.",
 )
 @case_ids
-@setting_option("seed")
+@setting_options("seed")
 @click.option(
     "--rounds",
     default=1,
@@ -127,7 +109,7 @@ from opperf.reports.formats import RUN
     "machine affects all of them.",
 )
 @click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
-@setting_option("timeout_s")
+@setting_options("timeout_s")
 @click.option(
     "--label",
     "labels",

@@ -17,8 +17,7 @@ from opperf.sources.registry import Plan
 
 
 def cases_table(plan: Plan, width: int | None = None) -> str:
-    """Returns a table of the cases, no wider than `width`. The inputs come last, as they may be
-    long."""
+    """Returns a table of the cases. The inputs come last, as they may be long."""
     cases = plan.cases
     names = differing_settings(cases)
     sources = [case.source_id for case in cases]
@@ -51,8 +50,7 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
 def announcement(
     plan: Plan, remaining: Sequence[Case], rounds: int, output: Path, cores: str = ""
 ) -> str:
-    """Returns the announcement of a run: number of cases, settings, output file, and `cores`, a
-    sentence on the workers' cores."""
+    """Returns the announcement of a run; `cores` is a sentence on the workers' cores."""
     labels = swept_labels(plan.cases)
     operators = len(
         {
@@ -100,7 +98,6 @@ def _settings_in_use(cases: Sequence[Case]) -> list[str]:
 
 
 def _effort(settings: Settings) -> list[str]:
-    """Returns how much each case is measured, in words."""
     parts = [
         "" if settings.warmup is None else f"{settings.warmup} warmup",
         *(text for instrument in instruments_of(settings) for text in instrument.effort(settings)),

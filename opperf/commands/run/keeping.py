@@ -1,14 +1,16 @@
-"""Keeps the file of every run and session, and frees the default output's name for the next one."""
+"""Keeps the file of every run and session, frees the default output's name for the next one, and
+reads and checks the file of a run to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from opperf.commands.run.request import Request
+from opperf.commands.run.request import Request, spelling
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
+from opperf.model import DECLARED, Run, Wrapping
 from opperf.results import run_files
 from opperf.results.kept import (
     BESIDE,
@@ -24,11 +26,15 @@ from opperf.results.kept import (
 )
 from opperf.results.kept_facts import id_of, read_facts
 from opperf.results.output import STDOUT
+from opperf.results.run_files import check_is_run
+from opperf.results.runfile import is_run_file, read_run
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 
 def choose_run_file(request: Request) -> Path:
-    """Returns the run file of a run: that of its output. A run whose output the user did not name
-    has one of its own in the cache, so that it is in no other's way, and resumes the latest."""
+    """Returns the run file of a run: that of its output. Without a named output it is one of its
+    own in the cache, so that it is in no other's way; such a run resumes the latest."""
     if request.resume:
         return request.resume
     if not (request.is_default_output or request.output == STDOUT):
@@ -44,7 +50,7 @@ def choose_run_file(request: Request) -> Path:
 
 
 def _written(path: Path) -> float:
-    """Returns when a file was written; long ago if another process has just removed it."""
+    """Returns when a file was written; 0 if another process has just removed it."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -52,8 +58,8 @@ def _written(path: Path) -> float:
 
 
 def may_replace(request: Request) -> bool:
-    """Returns whether the output has the default name and is as an earlier run wrote it, or a run
-    file that was cut short, which can be kept."""
+    """Returns whether the output has the default name and is as an earlier run wrote it, or is a
+    run file that was cut short, which can be kept."""
     path = request.output
     if not request.is_default_output or not path.is_file():
         return False
@@ -65,9 +71,8 @@ def _is_cut_short(path: Path) -> bool:
 
 
 def keep_replaced(run_file: Path, request: Request) -> Iterable[str]:
-    """Keeps the run file that was cut short where the default output is to be, unless it is that of
-    this run, and yields a line about it. Raises `OutputError` if that fails: its records would be
-    lost."""
+    """Keeps the run file that was cut short where the default output is to be, unless it is of this
+    run, and yields a line about it. Raises `OutputError` if that fails: records would be lost."""
     path = request.output
     if request.is_default_output and path != run_file and _is_cut_short(path):
         name = keep(path).name
@@ -78,8 +83,8 @@ def keep_replaced(run_file: Path, request: Request) -> Iterable[str]:
 
 
 def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str]:
-    """Keeps the run file of a finished run whose output is written, and removes it if it was in the
-    cache. Returns the kept run, or None, and a line if something failed: no run ends for it."""
+    """Keeps the run file of a finished run, and removes it if it was in the cache. Returns the kept
+    run, or None, and a line if something failed: no run ends for it."""
     kept, problem = try_to_keep(run_file)
     if kept is not None and request.output != STDOUT and display(request.output) != kept.name:
         try:
@@ -98,17 +103,91 @@ def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str
 
 
 def keep_cut_short(run_file: Path) -> str:
-    """Keeps a copy of the file of a run or session that was cut short, unless it is where kept ones
-    are anyway, and returns a line if that failed."""
+    """Keeps a copy of a file that was cut short, if there is none; a line if that failed."""
     if run_file.parent in (unfinished_folder(), runs_folder()) or not run_file.is_file():
         return ""
     return try_to_keep(run_file)[1]
 
 
 def try_to_keep(file: Path) -> tuple[KeptRun | None, str]:
-    """Keeps the file of a run or session. Returns the kept one, or None, and a line if that
-    failed."""
+    """Keeps the file of a run or session. Returns it, or None and a line if that failed."""
     try:
         return keep(file), ""
     except (OutputError, RunFileError) as error:
         return None, f"warning: this run is not kept: {error}; {DATA} names another folder"
+
+
+def read_unfinished(run_file: Path, request: Request) -> tuple[Run, list[str]]:
+    """Returns the run to resume, and warnings about its file. Raises `RunFileError`."""
+    if not run_file.exists():
+        path = request.resume or request.output
+        if path.is_file() and is_run_file(path):
+            raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
+        raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
+    check_is_run(run_file)
+    return read_run(run_file)
+
+
+OF_SELECTION = (
+    *("names", "ops", "exclude", "categories", "namespaces", "tags", "variants", "size"),
+    *("int64_tensor", "shapes", "values", "sweeps", "no_backward", "configurations", "shuffle"),
+    *("rounds", "batch_factor", "skip_views", "fuzz_shapes", "ids"),
+)
+"""Parameters of the command that set fields of the selection."""
+
+FIELDS = {
+    "names": ("patterns",),
+    "ops": ("patterns",),
+    "shapes": ("shapes", "swept_shapes"),
+    "no_backward": ("backward",),
+    "fuzz_shapes": ("fuzz",),
+}
+"""The fields that parameters of other names set."""
+
+SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
+
+
+def check_selection(
+    earlier: Selection,
+    asked: Selection,
+    explicit: Container[str],
+    settings: Mapping[str, str] = SINGLE_VALUED,
+) -> Selection:
+    """Returns the earlier run's selection. `settings` are those to compare, each with its option.
+    Raises `RunFileError` if an option that the user set contradicts it."""
+    for parameter in OF_SELECTION:
+        for name in FIELDS.get(parameter, (parameter,)) if parameter in explicit else ():
+            check_same(spelling(parameter), getattr(earlier, name), getattr(asked, name))
+    for name, option in settings.items():
+        if name in explicit:
+            check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))
+    return earlier
+
+
+def check_axes(earlier: Axes, asked: Axes, explicit: Container[str]) -> Axes:
+    """Returns the earlier run's axes. Raises `RunFileError` if an option that the user set has
+    other values."""
+    for name, values in asked.items():
+        if name in explicit:
+            before, after = (", ".join(map(str, some)) for some in (earlier.get(name, ()), values))
+            check_same(DECLARED[name].option, before, after)
+    return earlier
+
+
+def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
+    """Raises `RunFileError` if the cases of the run to resume are profiled in another way."""
+    if before != asked:
+        named = [" ".join(wrapper.words) for wrapper in before.wrappers] if before else []
+        raise RunFileError(
+            f"the run to resume was profiled under {' and '.join(named) or 'no program'}, with "
+            "other options; omit those of profiling, or replace the run with --overwrite"
+        )
+
+
+def check_same(option: str, before: object, after: object) -> None:
+    """Raises `RunFileError` if an option has another value than in the run to resume."""
+    if before != after:
+        raise RunFileError(
+            f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
+            "or replace the run with --overwrite"
+        )

@@ -1,8 +1,5 @@
-"""The request of `opperf run`, read once from its options.
-
-Readers of what several commands have (the selection, settings, random shapes) are here too; each
-takes the options as click has them, and nothing behind a request does.
-"""
+"""The request of `opperf run`, read once from its options; and readers of what several commands
+have."""
 
 from __future__ import annotations
 
@@ -39,7 +36,6 @@ from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
 
 STEM = "{framework}_operator_benchmarks"
-"""Name of the output file, without its extension."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +46,20 @@ class Request:
     selection: Selection
     axes: Axes
     files: tuple[SourceFile, ...]
-    """Files of cases, opened."""
     interpreters: tuple[Interpreter, ...]
     explicit: frozenset[str]
-    """Names of the parameters that the user set."""
     quick: bool
     labels: Mapping[str, str]
     output: Path
     output_format: str
     is_default_output: bool
-    """Whether the user named no file for the output."""
     overwrite: bool
     resume: Path | None
     resuming: bool
     retry: frozenset[Status]
-    """Statuses whose cases are measured again."""
     list_only: bool
     lists_lines: bool
-    """Whether the list is that of a run file, instead of a table."""
+    """Whether the list is a run file, instead of a table."""
     dry_run: bool
     strict: bool
     quiet: bool
@@ -76,28 +68,25 @@ class Request:
     wrapping: Wrapping | None
     """Programs that the cases are profiled under; None without one."""
     columns: tuple[str, ...]
-    """Names of the columns of tables; empty for the usual ones."""
     command: str
 
     @property
     def has_operators(self) -> bool:
-        """Whether cases of the registry are measured, and not those of files alone."""
+        """Whether cases of the registry are measured, not those of files alone."""
         return bool(self.selection.patterns) or not self.files
 
     @property
     def overriding(self) -> frozenset[str]:
-        """Names of the parameters whose values take the place of those of a file's cases: counts of
-        `--quick` do."""
+        """Names of the parameters that override a file's cases: counts of `--quick` do."""
         return self.explicit | (quick_settings(self.explicit).keys() if self.quick else set())
 
 
 QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurations": 1}
-"""Values of `--quick`: one configuration of every operator, a tenth of a second each, so that a
-sweep of a whole registry takes minutes."""
+"""Values of `--quick`: a tenth of a second an operator, so that a registry takes minutes."""
 
 
 def quick_values(explicit: Collection[str]) -> dict[str, Any]:
-    """Returns the values that `--quick` sets, without those of options that the user set."""
+    """Returns the values that `--quick` sets, without those that the user set."""
     return {name: value for name, value in QUICK.items() if name not in explicit}
 
 
@@ -137,7 +126,7 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
 
 
 def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Splits words into names of operators and existing files, which no operator's name can be, or
+    """Splits words into operators' names and existing files, which no operator's name can be, or
     which are of cases. Raises `UsageError` for what can be neither."""
     names: list[str] = []
     files: list[Path] = []
@@ -158,8 +147,8 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
 
 
 def build_common_settings(options: Mapping[str, Any]) -> Settings:
-    """Returns the settings of a command in which all cases share one value of each; a device,
-    profiler or mode that the user did not choose is empty, and chosen by the framework."""
+    """Returns the settings of a command with one value of each; a device, profiler or mode that the
+    user did not choose is empty, and chosen by the framework."""
     values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
     chosen = {name: value for name, value in values.items() if value is not None}
     return Settings(**{**dict.fromkeys(OWN_DEFAULT, ""), **chosen})
@@ -168,7 +157,7 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
 def split_shapes(
     shapes: Mapping[str, tuple[int | str, ...]],
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int | str, ...]]]:
-    """Splits the user's shapes into those of numbers alone, and those with swept variables."""
+    """Splits shapes into those of numbers alone, and those with swept variables."""
     fixed: dict[str, tuple[int, ...]] = {}
     swept: dict[str, tuple[int | str, ...]] = {}
     for name, shape in shapes.items():
@@ -211,10 +200,8 @@ def build_axes(options: Mapping[str, Any]) -> Axes:
 
 
 def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
-    """Returns the random shapes of `--fuzz-shapes`, or None without it.
-
-    Raises `UsageError` for limits with nothing between them.
-    """
+    """Returns the random shapes of `--fuzz-shapes`, or None. Raises `UsageError` for limits with
+    nothing between them."""
     if options["fuzz_shapes"] is None:
         return None
     least, most = options["least_elements"], options["most_elements"]
@@ -223,19 +210,38 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {
-    "size": "--size",
+SPELLINGS = {
+    "names": "OPERATOR",
+    "categories": "--category",
+    "namespaces": "--namespace",
+    "tags": "--tag",
     "shapes": "--shape",
+    "values": "--arg",
     "sweeps": "--sweep",
-    "input_function": "--inputs",
+    "configurations": "--max-configs",
+    "batch_factor": "--scale-batch",
+    "ids": "--id",
+    "least_elements": "--min-elements",
+    "most_elements": "--max-elements",
 }
-"""Options for a rule's shapes, which random ones replace."""
+"""Options whose parameter has another name, by that."""
 
-MADE = {"size": "--size", "shapes": "--shape"}
-"""Options for a rule's shapes, which those of a user's function replace."""
 
-LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
-"""Options for random shapes only."""
+def spelling(parameter: str) -> str:
+    """Returns the option of a parameter, as users write it."""
+    if parameter in DECLARED:
+        return DECLARED[parameter].option
+    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+FUZZED = ("size", "shapes", "sweeps", "input_function")
+"""Parameters of a rule's shapes, which random ones replace."""
+
+MADE = ("size", "shapes")
+"""Parameters of a rule's shapes, which those of a user's function replace."""
+
+LIMITS = ("least_elements", "most_elements")
+"""Parameters of random shapes only."""
 
 
 def check_shape_options(explicit: Collection[str]) -> None:
@@ -244,31 +250,21 @@ def check_shape_options(explicit: Collection[str]) -> None:
         for option in MADE:
             if option in explicit:
                 raise UsageError(
-                    f"{MADE[option]} has no effect with --inputs, whose function returns the "
+                    f"{spelling(option)} has no effect with --inputs, whose function returns the "
                     "shapes; use only one of them"
                 )
     fuzzed = "fuzz_shapes" in explicit
-    for option, shown in (FUZZED if fuzzed else LIMITS).items():
-        if option in explicit and fuzzed:
-            raise UsageError(f"{shown} has no effect with --fuzz-shapes; use only one of them")
+    for option in FUZZED if fuzzed else LIMITS:
         if option in explicit:
-            raise UsageError(f"{shown} needs --fuzz-shapes")
+            fault = "has no effect with --fuzz-shapes; use only one of them"
+            raise UsageError(f"{spelling(option)} {fault if fuzzed else 'needs --fuzz-shapes'}")
 
 
-RULE_OPTIONS = {
-    "size": "--size",
-    "shapes": "--shape",
-    "values": "--arg",
-    "input_function": "--inputs",
-    "sweeps": "--sweep",
-    "int64_tensor": "--int64-tensor",
-    "configurations": "--max-configs",
-    "namespaces": "--namespace",
-    "tags": "--tag",
-    "variants": "--variants",
-    "fuzz_shapes": "--fuzz-shapes",
-}
-"""Options for the inputs that rules make, which do not apply to the cases of a file."""
+RULE_OPTIONS = (
+    *("size", "shapes", "values", "input_function", "sweeps", "int64_tensor", "configurations"),
+    *("namespaces", "tags", "variants", "fuzz_shapes"),
+)
+"""Parameters of the inputs that rules make, which do not apply to the cases of a file."""
 
 
 def check_rule_options(path: Path, given: Collection[str]) -> None:
@@ -276,23 +272,22 @@ def check_rule_options(path: Path, given: Collection[str]) -> None:
     for option in RULE_OPTIONS:
         if option in given:
             raise UsageError(
-                f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
+                f"{spelling(option)} does not apply to {path}, whose cases have inputs of "
                 "their own; omit it, or name operators as well"
             )
 
 
-RECORDED = {"batch_factor": "--scale-batch", "skip_views": "--skip-views"}
-"""Options on recorded calls, by parameter."""
+RECORDED = ("batch_factor", "skip_views")
+"""Parameters of recorded calls."""
 
 NAME_A_LOG = "name a log of operator inputs, a trace or a recording"
 
 
 def _check_files(request: Request) -> None:
-    """Raises `UsageError` for an option that does not apply to the files."""
     overriding = request.overriding
     if not request.has_operators:
         check_rule_options(request.files[0].path, overriding)
-    recorded = [option for name, option in RECORDED.items() if name in overriding]
+    recorded = [spelling(name) for name in RECORDED if name in overriding]
     if recorded and not request.files:
         raise UsageError(f"{recorded[0]} is for recorded calls; {NAME_A_LOG}")
     for path, source in request.files:
@@ -303,11 +298,16 @@ def _check_files(request: Request) -> None:
             )
 
 
-def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
-    """Returns the request of the command's options, of which the user set those of `set_here`.
+COPIED = (
+    *("quick", "labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus"),
+    *("executor", "columns"),
+)
+"""Fields of the request that are an option of the same name."""
 
-    Raises `UsageError` for contradictory options, and the errors of files of cases.
-    """
+
+def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+    """Returns the request of the options, of which the user set those of `set_here`. Raises
+    `UsageError` for contradictory ones, and the errors of files of cases."""
     explicit = frozenset(set_here)
     check_shape_options(explicit)
     names, paths = split_sources(options["names"])
@@ -331,27 +331,18 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         files=files,
         interpreters=options["python"],
         explicit=explicit,
-        quick=options["quick"],
-        labels=options["labels"],
         output=output,
         output_format=output_format,
         is_default_output=is_default,
-        overwrite=options["overwrite"],
         resume=Path(resume) if resume else None,
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),
-        list_only=options["list_only"],
         # A table, if only the output file's name says that it is of lines.
         lists_lines=options["list_only"]
         and output_format == "jsonl"
         and "output_format" in explicit,
-        dry_run=options["dry_run"],
-        strict=options["strict"],
-        quiet=options["quiet"],
-        cpus=options["cpus"],
-        executor=options["executor"],
         wrapping=read_wrapping(options),
-        columns=options["columns"],
+        **{name: options[name] for name in COPIED},
         command=shlex.join(["opperf", *sys.argv[1:]]),
     )
     # What a run is resumed with is compared with its file.

@@ -15,20 +15,18 @@ from typing import NamedTuple
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.keeping import (
+    check_axes,
+    check_same,
+    check_same_programs,
+    check_selection,
     choose_run_file,
     keep_cut_short,
     keep_finished,
     keep_replaced,
     may_replace,
-)
-from opperf.commands.run.request import Request, quick_settings
-from opperf.commands.run.resuming import (
-    check_axes,
-    check_same,
-    check_same_programs,
-    check_selection,
     read_unfinished,
 )
+from opperf.commands.run.request import Request, quick_settings
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
@@ -83,8 +81,7 @@ class Work(NamedTuple):
 
 
 def run_command(request: Request) -> int:
-    """Does what is asked for, and returns the exit code. Raises `OpperfError` if the run cannot
-    start."""
+    """Does what is asked for; the exit code. Raises `OpperfError` if the run cannot start."""
     started = time.monotonic()
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
@@ -92,7 +89,11 @@ def run_command(request: Request) -> int:
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
-    unfinished = _read_unfinished(run_file, request) if request.resuming else None
+    unfinished = None
+    if request.resuming:
+        unfinished, warnings = read_unfinished(run_file, request)
+        for warning in warnings:
+            _print(request, f"warning: {warning}", error=True)
     refused = _refused_output(run_file, request)
     own = unfinished.header.interpreters if unfinished else ()
     interpreters = request.interpreters or own
@@ -111,7 +112,11 @@ def run_command(request: Request) -> int:
         for alias, name in work.plan.aliases.items():
             _print(request, f"{alias} is an alias of {name}; its results are under {name}")
         if request.list_only:
-            _list_cases(work, request.lists_lines)
+            if not request.lists_lines or isinstance(work.begun, Run):
+                print(cases_table(work.plan, terminal_width()))
+                return 0
+            for begun_line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
+                sys.stdout.write(encode_line(begun_line).decode())
             return 0
         if not request.dry_run:
             check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
@@ -119,13 +124,9 @@ def run_command(request: Request) -> int:
         ends = "; ".join(filter(None, (cores, profiled_text(work.wrapping))))
         line = announcement(work.plan, work.remaining, work.rounds, request.output, ends)
         width = terminal_width()
-        has_quick = not (
-            request.files
-            or request.resuming
-            or request.quick
-            or "configurations" in request.explicit
-        )
-        quick = quick_settings(request.explicit) if has_quick else None
+        chosen = "configurations" in request.explicit
+        lacks_quick = request.files or request.resuming or request.quick or chosen
+        quick = None if lacks_quick else quick_settings(request.explicit)
         frameworks = {case.target.framework for case in work.remaining}
         paces = load_paces(frameworks.pop()) if len(frameworks) == 1 else Paces()
         gauge_s = read_gauge() if len(work.remaining) >= FEWEST_RECORDS else 0.0
@@ -157,10 +158,7 @@ def run_command(request: Request) -> int:
 
 
 def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) -> Work:
-    """Returns the plan of a new run, all of which remains. `say` prints what takes time.
-
-    Raises `UsageError` if it has no case.
-    """
+    """Returns the plan of a new run. Raises `UsageError` if it has no case."""
     selection = request.selection
     plan, axes = plan_run(
         workers,
@@ -186,7 +184,6 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
 
 
 def _check_plan(plan: Plan) -> None:
-    """Raises `UsageError` if there is no case."""
     if plan.cases:
         return
     if not plan.excluded:
@@ -207,23 +204,14 @@ def _check_plan(plan: Plan) -> None:
 
 
 def measure_work(
-    work: Work,
-    run_file: Path,
-    request: Request,
-    workers: Workers,
-    pinning: Pinning,
-    started: float,
+    work: Work, run_file: Path, request: Request, workers: Workers, pinning: Pinning, started: float
 ) -> Run:
-    """Measures what remains, writes each record to the run file as it is made, and returns the
-    file's content. `started` is the moment of the run's start, by the monotonic clock.
-
-    Raises what `execute_to_file` and `open_executor` raise.
-    """
+    """Measures what remains, writes each record as it is made, and returns the file's content.
+    `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
     profiles = profile_folder(run_file, is_new=not request.resuming)
     task = Task(work.remaining, workers.interpreters, profiles)
-    progress = make_progress(
-        sys.stderr, len(work.remaining), request.quiet, pace_of(work.remaining)
-    )
+    pace = pace_of(work.remaining)
+    progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace)
     folder = wrapped_profiles_of(run_file)
     with (
         open_executor(request.executor, task, workers, pinning) as measuring,
@@ -240,17 +228,7 @@ def measure_work(
         )
 
 
-def _list_cases(work: Work, as_lines: bool) -> None:
-    """Prints the cases: as the run file that would be begun, or as a table."""
-    if not as_lines or isinstance(work.begun, Run):
-        print(cases_table(work.plan, terminal_width()))
-        return
-    for line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
-        sys.stdout.write(encode_line(line).decode())
-
-
 def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
-    """Returns a sentence on where the cases are measured; empty if there is nothing to say."""
     if executor != LOCAL:
         return f"executor {executor}"
     number = lane_count(cases, pinning)
@@ -259,19 +237,8 @@ def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> s
     return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
 
 
-def _read_unfinished(run_file: Path, request: Request) -> Run:
-    """Returns the run to resume, and prints warnings about its file."""
-    run, warnings = read_unfinished(run_file, request)
-    for warning in warnings:
-        _print(request, f"warning: {warning}", error=True)
-    return run
-
-
 def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
-    """Returns the plan and the remaining cases of an unfinished run, from its file.
-
-    Raises `RunFileError` if an option of the user's contradicts it.
-    """
+    """Returns the plan and the remaining cases of an unfinished run. Raises `RunFileError`."""
     explicit = request.explicit
     frameworks = dict.fromkeys(case.target.framework for case in run.cases)
     if request.framework.is_named:
@@ -291,30 +258,23 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
 
 def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     """Returns the error of an output that could not be written after the run, or that would replace
-    an unfinished run; None if there is nothing wrong."""
+    an unfinished run; None if there is none."""
     if request.list_only or (request.resuming and request.output == run_file):
         return None
     try:
         output.check_output(request.output, request.overwrite or may_replace(request))
-        _check_unfinished(run_file, request)
     except OutputError as error:
         return error
-    return None
-
-
-def _check_unfinished(run_file: Path, request: Request) -> None:
-    """Raises `OutputError` if the run would replace the records of an unfinished one, which the
-    user named."""
     is_replaced = request.overwrite or run_file == request.output
     if not request.resuming and not is_replaced and run_file.exists():
-        raise OutputError(
+        return OutputError(
             f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
             f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
         )
+    return None
 
 
 def _resume_advice(run_file: Path, request: Request) -> str:
-    """Returns where the records of an interrupted run are, and the command that finishes it."""
     words = ["opperf", "run", "--resume"]
     is_unnamed = request.is_default_output and request.output != run_file
     if is_unnamed:
@@ -330,7 +290,6 @@ def _resume_advice(run_file: Path, request: Request) -> str:
 
 
 def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> int:
-    """Writes the output, prints the results, and returns the exit code."""
     if request.output != run_file:
         try:
             missing = writing.write(result, request.output, request.output_format, request.columns)
@@ -361,21 +320,19 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     if not any(record.status is Status.OK for record in records):
         _print(request, nothing_measured(records), error=True)
         return FOUND
-    failed = any(
-        record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
-    )
+    failures = (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
+    failed = any(record.status in failures for record in records)
     return FOUND if request.strict and failed else 0
 
 
 def _keep_cut_short(run_file: Path, request: Request) -> None:
-    """Keeps what there is of a run, and prints why if that fails."""
     problem = keep_cut_short(run_file)
     if problem:
         _print(request, problem, error=True)
 
 
 def nothing_measured(records: Sequence[Record]) -> str:
-    """Returns the line that ends a run without a measurement: the statuses, and a reason."""
+    """Returns the line that ends a run without a measurement."""
     counts = Counter(record.status.value for record in records)
     statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
     reason = next((record.reason for record in records if record.reason), "")
@@ -383,14 +340,12 @@ def nothing_measured(records: Sequence[Record]) -> str:
 
 
 def _log(request: Request, text: str) -> None:
-    """Prints a line of progress to standard error, except with --quiet."""
     if not request.quiet:
         tell(text)
 
 
 def _print(request: Request, text: str, error: bool = False) -> None:
-    """Prints a line of output, except with --quiet, or an error. Both go to standard error if
-    standard output is for the results."""
+    """Prints a line of output, unless quiet, or an error; to standard error beside results."""
     if error or not request.quiet:
         for_results = request.output == output.STDOUT or request.lists_lines
         stream = sys.stderr if error or for_results else sys.stdout

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.commands.run.resuming import check_axes, check_selection, read_unfinished
+from opperf.commands.run.keeping import check_axes, check_selection, read_unfinished
 from opperf.errors import RunFileError
-from opperf.execution.environments import Environments
+from opperf.execution.execute import Environments
 from opperf.machine.environment import environment
 from opperf.model import Settings
 from opperf.sources.selecting import Selection

@@ -4,7 +4,9 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
+from opperf.commands.ab.begin import SETTINGS
 from opperf.commands.ab.counting import OF_TIMES
+from opperf.commands.run.request import spelling
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session import group_cases
 from opperf.errors import RunFileError, UsageError
@@ -44,8 +46,9 @@ def test_both_arms_count_or_none(options, refused):
 VALUES = {"until_settled": "20", "no_pace": None, "same_within": "10%"}
 
 
-@pytest.mark.parametrize(("name", "option"), OF_TIMES.items())
-def test_options_of_times_are_refused(name, option, refused):
+@pytest.mark.parametrize("name", OF_TIMES)
+def test_options_of_times_are_refused(name, refused):
+    option = SETTINGS.get(name, spelling(name))
     value = VALUES.get(name, "4")
     words = (option,) if value is None else (option, value)
     why = refused("--profiler", "instructions", *ARMS, *words)
