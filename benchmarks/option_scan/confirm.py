@@ -21,7 +21,7 @@ from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.statistics.data import Analysis, Thresholds
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.execution.execute import execute
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
 from opperf.model.base import Struct
 from opperf.sources.selecting import Selection
@@ -84,7 +84,7 @@ def confirm(path: Path, start: Start, may_go_on: Callable[[], bool]) -> Session:
                     return session
                 with ArmProcesses(start) as arms:
                     blocks = Blocks(writer, stage._replace(first_block=block, n_blocks=1), arms)
-                    execute(blocks, arms, writer.store, Quiet())
+                    execute(blocks, arms, writer.store, Progress())
         return session
 
 

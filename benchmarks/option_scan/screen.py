@@ -13,7 +13,7 @@ from benchmarks.option_scan.variants import Variant, attempts, left_to_inference
 from opperf.errors import one_line
 from opperf.model import Case, Operator, Pass, Record, Status
 from opperf.model.base import Struct
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Trial
 
 CHANGE = 0.2
 """The smallest change of interest: what moves the time by less needs no case of its own."""

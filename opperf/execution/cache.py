@@ -23,15 +23,13 @@ Kept = TypeVar("Kept")
 
 
 def cache_file(kind: str, framework: str) -> Path | None:
-    """Returns the file for a kind of value for the installed build of a framework; None if builds
-    cannot be distinguished."""
+    """Returns the file for a kind of value of the framework's build; None if that is unknown."""
     build = identity(framework)
     return None if build is None else cache_folder() / kind / f"{framework}-{_key(build)}.json"
 
 
 def load(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
-    """Returns the value in a file of the cache, or None, and warnings about a file that cannot be
-    read."""
+    """Returns the value in a file of the cache, or None, and warnings about an unreadable file."""
     if path is None:
         return None, []
     try:
@@ -70,8 +68,7 @@ def _key(build: str) -> str:
 
 
 def load_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
-    """Returns the listing of a framework from the user's cache, or else from `ask`, and caches it;
-    and warnings about a cache that could not be used."""
+    """Returns a framework's listing, from the cache or `ask`, and warnings about the cache."""
     path = cache_file("registry", name)
     listing, warnings = load(path, Listing)
     if listing is None:

@@ -1,7 +1,5 @@
 """Executes a schedule: measures every visit, and stores each record before the next one begins.
-
-A schedule orders the visits of cases, and says what becomes of their records: `Rounds` is that of a
-run."""
+`Rounds` is the schedule of a run."""
 
 from __future__ import annotations
 
@@ -16,34 +14,38 @@ from typing import Protocol
 
 import msgspec
 
-from opperf.errors import OutputError
-from opperf.execution.contended import find_contended, settle_contended, without_memory
-from opperf.execution.environments import Environments
+from opperf.errors import OutputError, RunFileError
 from opperf.execution.executor import Executor
 from opperf.execution.progress import Progress
+from opperf.execution.remeasuring import (
+    find_contended,
+    find_suspects,
+    settle,
+    settle_contended,
+    without_memory,
+)
 from opperf.execution.run_header import make_folder, utc_now
-from opperf.execution.stalls import find_suspects, settle
 from opperf.folders import FOLDER, cache_folder
+from opperf.machine.environment import lasting_differences
 from opperf.model import Case, Closing, Environment, Header, Record, Run, Status
 from opperf.results.runfile import RunWriter, merge
-from opperf.sources.varying import group_by_process
+from opperf.sources.varying import group_by_process, process_key
 
 
 class CutShortError(OutputError):
-    """The run file could not be written to any more. Its lines are whole: the run can be
-    resumed."""
+    """The run file could not be written to any more; the run can be resumed."""
 
 
 class Schedule(Protocol):
     """Orders visits of cases, and makes the records that are kept of theirs."""
 
     def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
-        """Yields the cases to measure. Says by `extend` when more follow than planned. What it
-        yields may depend on the records kept by then."""
+        """Yields the cases to measure, which may depend on the records kept by then. Says by
+        `extend` when more follow than planned."""
         ...
 
     def has_record(self, case: Case) -> bool:
-        """Returns whether the record of a visited case is kept, and so its environment."""
+        """Whether the record of a visited case is kept, and so its environment."""
         ...
 
     def keep(self, record: Record) -> list[Record]:
@@ -59,11 +61,8 @@ def plan_visits(
     retry: Container[Status] = (),
 ) -> tuple[Case, ...]:
     """Returns the cases in the order of their measurement, each once for every round that it still
-    needs. Cases of one process are together. Each of several rounds has a random order of its own,
-    by the seed.
-
-    A case that did not end ok is not measured again, unless its status is in `retry`.
-    """
+    needs, those of one process together. Each of several rounds has a random order of its own. A
+    case that did not end ok is measured again if its status is in `retry`."""
     listed = list(cases)
     done = {case.id: _rounds_done((earlier or {}).get(case.id), rounds, retry) for case in listed}
     found: list[Case] = []
@@ -86,17 +85,16 @@ def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -
 def find_pending(
     run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
 ) -> tuple[Case, ...]:
-    """Returns the cases that remain to be measured, in order: those without a record or with one of
-    a status to retry, and those with fewer rounds than `rounds`."""
+    """Returns the cases that remain to be measured, in order: those without a record, with a status
+    to retry, or with fewer rounds than `rounds`."""
     earlier = {record.id: record for record in run.records}
     return plan_visits(run.cases, rounds, seed, earlier, retry)
 
 
 class Rounds:
-    """Visits cases once, or once in each of several rounds. A case that occurs several times has
-    one record of all its rounds. One whose time is an outlier beside the others' is measured again
-    at the end, and one whose threads waited for cores with one thread. The record of a later round
-    replaces the earlier one in the run file, so that an interrupted run loses nothing."""
+    """Visits cases once, or once in each of several rounds, whose record replaces the earlier one.
+    One whose time is an outlier is measured again at the end, and one whose threads waited for
+    cores with one thread."""
 
     def __init__(self, remaining: Sequence[Case], earlier: Iterable[Record] = ()) -> None:
         self._remaining = remaining
@@ -162,6 +160,41 @@ class NoFile:
         pass
 
 
+def check_environment(name: str, before: Environment, after: Environment) -> None:
+    """Raises `RunFileError` with the lasting differences, if any. `name` is in the message."""
+    differing = [
+        f"{field} was {old!r} and is {new!r}"
+        for field, old, new in lasting_differences(before, after)
+    ]
+    if differing:
+        raise RunFileError(
+            f"{name} was measured in another environment: {'; '.join(differing)}; resume it there, "
+            "or replace it with --overwrite"
+        )
+
+
+class Environments:
+    """The environments of a run, one for each group of cases that one worker can measure. A worker
+    that replaces another, or resumes a run, has to have the same, except for what is transient."""
+
+    def __init__(self, earlier: Run | None = None) -> None:
+        self._of: dict[str, Environment] = {}
+        if earlier is not None:
+            for record in filter(lambda record: record.environment, earlier.records):
+                self._of[_group(record.case)] = earlier.environments[record.environment]
+
+    def check(self, case: Case, now: Environment) -> Environment:
+        """Returns the first environment of the case's group. Raises `RunFileError` if `now`
+        differs."""
+        first = self._of.setdefault(_group(case), now)
+        check_environment("the run to resume", first, now)
+        return first
+
+
+def _group(case: Case) -> str:
+    return process_key(case.target.framework, case.settings)
+
+
 class RunFile:
     """Appends to a run file."""
 
@@ -171,8 +204,6 @@ class RunFile:
         self.environments = {} if earlier is None else dict(earlier.environments)
 
     def environment(self, case: Case, environment: Environment) -> str:
-        """Returns the id of the first environment of the case's group. Raises `RunFileError` if a
-        run is resumed in another one."""
         with self._lock:
             first = self._checked.check(case, environment)
             id = self._writer.environment(first)
@@ -186,11 +217,9 @@ class RunFile:
 
 def execute(schedule: Schedule, executor: Executor, store: Store, progress: Progress) -> None:
     """Measures the visits of a schedule, begun in its order, as many at once as the executor has
-    lanes; stores the records of each on the calling thread as soon as they are there.
-
-    Raises `OutputError` if a record cannot be stored, and `RunFileError` if a run is resumed in
-    another environment.
-    """
+    lanes; stores the records of each on the calling thread as soon as they are there. Raises
+    `OutputError` if a record cannot be stored, and `RunFileError` if a run is resumed in another
+    environment."""
 
     def measure(case: Case) -> Record:
         if not schedule.has_record(case):
@@ -254,13 +283,10 @@ def execute_to_file(
     elapsed: Callable[[], float],
 ) -> Run:
     """Measures the `remaining` cases, writes their records to a run file, closes it, and returns
-    its content.
-
-    A header and the `planned` cases begin a new file; an earlier run, what the file at `path` has,
-    is continued. `elapsed` returns the seconds since the run's start. Raises `OutputError` if the
-    file cannot be created, `CutShortError` if it cannot be written to later, and `RunFileError` if
-    a run is resumed in another environment.
-    """
+    its content. A header and the `planned` cases begin a new file; an earlier run is continued.
+    `elapsed` returns the seconds since the run's start. Raises `OutputError` if the file cannot be
+    created, `CutShortError` if it cannot be written to later, and `RunFileError` if a run is
+    resumed in another environment."""
     earlier = begun if isinstance(begun, Run) else None
     header = begun.header if isinstance(begun, Run) else begun
     schedule = Rounds(remaining, () if earlier is None else earlier.records)
@@ -281,7 +307,6 @@ def execute_to_file(
 def _open(
     path: Path, header: Header, planned: Iterable[Case], earlier: Run | None
 ) -> Iterator[RunWriter]:
-    """Opens the run file: a new one, or that of an earlier run."""
     if earlier is not None:
         writer = RunWriter.resume(path)
     else:

@@ -1,21 +1,18 @@
-"""Executors: each runs the visits of a schedule, and knows nothing of what is measured.
-
-The local one measures in worker processes of this machine, side by side where nothing is timed.
-Another package adds one through the entry-point group `opperf.executors`: a function of a `Task`
-that returns a context with an `Executor`. `--executor NAME` chooses it.
-"""
+"""Executors: each runs the visits of a schedule, and knows nothing of what is measured. Another
+package adds one through the entry-point group `opperf.executors`: a function of a `Task` that
+returns a context with an `Executor`. `--executor NAME` chooses it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from opperf.declared import declared, load_declared
 from opperf.errors import UsageError, unknown
-from opperf.execution.workers import Workers, lane_count, side_by_side
+from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
@@ -29,16 +26,14 @@ from opperf.worker.pristine import PristineMeter
 GROUP = "opperf.executors"
 
 LOCAL = "local"
-"""Name of the executor of worker processes on this machine."""
 
 
 class Executor(Protocol):
-    """Measures cases. `measure` and `environment` are called by as many threads as `lanes` says;
-    with one lane by the thread that runs the schedule."""
+    """Measures cases. `measure` and `environment` are called by as many threads as `lanes` says."""
 
     @property
     def lanes(self) -> int:
-        """Maximum number of cases that are measured at once."""
+        """Most cases that are measured at once."""
         ...
 
     def measure(self, case: Case) -> Record:
@@ -50,8 +45,7 @@ class Executor(Protocol):
         ...
 
     def kill(self) -> None:
-        """Ends what is being measured, so that threads that wait for it go on. Called from any
-        thread."""
+        """Ends what is being measured, from any thread, so that threads that wait for it go on."""
         ...
 
 
@@ -62,7 +56,6 @@ class Task:
     cases: tuple[Case, ...]
     """Those that remain to be measured."""
     interpreters: tuple[Interpreter, ...] = ()
-    """Those that the cases name by their labels."""
     profiles: Path | None = None
     """Folder that keeps what an instrument's program wrote of each case."""
 
@@ -71,10 +64,8 @@ Open = Callable[[Task], AbstractContextManager[Executor]]
 
 
 def check_executor(name: str) -> Open | None:
-    """Returns what opens an executor of another package; None for the local one.
-
-    Raises `UsageError` for an unknown name, and for one that cannot be loaded or called.
-    """
+    """Returns what opens an executor of another package; None for the local one. Raises
+    `UsageError` for an unknown name, and for one that cannot be loaded or called."""
     found = {entry.name: entry for entry in declared(GROUP)}
     if name == LOCAL:
         return None
@@ -98,7 +89,12 @@ def open_executor(
     if opened is not None:
         return opened(task)
     workers.profiles = task.profiles
-    return side_by_side(workers, pinning, lane_count(task.cases, pinning))
+    number = lane_count(task.cases, pinning)
+    if number == 1:
+        # What was begun, for planning, may measure too.
+        return nullcontext(workers)
+    workers.close()
+    return Lanes(workers, pinning, number)
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,6 @@ class InProcess:
     lanes: int = 1
 
     def measure(self, case: Case) -> Record:
-        """Returns the record of a case."""
         framework = self.frameworks[case.target.framework]
         if case.settings.threads is not None:
             # One to measure again with a single thread, after waits for a core.
@@ -121,7 +116,6 @@ class InProcess:
         return measure(case, framework, bound, Conditions(PristineMeter(bound)))
 
     def environment(self, case: Case) -> Environment:
-        """Returns the environment of this process."""
         framework = self.frameworks[case.target.framework]
         return environment(framework, configure_heap(framework.name))
 

@@ -32,7 +32,6 @@ class Paces(Struct, frozen=True):
     """Seconds that cases took over those expected, at the pace of the quiet machine."""
 
     cases: dict[str, float] = {}
-    """By the case's id."""
     usual: float = 0.0
     """Of all cases of a run; 0 if there was none that is long enough."""
     beside: float = 1.0
@@ -48,7 +47,7 @@ class Paces(Struct, frozen=True):
 
 
 def load_paces(framework: str) -> Paces:
-    """Returns the paces of earlier runs of a framework's build; of none if there is no file."""
+    """Returns the paces of earlier runs of a framework's build."""
     # A file that cannot be read is made again after the run, and said by nobody: it only forecasts.
     return load(cache_file(KIND, framework), Paces)[0] or Paces()
 
@@ -61,11 +60,9 @@ def learn(
     cost_s: Callable[[Case], float],
 ) -> Paces:
     """Returns the paces with those of a run's records."""
-    measured = [record for record in records if record.status is Status.OK and record.wall_s > 0]
+    taken, expected = _times(records, cost_s)
     quietest = min(filter(None, (paces.gauge_s, gauge_s)), default=0.0)
     slowed = Paces(gauge_s=quietest).slowed(gauge_s)
-    taken = {record.id: record.wall_s / record.rounds for record in measured}
-    expected = {record.id: cost_s(record.case) for record in measured}
     cases = paces.cases | {id: taken[id] / expected[id] / slowed for id in taken}
     usual, beside = paces.usual, paces.beside
     if len(taken) >= FEWEST_RECORDS:
@@ -73,6 +70,17 @@ def learn(
         beside = elapsed_s / sum(record.wall_s for record in records)
     # The latest ones stay.
     return Paces(dict(list(cases.items())[-MOST_CASES:]), usual, beside, quietest)
+
+
+def _times(
+    records: Iterable[Record], cost_s: Callable[[Case], float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns the seconds that a round of each case took, and was expected to take."""
+    measured = [record for record in records if record.status is Status.OK and record.wall_s > 0]
+    return (
+        {record.id: record.wall_s / record.rounds for record in measured},
+        {record.id: cost_s(record.case) for record in measured},
+    )
 
 
 def keep_paces(
@@ -111,12 +119,10 @@ WORTH_SAYING_S = 120.0
 MINUTE, HOUR = 60, 3600
 
 NO_PACES = Paces()
-"""Of a build that no run has measured."""
 
 
 def case_s(case: Case) -> float:
-    """Returns the seconds that a case is expected to take: at most, if it has no number of calls,
-    as it is timed until its median is precise or its time is over."""
+    """Returns the seconds that a case is expected to take: at most, without a number of calls."""
     settings = case.settings
     elements = sum(spec.size for _, spec in case.tensors())
     share = 1.0 if "backward" in case.passes else FORWARD_SHARE
@@ -137,15 +143,12 @@ def total_s(
     gauge_s: float = 0.0,
 ) -> float:
     """Returns the seconds that cases are expected to take. Earlier records correct them: a case's
-    own one, and all of them together the cases without one, if they are enough; else the paces of
-    earlier runs here, by how much slower the machine is now."""
-    measured = [record for record in earlier if record.status is Status.OK and record.wall_s > 0]
-    taken = {record.id: record.wall_s / record.rounds for record in measured}
-    expected = {record.id: case_s(record.case) for record in measured}
-    enough = len(taken) >= FEWEST_RECORDS
+    own one, and all of them together the others, if they are enough; else the paces of earlier runs
+    here, by how much slower the machine is now."""
+    taken, expected = _times(earlier, case_s)
     slowed = paces.slowed(gauge_s)
     usual = slowed * (paces.usual or 1.0)
-    if enough:
+    if len(taken) >= FEWEST_RECORDS:
         usual = sum(taken.values()) / sum(expected.values())
     factors = {id: slowed * pace for id, pace in paces.cases.items()}
     factors |= {id: taken[id] / expected[id] for id in taken}
@@ -153,14 +156,12 @@ def total_s(
 
 
 def pace_of(cases: Sequence[Case]) -> Pace:
-    """Returns the pace of a run of these cases, in which one that is expected to take twice as long
-    as another counts twice."""
+    """Returns the pace of a run of these cases, each of which counts by its expected time."""
     return Pace(len(cases), sum(map(case_s, cases)), case_s)
 
 
 def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
-    """Returns the cases of a run with --quick, of those of the run without it: the first of each
-    operator and combination of settings, with the `quick` settings."""
+    """Returns the cases of a run with --quick: the first of each operator and settings."""
     found: dict[tuple[Any, ...], Case] = {}
     for case in cases:
         # The phase is that of the configuration's rule.
@@ -178,14 +179,13 @@ class Forecast(NamedTuple):
     cases: int
     seconds: float
     is_limit: bool
-    """Whether the run may be much shorter: cases end as soon as they are precise, and no run here
-    says when."""
+    """Whether the run may be much shorter: cases end once precise, and no run here says when."""
     quick_cases: int = 0
     """Number of cases with --quick; 0 if that cannot be chosen."""
     quick_s: float = 0.0
 
     def text(self) -> str:
-        """Returns the forecast in one sentence; an empty text for a short run."""
+        """Returns the forecast in one sentence; empty for a short run."""
         if self.seconds <= WORTH_SAYING_S:
             return ""
         takes = "takes up to about" if self.is_limit else "takes about"
@@ -206,9 +206,8 @@ def forecast(
     paces: Paces = NO_PACES,
     gauge_s: float = 0.0,
 ) -> Forecast:
-    """Returns the forecast of the visits that remain of a run. `quick` are the settings of --quick,
-    None if it cannot be chosen; `earlier` are records of the run so far, or of files; `gauge_s` is
-    the gauge of the machine as it is now."""
+    """Returns the forecast of the visits that remain. `quick` are the settings of --quick, None if
+    it cannot be chosen; `earlier` are records of the run so far, or of files."""
     distinct = list({case.id: case for case in remaining}.values())
     fewer = [] if quick is None else quick_cases(distinct, quick)
     return Forecast(
@@ -221,7 +220,7 @@ def forecast(
 
 
 def rough_duration(seconds: float) -> str:
-    """Returns a duration as text, rounded up to minutes, or to ten of them if it is hours."""
+    """Returns a duration, rounded up to minutes, or to ten of them if it is hours."""
     unit = MINUTE if seconds <= HOUR else 10 * MINUTE
     rounded = unit * math.ceil(seconds / unit)
     return f"{rounded // MINUTE} min" if rounded < HOUR else duration(rounded)

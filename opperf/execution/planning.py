@@ -2,9 +2,8 @@
 
 The registry's cases are made for each dtype and point of a sweep: inputs by rule in the worker
 (`sources/registry.py`), by search where there is no rule (`searching.py`), fitted to the user's
-shapes (`refitting.py`) or with random ones (`random_shapes.py`); then varied along the other axes
-(`sources/varying.py`). A file's cases are completed by their framework, and varied. Then `STEPS`
-are done with all of them.
+shapes or with random ones (`refitting.py`); then varied along the other axes
+(`sources/varying.py`). A file's cases are completed by their framework, and varied.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import msgspec
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
-from opperf.execution.random_shapes import with_random_shapes
-from opperf.execution.refitting import fit_cases
+from opperf.execution.refitting import fit_cases, with_random_shapes
 from opperf.execution.searching import search_inputs
 from opperf.execution.workers import Workers
 from opperf.model import DECLARED, Case, Record, Settings
@@ -57,13 +55,9 @@ def plan_run(
     overriding: Collection[str],
     say: Say,
 ) -> tuple[Plan, Axes]:
-    """Returns the plan of a run, and the axes with the framework's values filled in.
-
-    Cases come from the files and, unless only files are named, from the registry. A file's cases
-    keep their settings, except those among the options `overriding`. `say` prints what takes time.
-
-    Raises `UsageError` for a selection that is not possible, and the errors of the sources.
-    """
+    """Returns the plan of a run, and the axes with the framework's values filled in. A file's cases
+    keep their settings, except those among the options `overriding`. Raises `UsageError` for a
+    selection that is not possible, and the errors of the sources."""
     plans: list[Plan] = []
     if selection.patterns or not files:
         for label in axes.get("python", ("",)):
@@ -74,21 +68,20 @@ def plan_run(
     of_files = [plan_file(workers, file, selection, axes, overriding, say) for file in files]
     plan = _unite(plans, of_files)
     check_size(plan, selection)
-    for step in STEPS:
-        plan = step(plan, selection)
-    return plan, axes
+    cases = shuffle(plan.cases, selection.settings.seed) if selection.shuffle else plan.cases
+    distinct = disambiguate(tuple(group_by_process(cases)))
+    plan = filter_by_id(msgspec.structs.replace(plan, cases=distinct), selection)
+    return limit_case_times(plan), axes
 
 
 def plan_cases(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
-    """Returns the plan of a selection of the registry with one value of each setting.
-
-    Raises `UsageError` for a selection that is not possible, and for an id that no case has.
-    """
+    """Returns the plan of a selection of the registry with one value of each setting. Raises
+    `UsageError` for a selection that is not possible, and for an id that no case has."""
     return filter_by_id(_plan_points(worker, framework, selection, say), selection)
 
 
 def framework_axes(axes: Axes) -> Axes:
-    """Returns the axes whose values a framework checks: those of call scope, and its options."""
+    """Returns the axes whose values a framework checks."""
     return {
         name: values
         for name, values in axes.items()
@@ -97,8 +90,7 @@ def framework_axes(axes: Axes) -> Axes:
 
 
 def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
-    """Raises the error of a name of an operator, group or value that the framework does not have.
-    Makes none of the inputs that take time."""
+    """Raises the error of an unknown operator, group or value, without making inputs."""
     groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
     if not any((selection.patterns, selection.exclude, *groups, axes)):
         return
@@ -118,9 +110,8 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
 def _plan_registry(
     workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
 ) -> tuple[Plan, Axes]:
-    """Returns the plan of the registry's cases, and the axes. The rules make inputs for each dtype.
-    A dtype that the framework lacks gets the first one's cases, whose records say that it is
-    lacking."""
+    """Returns the plan of the registry's cases, and the axes. A dtype that the framework lacks gets
+    the first one's cases, whose records say so."""
     label = axes.get("python", ("",))[0]
     process = Settings(python=label, imports=selection.settings.imports)
     worker = workers.of(framework, process)
@@ -151,7 +142,6 @@ def _plan_registry(
 
 
 def _plan_points(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
-    """Returns the plan of a selection with one value of each setting, at all points of a sweep."""
     if selection.sweeps:
         plans = [
             (point, _plan_inputs(worker, framework, at_point(selection, point), say))
@@ -169,7 +159,7 @@ def _plan_points(worker: Worker, framework: str, selection: Selection, say: Say)
 
 
 def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
-    """Returns the plan of a selection without swept variables: its operators with their inputs."""
+    """Returns the plan of a selection without swept variables."""
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
@@ -191,8 +181,8 @@ UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and o
 
 
 def making_process(framework: str, process: Settings, settings: Settings) -> Settings:
-    """Returns the settings of the process in which a user's function makes the inputs of cases with
-    these settings: that which measures them. Under Valgrind the numbers are the same."""
+    """Returns the settings of the process in which a user's function makes inputs: that which
+    measures them. Under Valgrind the numbers are the same."""
     own = {name: getattr(settings, name) for name in UNDER if DECLARED[name].process}
     needed = {**dtype_options(framework, settings.dtype), **settings.options}
     return msgspec.structs.replace(process, **{**own, "options": needed, "python": process.python})
@@ -250,7 +240,12 @@ def plan_file(
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(framework_axes(several)).axes}
         else:
-            resolved = _resolve(workers, framework, several)
+            resolved, asked = several, framework_axes(several)
+            # No worker starts if no axis needs it.
+            if asked:
+                worker = workers.of(framework, Settings(python=several.get("python", ("",))[0]))
+                found_axes = worker.resolve(asked).axes
+                resolved = {**several, **{name: found_axes[name] for name in asked}}
         own = select_cases(own, selection)
         with_plain = (with_settings(case, plain) for case in own)
         cases += vary(with_plain, resolved, unite_of(source))
@@ -263,17 +258,6 @@ def plan_file(
     )
 
 
-def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
-    """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
-    it."""
-    asked = framework_axes(axes)
-    if not asked:
-        return axes
-    label = axes.get("python", ("",))[0]
-    found = workers.of(framework, Settings(python=label)).resolve(asked).axes
-    return {**axes, **{name: found[name] for name in asked}}
-
-
 def complete_cases(
     worker: Worker,
     source: Source,
@@ -282,11 +266,9 @@ def complete_cases(
     skip_views: bool = False,
     say: Say = lambda text: None,
 ) -> list[Case]:
-    """Returns the cases of a source as their framework calls them, with their batch scaled, equal
-    ones united, and without those that only make views if these are to be skipped.
-
-    Raises `UsageError` for one that it cannot call, if that is an error of the file.
-    """
+    """Returns the cases of a source as their framework calls them, equal ones united, and without
+    those that only make views if these are to be skipped. Raises `UsageError` for one that it
+    cannot call, if that is an error of the file."""
     if not is_incomplete(source):
         return list(cases)
     completed = worker.complete(cases, batch_factor)
@@ -333,24 +315,9 @@ def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
     ]
 
 
-def order(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan in a random order if that is asked for, and with the cases of each process
-    together."""
-    cases = shuffle(plan.cases, selection.settings.seed) if selection.shuffle else plan.cases
-    return msgspec.structs.replace(plan, cases=tuple(group_by_process(cases)))
-
-
-def name_apart(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan with distinct names for targets of the same label."""
-    return msgspec.structs.replace(plan, cases=disambiguate(plan.cases))
-
-
 def filter_by_id(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan with only the cases whose ids begin with one of the selection's, or whose
-    ids in their file are one of them, with or without the operator.
-
-    Raises `UsageError` for an id that no case has.
-    """
+    """Returns the plan with the cases whose ids, or ids in their file, the selection names. Raises
+    `UsageError` for an id that no case has."""
     ids = selection.ids
     if not ids:
         return plan
@@ -374,7 +341,7 @@ LEAST_TIME_S = 0.1
 """Minimum of the limit on a case's time, however many cases there are: less gives no precision."""
 
 
-def limit_case_times(plan: Plan, selection: Selection) -> Plan:
+def limit_case_times(plan: Plan) -> Plan:
     """Returns the plan with a limit on the time of each case that has neither one nor a number of
     runs: the default limit, or less if there are many cases."""
     each = round(min(MAX_TIME_S, max(SWEEP_S / max(1, len(plan.cases)), LEAST_TIME_S)), 2)
@@ -388,12 +355,3 @@ def limit_case_times(plan: Plan, selection: Selection) -> Plan:
         )
 
     return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
-
-
-STEPS: tuple[Callable[[Plan, Selection], Plan], ...] = (
-    order,
-    name_apart,
-    filter_by_id,
-    limit_case_times,
-)
-"""The steps that all cases take together, in this order."""

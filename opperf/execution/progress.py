@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from opperf.model import Case, Record, Status
 from opperf.results.messages import wrap_message
@@ -28,13 +28,10 @@ LEAST_CASES = 4
 
 
 class Pace:
-    """How many cases are done, and what those that are left take.
-
-    `cost_s` returns the seconds that a case is expected to take, and `total_s` are those of all;
-    without them, cases are expected to take the same time each. Only their ratios count. `later_s`
-    are the expected seconds of what follows the cases. `starts` is whether each case may begin
-    with the start of a process, which is then a part of its time.
-    """
+    """How many cases are done, and what those that are left take. `cost_s` returns the expected
+    seconds of a case, and `total_s` are those of all; only their ratios count. `later_s` are the
+    expected seconds of what follows. `starts` is whether a process's start is a part of a case's
+    time."""
 
     def __init__(
         self,
@@ -59,12 +56,12 @@ class Pace:
         return self._expected_s / max(1, self.total)
 
     def extend(self, number: int) -> None:
-        """Called when more cases follow than planned, which take no longer than others."""
+        """Adds cases that take no longer than others."""
         self._expected_s += number * self._mean_s
         self.total += number
 
     def end(self, record: Record) -> None:
-        """Called after a case."""
+        """Counts a case that ended."""
         now, cost_s = time.monotonic(), self._cost_s(record.case)
         taken_s = now - self._last
         if not self.done and not self._starts and record.wall_s:
@@ -79,69 +76,49 @@ class Pace:
         self._done_s += cost_s
 
     def left_s(self) -> float:
-        """Returns the seconds that are left at the present pace."""
         if not self._counted_s:
             return 0.0
         left_s = max(0.0, self._expected_s - self._done_s) if self.done < self.total else 0.0
         return (left_s + self._later_s) * self._taken_s / self._counted_s
 
     def text(self) -> str:
-        """Returns the elapsed time, and what is left at the present pace."""
         elapsed = f"{duration(time.monotonic() - self._begun)} elapsed"
         if self.done == self.total and not self._later_s:
             return elapsed
         return f"{elapsed}, about {duration(self.left_s())} left"
 
 
-class Progress(Protocol):
-    """Called before and after every case."""
+class Progress:
+    """Called before and after every case, with the number of further ones; prints nothing."""
 
-    def __enter__(self) -> Progress: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def extend(self, number: int) -> None: ...
-
-    def begin(self, case: Case) -> None: ...
-
-    def end(self, record: Record) -> None: ...
-
-
-class Quiet:
-    """Prints nothing."""
-
-    def __enter__(self) -> Quiet:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
 
     def extend(self, number: int) -> None:
-        """Called when more cases follow than planned."""
+        pass
 
     def begin(self, case: Case) -> None:
-        """Called before a case."""
+        pass
 
     def end(self, record: Record) -> None:
-        """Called after a case."""
+        pass
 
 
-class Plain(Quiet):
-    """Prints a line every few seconds, for logs: done, total, operator, elapsed and remaining time.
-
-    The first case, the last one and every case that is not ok have a line of their own.
-    """
+class Plain(Progress):
+    """Prints a line every few seconds, for logs. The first case, the last one and every case that
+    is not ok have a line of their own."""
 
     def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
         self._stream, self._pace = stream, pace or Pace(total)
         self._last = -PLAIN_EVERY_S
 
     def extend(self, number: int) -> None:
-        """Called when more cases follow than planned."""
         self._pace.extend(number)
 
     def end(self, record: Record) -> None:
-        """Called after a case."""
         pace, now = self._pace, time.monotonic()
         pace.end(record)
         notable = pace.done == pace.total or record.status is not Status.OK
@@ -149,14 +126,11 @@ class Plain(Quiet):
             return
         self._last = now
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
-        print(
-            f"{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}",
-            file=self._stream,
-            flush=True,
-        )
+        line = f"{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}"
+        print(line, file=self._stream, flush=True)
 
 
-class Live:
+class Live(Progress):
     """Updates one line on a terminal."""
 
     def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
@@ -186,16 +160,13 @@ class Live:
         self._bar.stop()
 
     def extend(self, number: int) -> None:
-        """Called when more cases follow than planned."""
         self._pace.extend(number)
         self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
-        """Called before a case."""
         self._bar.update(self._task, description=case.label)
 
     def end(self, record: Record) -> None:
-        """Called after a case."""
         self._pace.end(record)
         self._bar.update(self._task, advance=1, times=self._pace.text())
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
@@ -205,8 +176,7 @@ class Live:
 
 
 def make_progress(stream: TextIO, total: int, quiet: bool, pace: Pace | None = None) -> Progress:
-    """Returns the progress that suits the stream. `pace` says what is left; without it, cases are
-    expected to take the same time each."""
+    """Returns the progress that suits the stream."""
     if quiet or total == 0:
-        return Quiet()
+        return Progress()
     return Live(stream, total, pace) if stream.isatty() else Plain(stream, total, pace)

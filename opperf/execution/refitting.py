@@ -1,4 +1,5 @@
-"""Fits cases to the shapes and values that a user sets, by trying them in a worker.
+"""Fits cases to the shapes and values that a user sets, or to random shapes, by trying them in a
+worker.
 
 The framework's own inference of shapes, and extents that are equal, give most of the shapes that
 follow from the user's. Where a framework refuses the result, it is tried which extents of the
@@ -18,6 +19,7 @@ from opperf.execution.searching import TRIAL_TIMEOUT_S
 from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors, map_tensors
 from opperf.plurals import pluralize
 from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
+from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.values import Arguments
 from opperf.sources.overrides import LACKS, Overrides
@@ -25,9 +27,10 @@ from opperf.sources.plain import contiguous, is_plain, why_plain
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import SHAPED
+from opperf.sources.sweeping import configuration_tag
 from opperf.sources.varying import by_label
 from opperf.worker.client import Worker
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Trial
 
 SMALL = "small"
 """Size of the inputs whose extents are tried: the quickest."""
@@ -53,9 +56,9 @@ def fit_cases(
     worker: Worker, plan: Plan, selection: Selection, found: Found, say: Callable[[str], None]
 ) -> Plan:
     """Returns the plan with each case fitted to the user's shapes and values, and without those
-    that do not fit, which `say` reports in one line. A case that the framework refuses as its rule
-    makes it stays, as the user's options are not the reason. Of the plain forms of an operator's
-    inputs, the first that fits stays, before the others."""
+    that do not fit, which `say` reports. A case that is refused as its rule makes it stays, as the
+    user's options are not the reason. Of the plain forms of an operator's inputs, the first that
+    fits stays, before the others."""
     overrides = Overrides.of(selection)
     if not plan.cases:
         return plan
@@ -106,7 +109,6 @@ def _fit_operator(
 
 
 def _describe(misfits: list[Misfit], count: int, overrides: Overrides) -> str:
-    """Returns how many configurations do not fit, of which operators, and a reason."""
     labels = list(dict.fromkeys(misfit.label for misfit in misfits))
     verb = "does" if len(misfits) == 1 else "do"
     return (
@@ -132,8 +134,7 @@ class _Fitter:
         self._plans: dict[str, dict[Key, Case]] = {}
 
     def fit(self, case: Case, overrides: Overrides) -> Case | Misfit:
-        """Returns the case as the framework accepts it with what the user sets, by the operator's
-        own names, else why it does not."""
+        """Returns the case as the framework accepts it with what the user sets, or why not."""
         trial = self._try(case)
         if is_plain(case) and trial.ended:
             return Misfit(case.label, trial.refusal)
@@ -145,19 +146,15 @@ class _Fitter:
             if not accepted.refusal:
                 origin = case.origin if case.origin.endswith(SHAPED) else f"{case.origin}{SHAPED}"
                 return msgspec.structs.replace(case, arguments=accepted.arguments, origin=origin)
-        if not trial.refusal or self._is_refused_by_itself(case):
+        # A plain form is none of the rule's.
+        own = None if is_plain(case) else self._template(case, self._unshaped.size)
+        if not trial.refusal or (own is not None and self._try(own).refusal):
             return case
         return Misfit(case.label, trial.refusal)
 
-    def _is_refused_by_itself(self, case: Case) -> bool:
-        """Whether the framework refuses the case as its rule makes it, so that its record shows
-        that. A plain form that is refused is none of the rule's."""
-        own = None if is_plain(case) else self._template(case, self._unshaped.size)
-        return own is not None and bool(self._try(own).refusal)
-
     def _changes_more_than_asked(self, case: Case, overrides: Overrides) -> bool:
         """Whether the framework accepts the rule's other tensors beside the user's, though the case
-        has others: equal extents may be equal by chance."""
+        has others: extents may be equal by chance."""
         own = self._template(case, self._unshaped.size)
         if own is None or not overrides.shapes:
             return False
@@ -187,7 +184,6 @@ class _Fitter:
         return msgspec.structs.replace(found, arguments=kept)
 
     def _candidates(self, case: Case, overrides: Overrides) -> Iterator[Arguments]:
-        """Yields arguments to try in place of a case's."""
         inferred = _from_first(case.arguments, overrides)
         if inferred is not None:
             yield inferred
@@ -208,8 +204,7 @@ class _Fitter:
 
 
 def _from_first(arguments: Arguments, overrides: Overrides) -> Arguments | None:
-    """Returns the arguments with all tensors but the first, and the user's, to be inferred by the
-    framework; None if there are no others."""
+    """Returns the arguments with all tensors to be inferred but the first and the user's."""
     names = [name for name, value in arguments.items() if any(iter_tensors(value))]
     others = [name for name in names[1:] if name not in overrides.names]
     listed = any(isinstance(arguments[name], tuple) for name in names)
@@ -240,8 +235,8 @@ MOST_AXES = 33
 
 
 def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Argument:
-    """Returns an argument whose tensors of these numbers of axes have `more` extents before them,
-    and without the `fewer` first."""
+    """Returns an argument whose tensors of these ranks have `more` extents for the first
+    `fewer`."""
 
     def lead(spec: TensorSpec) -> TensorSpec:
         if len(spec.shape) not in ranks or spec.fill.distribution in FIXED_FILLS:
@@ -252,8 +247,8 @@ def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Ar
 
 
 def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arguments | None:
-    """Returns the arguments with the user's extents, and those that change together with them;
-    None if two of the user's contradict each other."""
+    """Returns the arguments with the user's extents, and those that change with them, if they
+    agree."""
     wanted = dict(_wanted(arguments, overrides))
     extents = dict(wanted)
     for group in free:
@@ -265,7 +260,6 @@ def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arg
 
 
 def _wanted(arguments: Arguments, overrides: Overrides) -> Iterator[tuple[Place, int]]:
-    """Yields the positions of the extents that the user sets, each with its extent."""
     for place in places(arguments):
         value: object = overrides.values.get(place.argument)
         if place.shape:
@@ -277,3 +271,67 @@ def _wanted(arguments: Arguments, overrides: Overrides) -> Iterator[tuple[Place,
                 yield place, value[place.axis]
         elif isinstance(value, int) and place.axis is None:
             yield place, value
+
+
+DRAWS = 20
+"""Random shapes tried for each one needed. Most are accepted; an operator that refuses so many has
+a constraint that random shapes do not meet."""
+
+
+def with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
+    """Returns the plan with cases of random shapes in place of each operator's own."""
+    cases: list[Case] = []
+    missing = dict(plan.excluded)
+    for label, own in by_label(plan.cases).items():
+        drawn_cases = list(_draw_cases(worker, own, fuzz, seed))
+        cases += drawn_cases
+        if not drawn_cases:
+            missing[label] = (
+                "no random shape was accepted: every extent depends on others, or none gives "
+                f"{fuzz.least} to {fuzz.most} elements"
+            )
+    return msgspec.structs.replace(plan, cases=tuple(cases), excluded=missing)
+
+
+def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
+    """Yields cases of one operator with random shapes, its configurations in turn."""
+    tagged = [
+        msgspec.structs.replace(case, tags=(*case.tags, configuration_tag(index)))
+        for index, case in enumerate(templates)
+    ]
+    sources = [
+        (case, draws)
+        for case in tagged
+        if (draws := _draw_arguments(worker, case, fuzz, seed)) is not None
+    ]
+    taken = attempts = 0
+    while sources and taken < fuzz.count and attempts < DRAWS * fuzz.count:
+        attempts += 1
+        case, draws = sources[attempts % len(sources)]
+        arguments = next(draws, None)
+        if arguments is None:
+            sources.remove((case, draws))
+            continue
+        made = msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+fuzz")
+        trial = worker.try_call(made, TRIAL_TIMEOUT_S)
+        if not trial.refusal and trial.output_bytes <= OUTPUT_BYTES * fuzz.most:
+            taken += 1
+            # Those of the trial have indices in range of the new extents.
+            yield msgspec.structs.replace(made, arguments=trial.arguments or arguments)
+
+
+OUTPUT_BYTES = 8
+"""Largest size of an element, which turns the limit on elements into one on an output's bytes."""
+
+
+def _draw_arguments(
+    worker: Worker, case: Case, fuzz: Fuzz, seed: int
+) -> Iterator[Arguments] | None:
+    """Returns arguments with random shapes for one configuration; None if no extent can change."""
+
+    def accepts(arguments: Arguments) -> bool:
+        changed = msgspec.structs.replace(case, arguments=arguments)
+        return not worker.try_call(changed, TRIAL_TIMEOUT_S).refusal
+
+    free = groups(case.arguments, accepts)
+    return draw(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None

@@ -12,13 +12,7 @@ import msgspec
 
 from opperf.errors import OutputError, RunFileError
 from opperf.folders import FOLDER, unfinished_folder
-from opperf.model import (
-    SCHEMA_VERSION,
-    Header,
-    Interpreter,
-    Run,
-    Wrapping,
-)
+from opperf.model import SCHEMA_VERSION, Header, Interpreter, Run, Wrapping
 from opperf.model.runs import AXES, SELECTION
 from opperf.results.kept import new_id
 from opperf.results.output import STDOUT, reason
@@ -41,8 +35,7 @@ def make_header(
     interpreters: Sequence[Interpreter] = (),
     wrapping: Wrapping | None = None,
 ) -> Header:
-    """Returns the first line of a run file. `command` is that which began the run; empty for a
-    function's."""
+    """Returns the first line of a run file. `command` is empty for a function's run."""
     written: dict[str, Any] = {SELECTION: selection, AXES: axes or {}}
     if command:
         written = {"command": command, **written}
@@ -75,15 +68,13 @@ def read_selection(run: Run) -> tuple[Selection, Axes]:
 
 
 def run_file_path(output: Path, output_format: str) -> Path:
-    """Returns the path of the run file during a run whose output the user named: the output itself
-    if that is a run file, else a file in the user's cache."""
+    """Returns the run file of a run with a named output: that itself, or one in the cache."""
     named = output_format == "jsonl" and output != STDOUT
     return output if named else cached_path(output)
 
 
 def cached_path(output: Path) -> Path:
-    """Returns the path of a run file in the user's cache, named after the output's path; for
-    standard output after the current folder. `keeping` adds an id to it where the user named no
+    """Returns a run file in the cache, named after the output, or the folder for standard
     output."""
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
     name = "stdout" if output == STDOUT else output.name

@@ -13,7 +13,7 @@ from opperf.rules.values import Arguments
 from opperf.sources.registry import Found
 from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Trial
 
 BASELINE = "float32"
 """Dtype of the inputs during the search; a case has them in its own dtype."""
@@ -29,9 +29,11 @@ class Entry(Struct, frozen=True):
     sizes: dict[str, Found] = {}
     """By size, the inputs scaled to that size, under the operator's name."""
 
+    def covers(self, size: str) -> bool:
+        return self.searched.arguments is None or size in self.sizes
+
 
 Entries = dict[str, Entry]
-"""By operator."""
 
 
 def make_trier(worker: Worker, operator: Operator, settings: Settings) -> Tries:
@@ -56,27 +58,21 @@ def search_inputs(
     selection: Selection,
     say: Callable[[str], None],
 ) -> tuple[Found, dict[str, str]]:
-    """Returns inputs of the named operators at the selection's size, and for the others the reason
-    why none were found.
-
-    Results of earlier searches come from the cache, except for another interpreter, whose framework
-    may be another build, and with modules of the user's, whose operators may have changed. `say`
-    prints what takes time, and warnings about the cache.
-    """
+    """Returns inputs of the named operators at the selection's size, and the reason why others have
+    none. Results are cached, except for another interpreter, whose framework may be another build,
+    and with modules of the user's, whose operators may have changed. `say` prints what takes
+    time."""
     size = INT64 if selection.int64_tensor else selection.size
     is_cached = not (worker.is_foreign or selection.settings.imports)
     path = cache_file("search", framework) if is_cached else None
     entries, warnings = load(path, Entries)
     entries = entries or {}
     before = dict(entries)
-    missing = [
-        name for name in names if name not in entries or not _is_complete(entries[name], size)
-    ]
+    missing = [name for name in names if not (name in entries and entries[name].covers(size))]
     if missing:
         say(f"searching for inputs of {', '.join(missing)}, which have no rule")
-        operators = {
-            listed.operator.label: listed.operator for listed in worker.listing().operators
-        }
+        listing = worker.listing().operators
+        operators = {listed.operator.label: listed.operator for listed in listing}
         for name in missing:
             tries = make_trier(worker, operators[name], selection.settings)
             entries[name] = _extend_entry(entries.get(name), operators[name], size, tries)
@@ -96,12 +92,7 @@ def search_inputs(
     return found, reasons
 
 
-def _is_complete(entry: Entry, size: str) -> bool:
-    return entry.searched.arguments is None or size in entry.sizes
-
-
 def _extend_entry(entry: Entry | None, operator: Operator, size: str, tries: Tries) -> Entry:
-    """Returns the entry of an operator with its inputs of this size added, if there are any."""
     searched = search(operator, tries) if entry is None else entry.searched
     sizes = {} if entry is None else dict(entry.sizes)
     if searched.arguments is not None:

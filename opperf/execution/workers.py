@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import msgspec
@@ -15,8 +15,7 @@ import psutil
 
 from opperf.errors import WorkerError
 from opperf.frameworks.capabilities import needs_build
-from opperf.machine.cgroup import free_memory, whole_cpus
-from opperf.machine.kernel import this_machine
+from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of
 from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
@@ -33,9 +32,7 @@ def interpreter_of(
     interpreters: Sequence[Interpreter], framework: str, label: str
 ) -> Interpreter | None:
     """Returns the interpreter with this label for a framework's cases; None for opperf's own.
-
-    Raises `WorkerError` for an unknown label.
-    """
+    Raises `WorkerError` for an unknown label."""
     for interpreter in interpreters:
         if interpreter.label == label and interpreter.framework in ("", framework):
             return interpreter
@@ -51,7 +48,6 @@ class Workers(AbstractContextManager["Workers"]):
     memory and caches. `pinning` chooses their cores. Raises what `Worker` raises."""
 
     lanes = 1
-    """Cases that are measured at once."""
 
     def __init__(
         self, interpreters: Sequence[Interpreter] = (), pinning: Pinning | None = None
@@ -62,7 +58,6 @@ class Workers(AbstractContextManager["Workers"]):
         self._worker: Worker | None = None
         self._killed = False
         self.profiles: Path | None = None
-        """Folder that keeps what callgrind wrote of each case."""
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -91,7 +86,6 @@ class Workers(AbstractContextManager["Workers"]):
         self.interpreters = (*self.interpreters, *new)
 
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
-        """Returns the worker of a framework and process settings."""
         settings = settings or Settings()
         key = process_key(framework, settings)
         if self._worker is None or key != self._key:
@@ -112,18 +106,16 @@ class Workers(AbstractContextManager["Workers"]):
         return self._worker
 
     def environment(self, case: Case) -> Environment:
-        """Returns the environment of the worker that measures a case."""
         return self.of(case.target.framework, case.settings).environment()
 
     def measure(self, case: Case) -> Record:
-        """Returns the record of a case."""
         return self.of(case.target.framework, case.settings).measure(case)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
     """Returns the number of workers that may measure the cases side by side: as many as there are
-    cores and memory for, by the limits of a container too; Valgrind runs one thread of a process
-    at a time. 1 if a figure depends on what else runs."""
+    cores and memory for, as Valgrind runs one thread of a process at a time. 1 if a figure depends
+    on what else runs."""
     if not cases or not all(not needs_of(case.settings).quiet_machine for case in cases):
         return 1
     here = this_machine(())
@@ -133,11 +125,8 @@ def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
 
 
 class Lanes(AbstractContextManager["Lanes"]):
-    """Measures cases in several threads, each with workers of its own, on cores of their own.
-
-    `measure` and `environment` are for these threads, `lanes` of them. At the end their processes
-    are killed, and what is still measured is lost.
-    """
+    """Measures cases in several threads, each with workers of its own, on cores of their own. At
+    the end their processes are killed, and what is still measured is lost."""
 
     def __init__(self, workers: Workers, pinning: Pinning, number: int) -> None:
         self.lanes = number
@@ -154,40 +143,24 @@ class Lanes(AbstractContextManager["Lanes"]):
         self._stack.close()
 
     def kill(self) -> None:
-        """Kills the processes, so that the threads that wait for them go on and end."""
         for workers in self._all:
             workers.kill()
 
     def _workers(self) -> Workers:
-        """Returns the calling thread's workers."""
         if not hasattr(self._own, "workers"):
             self._own.workers = self._free.pop()
         found: Workers = self._own.workers
         return found
 
     def environment(self, case: Case) -> Environment:
-        """Returns the environment of the worker that measures a case."""
         return self._workers().environment(case)
 
     def measure(self, case: Case) -> Record:
-        """Returns the record of a case."""
         return self._workers().measure(case)
 
 
-def side_by_side(
-    workers: Workers, pinning: Pinning, number: int
-) -> AbstractContextManager[Workers | Lanes]:
-    """Returns what measures cases in so many workers at once."""
-    if number == 1:
-        # What was begun, for planning, may measure too.
-        return nullcontext(workers)
-    workers.close()
-    return Lanes(workers, pinning, number)
-
-
 def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
-    """Compiles the code of cases that need it, those of an interpreter together, before the first
-    one is measured. `say` prints what takes time."""
+    """Compiles the code of cases that need it. `say` prints what takes time."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in filter(needs_build, cases):
         groups.setdefault((case.target.framework, case.settings.python), []).append(case)

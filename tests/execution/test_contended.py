@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from opperf.execution.contended import MOST, find_contended, settle_contended
 from opperf.execution.execute import execute_to_file
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
+from opperf.execution.remeasuring import MOST_CONTENDED, find_contended, settle_contended
 from opperf.execution.run_header import make_header
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
@@ -65,9 +65,9 @@ def test_an_absurd_time_is_too_unless_nothing_waited(make_record):
 
 
 def test_those_that_take_the_most_time_are_measured(make_record):
-    records = [make_record(LONG, f"op{n}", [BUSY], count=n) for n in range(1, MOST + 4)]
+    records = [make_record(LONG, f"op{n}", [BUSY], count=n) for n in range(1, MOST_CONTENDED + 4)]
     found = find_contended(records)
-    assert {id for one in found for id in one.ids} == {one.id for one in records[-MOST:]}
+    assert {id for one in found for id in one.ids} == {one.id for one in records[-MOST_CONTENDED:]}
 
 
 def test_a_shorter_time_of_one_thread_takes_the_place_and_stays_marked(make_record):
@@ -108,7 +108,9 @@ def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path):
     cases = tuple(make_case(name) for name in ("relu", "negative"))
     worker = Busy(fake)
     head = make_header(Plan(cases, {}), Selection(), "run")
-    run = execute_to_file(tmp_path / "run.jsonl", head, cases, cases, worker, Quiet(), lambda: 0.0)
+    run = execute_to_file(
+        tmp_path / "run.jsonl", head, cases, cases, worker, Progress(), lambda: 0.0
+    )
     # Absurd beside the other, it is measured with all threads again first.
     assert worker.measured[:3] == [cases[0].id, cases[1].id, cases[0].id]
     assert len(worker.measured) == 4

@@ -12,7 +12,7 @@ import pytest
 from opperf.errors import UsageError
 from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import InProcess, Task, check_executor, open_executor
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.execution.workers import Lanes, Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Status
@@ -58,7 +58,7 @@ def test_it_measures_every_case_once_and_says_where(executor, cases):
             stored.append((case.id, environment.framework))
             return environment.id
 
-    execute(schedule, executor, Stored(), Quiet())
+    execute(schedule, executor, Stored(), Progress())
     assert schedule.records.keys() == {case.id for case in cases}
     *measured, refused = (schedule.records[case.id] for case in cases)
     assert all(record.status is Status.OK and record.environment for record in measured)
@@ -76,7 +76,7 @@ def test_an_error_ends_it_and_loses_no_earlier_record(executor, cases):
 
     schedule = Rounds(cases)
     with pytest.raises(KeyboardInterrupt):
-        execute(schedule, executor, Full(), Quiet())
+        execute(schedule, executor, Full(), Progress())
     assert 2 <= len(schedule.records) < len(cases)
 
 

@@ -11,8 +11,9 @@ from opperf.errors import OutputError
 from opperf.execution import execute as module
 from opperf.execution import workers as lanes
 from opperf.execution.execute import NoFile, Rounds, execute
-from opperf.execution.progress import Quiet
-from opperf.execution.workers import WORKER_BYTES, Lanes, Workers, lane_count, side_by_side
+from opperf.execution.executor import LOCAL, Task, open_executor
+from opperf.execution.progress import Progress
+from opperf.execution.workers import WORKER_BYTES, Lanes, Workers, lane_count
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Record, Settings, Status
 from tests.execution.test_run_header import ENVIRONMENT, Full, Logged
@@ -83,7 +84,7 @@ def test_an_error_of_one_loses_no_record_of_another(cases, monkeypatch):
 
     schedule = Rounds(cases[:2])
     with pytest.raises(OutputError, match="no space left"):
-        execute(schedule, Two(), NoFile(), Quiet())
+        execute(schedule, Two(), NoFile(), Progress())
     assert list(schedule.records) == [cases[1].id]
 
 
@@ -144,7 +145,7 @@ def test_two_are_measured_at_once_and_all_are_kept(cases, two):
 
 def test_what_cannot_be_kept_ends_the_others(cases, two):
     with pytest.raises(OutputError, match="no space left"):
-        execute(Rounds(cases), two, Full([]), Quiet())
+        execute(Rounds(cases), two, Full([]), Progress())
     assert all(one.is_killed for one in InThreads.made)
 
 
@@ -157,10 +158,11 @@ def test_an_interrupt_ends_what_is_being_measured(cases, two):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        execute(BegunOnce(cases), two, NoFile(), Quiet())
+        execute(BegunOnce(cases), two, NoFile(), Progress())
     assert all(one.is_killed for one in InThreads.made)
 
 
 def test_one_lane_is_the_workers_themselves():
-    with Workers() as workers, side_by_side(workers, Pinning(NONE), 1) as measuring:
+    pinning = Pinning(NONE)
+    with Workers() as workers, open_executor(LOCAL, Task(()), workers, pinning) as measuring:
         assert measuring is workers

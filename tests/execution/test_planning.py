@@ -11,7 +11,7 @@ from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Trial
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def unlimited(make_case):
 
 
 def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
-    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}), Selection())
+    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
     assert made.cases[0].settings.max_time_s == 0.33
 
 
@@ -170,7 +170,7 @@ def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
     [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
 )
 def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
-    made = limit_case_times(Plan((unlimited(make_case),) * count, {}), Selection())
+    made = limit_case_times(Plan((unlimited(make_case),) * count, {}))
     assert {case.settings.max_time_s for case in made.cases} == {limit}
     assert made.cases[0].id == unlimited(make_case).id
 
@@ -179,7 +179,7 @@ def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
 def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
     case = msgspec.structs.replace(make_case("relu"), settings=settings)
     given = Plan((case,) * 5000, {})
-    assert limit_case_times(given, Selection()) == given
+    assert limit_case_times(given) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from opperf.execution import progress as module
-from opperf.execution.progress import PLAIN_EVERY_S, Live, Plain, Quiet, make_progress
+from opperf.execution.progress import PLAIN_EVERY_S, Live, Plain, Progress, make_progress
 from opperf.model import Record, Status
 
 
@@ -47,9 +47,9 @@ def end(make_case):
 def test_which_one_is_shown():
     assert type(make_progress(Terminal(), 5, quiet=False)) is Live
     assert type(make_progress(io.StringIO(), 5, quiet=False)) is Plain
-    assert type(make_progress(Terminal(), 5, quiet=True)) is Quiet
-    assert type(make_progress(io.StringIO(), 5, quiet=True)) is Quiet
-    assert type(make_progress(Terminal(), 0, quiet=False)) is Quiet
+    assert type(make_progress(Terminal(), 5, quiet=True)) is Progress
+    assert type(make_progress(io.StringIO(), 5, quiet=True)) is Progress
+    assert type(make_progress(Terminal(), 0, quiet=False)) is Progress
 
 
 def test_quiet_says_nothing(capsys, end):

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.execute import NoFile, Rounds, execute, execute_to_file, find_pending
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.execution.run_header import (
     make_folder,
     make_header,
@@ -48,7 +48,7 @@ SELECTION = Selection(
 )
 
 
-class Logged(Quiet):
+class Logged(Progress):
     def __init__(self, log):
         self.log = log
 
@@ -160,7 +160,7 @@ def test_a_whole_run(fake, planned, head, tmp_path):
     ids = [case.id for case in planned.cases]
     path = tmp_path / "run.jsonl"
     run = execute_to_file(
-        path, head, planned.cases, planned.cases, InProcess(fake), Quiet(), lambda: 12.5
+        path, head, planned.cases, planned.cases, InProcess(fake), Progress(), lambda: 12.5
     )
     assert [record.id for record in run.records] == ids
     assert run.closing.counts == {"ok": len(planned.cases)}
@@ -175,7 +175,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
         execute_to_file(
-            path, head, planned.cases, planned.cases, InProcess(fake, stop_at), Quiet(), lambda: 1.0
+            path,
+            head,
+            planned.cases,
+            planned.cases,
+            InProcess(fake, stop_at),
+            Progress(),
+            lambda: 1.0,
         )
     half, _ = read_run(path)
     assert half.closing is None
@@ -183,7 +189,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     left = find_pending(half)
     assert left == planned.cases[stop_at:]
     worker = InProcess(fake)
-    whole = execute_to_file(path, half, planned.cases, left, worker, Quiet(), lambda: 2.0)
+    whole = execute_to_file(path, half, planned.cases, left, worker, Progress(), lambda: 2.0)
     assert worker.measured == ids[stop_at:]
     assert [record.id for record in whole.records] == ids
     assert whole.header == half.header
@@ -214,7 +220,13 @@ def test_what_is_tried_again_is_what_was_asked_for(planned, head):
 
 def test_a_record_names_the_environment_it_was_made_in(fake, planned, head, tmp_path):
     run = execute_to_file(
-        tmp_path / "run.jsonl", head, planned.cases, planned.cases, InProcess(fake), Quiet(), float
+        tmp_path / "run.jsonl",
+        head,
+        planned.cases,
+        planned.cases,
+        InProcess(fake),
+        Progress(),
+        float,
     )
     assert run.environments == {ENVIRONMENT.id: ENVIRONMENT}
     assert {record.environment for record in run.records} == {ENVIRONMENT.id}
@@ -228,7 +240,7 @@ def test_what_changes_from_moment_to_moment_is_no_other_environment(fake, planne
             return msgspec.structs.replace(ENVIRONMENT, load_1min=float(next(loads)))
 
     run = execute_to_file(
-        tmp_path / "run.jsonl", head, planned.cases, planned.cases, Busier(fake), Quiet(), float
+        tmp_path / "run.jsonl", head, planned.cases, planned.cases, Busier(fake), Progress(), float
     )
     assert len(run.environments) == 1 and run.environment.load_1min == 0.0
 
@@ -237,7 +249,7 @@ def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, t
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
         execute_to_file(
-            path, head, planned.cases, planned.cases, InProcess(fake, 1), Quiet(), float
+            path, head, planned.cases, planned.cases, InProcess(fake, 1), Progress(), float
         )
 
     class Elsewhere(InProcess):
@@ -247,7 +259,7 @@ def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, t
     half, _ = read_run(path)
     left = find_pending(half)
     with pytest.raises(RunFileError, match="cpu was 'c' and is 'another'"):
-        execute_to_file(path, half, planned.cases, left, Elsewhere(fake), Quiet(), float)
+        execute_to_file(path, half, planned.cases, left, Elsewhere(fake), Progress(), float)
     assert len(read_run(path)[0].records) == 1
 
 

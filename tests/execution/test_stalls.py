@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from opperf.execution.execute import execute_to_file
-from opperf.execution.progress import Quiet
-from opperf.execution.run_header import make_header
-from opperf.execution.stalls import (
+from opperf.execution.progress import Progress
+from opperf.execution.remeasuring import (
     CALL_NS,
     LEAST_STALL_NS,
     MOST,
@@ -17,6 +16,7 @@ from opperf.execution.stalls import (
     find_suspects,
     settle,
 )
+from opperf.execution.run_header import make_header
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
@@ -186,7 +186,7 @@ def scripted_run(fake, make_case, monkeypatch, tmp_path):
         )
         worker, path = InProcess(fake), tmp_path / "run.jsonl"
         head = make_header(Plan(cases, {}), Selection(), "run")
-        run = execute_to_file(path, head, cases, cases, worker, Quiet(), lambda: 0.0)
+        run = execute_to_file(path, head, cases, cases, worker, Progress(), lambda: 0.0)
         return worker, run
 
     return ran
@@ -222,6 +222,6 @@ def test_a_run_whose_cases_are_all_measured_is_only_closed(scripted_run, tmp_pat
     _, run = scripted_run({"relu": [STALL, STALL]})
     worker = InProcess(fake)
     again = execute_to_file(
-        tmp_path / "run.jsonl", run, run.cases, (), worker, Quiet(), lambda: 0.0
+        tmp_path / "run.jsonl", run, run.cases, (), worker, Progress(), lambda: 0.0
     )
     assert worker.measured == [] and again.records == run.records

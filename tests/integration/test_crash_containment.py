@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
 from opperf.execution.execute import execute_to_file
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers
 from opperf.model import Status
@@ -31,7 +31,7 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
     head = make_header(plan, Selection(), "")
     with Workers() as workers:
         run = execute_to_file(
-            tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0
+            tmp_path / "run.jsonl", head, cases, cases, workers, Progress(), lambda: 0.0
         )
     assert psutil.Process().children() == before
     assert read_run(tmp_path / "run.jsonl") == (run, [])

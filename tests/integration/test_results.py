@@ -4,7 +4,7 @@ import pytest
 
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import check_results
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.frameworks import load
 from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance
 from opperf.worker.call_outputs import observe
@@ -48,7 +48,7 @@ class Here:
 def check(framework, a, b):
     pair = Pair(a, b)
     (found,) = check_results(
-        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Quiet()
+        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Progress()
     ).values()
     return found
 

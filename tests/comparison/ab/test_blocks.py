@@ -11,7 +11,7 @@ from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.execute import execute
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.model import Record, Status
 from opperf.results.runfile import read_visits
 from tests.comparison.ab.sessions import Stub, case, crashed, ok, session_of
@@ -20,7 +20,7 @@ STAGE = Stage("comparison", 0, 1, ())
 PLACES = 4
 
 
-class Counted(Quiet):
+class Counted(Progress):
     """Counts visits."""
 
     def __init__(self):
@@ -147,7 +147,7 @@ def test_without_cases_no_process_is_begun(tmp_path):
         ArmProcesses(lambda arm: pytest.fail("a process")) as processes,
     ):
         blocks = Blocks(writer, Stage("comparison", 0, 1, ("none forward",)), processes)
-        execute(blocks, processes, writer.store, Quiet())
+        execute(blocks, processes, writer.store, Progress())
     assert [process.values for process in session.processes] == [{}] * PLACES
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.comparison.ab.pairs import Pair, pair_cases
 from opperf.comparison.ab.rehearsal import check_results, rehearse
-from opperf.execution.progress import Quiet
+from opperf.execution.progress import Progress
 from opperf.frameworks import load
 from opperf.model import (
     Case,
@@ -30,7 +30,7 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
 
     names = ("good", "bad", "onlyA", "half")
     pairs = [Pair(case(name), case(name, threads=2)) for name in names]
-    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Quiet())
+    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
     assert {pair.label: pair.a.passes for pair in found.pairs} == {
         "good": ("forward", "backward"),
         "half": ("forward",),
@@ -53,7 +53,7 @@ def test_a_rehearsal_begins_by_compiling_what_needs_it():
     snippet = Case(SnippetTarget("fake", "f();", language="c++", name="s"), {}, passes=("forward",))
     pairs = [Pair(case("x"), case("x")), Pair(snippet, snippet)]
     workers = {arm: Compiling(lambda worker, arm, case: ok(case), arm) for arm in "AB"}
-    rehearse(pairs, workers, 1.0, Quiet())
+    rehearse(pairs, workers, 1.0, Progress())
     assert built == [("A", ["s"]), ("B", ["s"])]
 
 
@@ -110,7 +110,7 @@ def checked(tmp_path):
         plans = [Plan((case(name, own),), {}) for name, own in ((a, ("x", "y")), (b, names))]
         (pair,) = pair_cases(plans[:1], plans[1:], positional=True).pairs
         workers = {arm: Here() for arm in "AB"}
-        checks = check_results([pair], workers, Tolerance(), Quiet())
+        checks = check_results([pair], workers, Tolerance(), Progress())
         assert list(checks) == [pair.id] and all(one.ended for one in workers.values())
         return checks[pair.id], workers
 
@@ -155,5 +155,7 @@ def test_what_cannot_be_compared_is_said(checked, a, b, outcome, note):
 def test_memory_that_is_not_written_is_not_compared():
     case = Case(OperatorTarget("numpy", "empty"), {"shape": (2, 2)}, passes=("forward",))
     pair = Pair(case, case)
-    (check,) = check_results([pair], {arm: Here() for arm in "AB"}, Tolerance(), Quiet()).values()
+    (check,) = check_results(
+        [pair], {arm: Here() for arm in "AB"}, Tolerance(), Progress()
+    ).values()
     assert (check.outcome, check.note) == ("not compared", "A returns memory that is not written")
