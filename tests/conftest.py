@@ -18,8 +18,7 @@ from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators, script
-from opperf.worker.measure import measure
-from opperf.worker.trial import try_call
+from opperf.worker.measure import measure, try_call
 from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks import available, package_of
-from opperf.instruments.callgrind.dumps import DUMPS
+from opperf.instruments.callgrind.counter import DUMPS
 from opperf.instruments.callgrind.heap import is_loaded
 from opperf.machine import heap
 
 
 def configure_heap(framework: str) -> str:
     """Configures this process's heap, for the first framework that it measures, and returns a
-    description of its settings. Call it before the framework starts its threads.
-
-    A process that counts instructions has an allocator of opperf's own, if that could be built.
-    """
+    description. Call it before the framework starts its threads. A process that counts instructions
+    has an allocator of opperf's own, if that could be built."""
     return heap.configure_heap(_settings(framework))
 
 

@@ -1,5 +1,5 @@
-"""One untimed call of a case, whose results are written to files: outputs, gradients, and the
-arguments that it wrote to."""
+"""One untimed call of a case, whose outputs, gradients and changed arguments are written to
+files."""
 
 from __future__ import annotations
 
@@ -31,19 +31,16 @@ MOST_BYTES = 128 * 2**20
 second, third ... element is written. A tensor of large size takes a quarter of it."""
 
 SHOWN = 60
-"""Maximum characters of a value that is no number."""
 
 OUTPUT = "output"
-"""Place of what a call returns."""
 
 Leaf = tuple[str, Any]
-"""A place, and the value there."""
 
 
 def observe(case: Case, framework: Framework, folder: Path, draw: int) -> Observed:
     """Makes the case's tensors, calls its target once, forward and backward, and writes the results
-    to new files in a folder. Random numbers that the call draws are seeded by the case's seed and
-    `draw`, and what it leaves unwritten depends on that, too. Any exception is a refusal."""
+    to new files in a folder. Random numbers are seeded by the case's seed and `draw`, on which what
+    it leaves unwritten depends, too. Any exception is a refusal."""
     try:
         guard(case, framework)
         with framework.scope(case), filled_blocks(draw):
@@ -64,7 +61,6 @@ class _Observation:
         self._written = 0
 
     def observed(self) -> Observed:
-        """Makes the call, and returns its results."""
         prepared, framework = self._prepared, self._framework
         arguments = list(prepared.arguments.items())
         fresh = FreshInputs(prepared)
@@ -97,8 +93,6 @@ class _Observation:
         return Observed(tuple(values), without_gradients=reason, unwritten=unwritten)
 
     def _gradients(self, restore: Callable[[], object] | None) -> list[Value]:
-        """Returns the gradients. Raises `NoGradientError`."""
-
         def begin() -> None:
             if restore is not None:
                 restore()
@@ -124,7 +118,6 @@ class _Observation:
         )
 
     def _seed(self) -> None:
-        """Seeds the random numbers that a call may draw."""
         seed = self._case.settings.seed + self._draw
         random.seed(seed)
         np.random.seed(seed % 2**32)
@@ -151,7 +144,6 @@ class _Observation:
         }
 
     def _write(self, results: Iterable[Leaf]) -> list[Value]:
-        """Writes results to files, and returns their values."""
         found = [(place, value, self._contents(value)) for place, value in results]
         step = _step(held for _, _, held in found if held is not None)
         return [
@@ -178,7 +170,6 @@ class _Observation:
         return Value(place, text=type(value).__name__, unread=True)
 
     def _save(self, numbers: Any) -> str:
-        """Writes an array to a new file, and returns its name."""
         name = f"{self._written}.npy"
         self._written += 1
         np.save(self._folder / name, numbers, allow_pickle=False)
@@ -191,7 +182,7 @@ def _step(held: Iterable[Contents]) -> int:
 
 
 def leaves(place: str, value: Any) -> Iterator[Leaf]:
-    """Yields the values in nested lists, tuples, dicts and data classes, each with its place, as
+    """Yields the values in nested containers and data classes, each with its place, as
     `output[0]['loss']`. What is empty is a value itself."""
     inside: Iterable[tuple[str, Any]] = ()
     if isinstance(value, (list, tuple)):

@@ -24,28 +24,9 @@ from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import (
-    MEMORY,
-    Answer,
-    BuildRequest,
-    ChoicesRequest,
-    CompleteRequest,
-    EndRequest,
-    ForkRequest,
-    ListRequest,
-    MeasureRequest,
-    Observed,
-    ObserveRequest,
-    PlanRequest,
-    Request,
-    ResolveRequest,
-    Response,
-    ScriptRequest,
-    TraceRequest,
-    TryRequest,
-)
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Answer, Observed, Request, Response, Trial
 
 START_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
@@ -77,20 +58,19 @@ R = TypeVar("R")
 
 
 class WorkerTimeout(Exception):
-    """The worker did not respond in time."""
+    """The worker did not respond in time, and was ended."""
 
 
 class Worker(AbstractContextManager["Worker"]):
     """A worker process for one framework and the process settings of `settings`. It starts at the
     first request, and again after its end.
 
-    `python` is the interpreter that runs it, by default this process's. Its environment needs the
-    framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
-    msgspec) that are missing there, if both have the same version of Python. `reference_work` times
-    reference work between the calls. `cpus` are the cores of the process. `measures_memory` is
-    whether cases' memory is measured, for which the process begins with a fork. `profiles` is the
-    folder that keeps what callgrind wrote of each case. Every request raises `WorkerError` if the
-    process cannot be started, and the `OpperfError` that the worker raised.
+    `python` is its interpreter, whose environment needs the framework only: opperf is imported from
+    here, and so are its dependencies that are missing there, if both have the same version of
+    Python. `reference_work` times reference work between the calls. With `measures_memory` the
+    process begins with a fork. `profiles` is the folder that keeps what callgrind wrote of each
+    case. Every request raises `WorkerError` if the process cannot be started, and the `OpperfError`
+    that the worker raised.
     """
 
     def __init__(
@@ -107,7 +87,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._reference_work, self._framework = reference_work, framework
         settings = settings or Settings()
         self._needs = needs_of(settings)
-        options = [MEMORY] if measures_memory and self._needs.pristine_fork else []
+        options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
         self._program = WorkerProgram(framework, settings, environment, python, cpus, options)
         self._profiles = profiles
         self._process: subprocess.Popen[bytes] | None = None
@@ -117,7 +97,6 @@ class Worker(AbstractContextManager["Worker"]):
         self._use: Use = "fresh"
         self._killed = False
         self.launches = 0
-        """Number of processes started so far, forks included."""
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -126,7 +105,6 @@ class Worker(AbstractContextManager["Worker"]):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether its interpreter is another than this process's, with other packages."""
         return self._program.is_foreign
 
     @property
@@ -138,17 +116,15 @@ class Worker(AbstractContextManager["Worker"]):
         return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
     def environment(self) -> Environment:
-        """Returns the environment of the worker's process."""
         self._start()
         assert self._environment is not None
         return self._environment
 
     def begin_process(self, devices: Iterable[str]) -> bool:
         """Begins a fresh process, which has run no operator, for the next requests, and returns
-        whether it is a fork. Where the framework supports no fork on the devices, it is a new
-        process. A fork before it ends first."""
+        whether it is a fork, which the devices may not support. A fork before it ends first."""
         self.end_process()
-        request = ForkRequest(devices=tuple(devices))
+        request = protocol.ForkRequest(devices=tuple(devices))
         forked = self._ask_or_fail(request, START_TIMEOUT_S, "forking")
         if forked:
             self._use = "forked"
@@ -156,57 +132,46 @@ class Worker(AbstractContextManager["Worker"]):
         return forked
 
     def end_process(self) -> None:
-        """Ends the process that has run operators, with all that it holds: a fork, or else the
-        worker's own."""
+        """Ends the process that has run operators: a fork, or else the worker's own."""
         if self._use == "used":
             self.end()
         elif self._use == "forked" and self._is_running():
-            try:
-                self._ask(EndRequest(), KILL_WAIT_S)
+            with suppress(WorkerDied, WorkerTimeout):
+                self._ask(protocol.EndRequest(), KILL_WAIT_S)
                 self._use = "fresh"
-            except (WorkerDied, WorkerTimeout):
-                self.end()
 
     def resolve(self, axes: Axes) -> Resolution:
-        """Returns the axes with the framework's default device and profiler filled in, and with
-        devices under their canonical names."""
-        return self._ask_or_fail(ResolveRequest(axes=axes))
+        """Returns the axes with the framework's defaults, and canonical names of devices."""
+        return self._ask_or_fail(protocol.ResolveRequest(axes=axes))
 
     def resolve_selection(self, selection: Selection) -> Selection:
-        """Returns the selection with the framework's default device and profiler filled in."""
         return resolve_selection(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
-        """Returns the plan of a selection; `found` are inputs that a search has found."""
-        request = PlanRequest(selection=selection, found=found or {})
+        request = protocol.PlanRequest(selection=selection, found=found or {})
         return self._ask_or_fail(request)
 
     def listing(self, paths: tuple[str, ...] = ()) -> Listing:
-        """Returns the framework's registry, or the callables at these paths."""
-        return self._ask_or_fail(ListRequest(paths))
+        return self._ask_or_fail(protocol.ListRequest(paths))
 
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """Returns what the framework offers, by setting or group of operators."""
-        return self._ask_or_fail(ChoicesRequest())
+        return self._ask_or_fail(protocol.ChoicesRequest())
 
     def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:
-        """Returns cases of a source that knows no framework, as the framework calls them, with
-        their batch scaled."""
-        request = CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
+        request = protocol.CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
         return self._ask_or_fail(request)
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles the code of cases, for this and all later processes."""
-        request = BuildRequest(cases=tuple(cases))
+        request = protocol.BuildRequest(cases=tuple(cases))
         self._ask_or_fail(request, BUILD_TIMEOUT_S, "compiling")
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
-        """A script for each case, in the framework's own terms."""
-        return self._ask_or_fail(ScriptRequest(cases=cases))
+        return self._ask_or_fail(protocol.ScriptRequest(cases=cases))
 
     def trace(self, cases: tuple[Case, ...], chrome: str, execution: str) -> dict[str, str]:
         """Writes traces of the cases to these files, and returns those that could not be called."""
-        request = TraceRequest(cases=cases, chrome=chrome, execution=execution)
+        request = protocol.TraceRequest(cases=cases, chrome=chrome, execution=execution)
         timeout_s = sum(case.settings.timeout_s for case in cases)
         return self._ask_or_fail(request, timeout_s, "tracing")
 
@@ -218,8 +183,8 @@ class Worker(AbstractContextManager["Worker"]):
             if self._needs.fork_for_each_case and self._use != "used":
                 # A framework that supports no fork goes on: it may take half a minute to start.
                 self.begin_process([case.settings.device])
-            self._note_use()
-            request = MeasureRequest(
+            self._start_used()
+            request = protocol.MeasureRequest(
                 case=case,
                 reference_work=self._reference_work,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
@@ -228,47 +193,38 @@ class Worker(AbstractContextManager["Worker"]):
         except WorkerDied as died:
             status, reason = Status.CRASHED, describe_end(died)
         except WorkerTimeout:
-            self.end()
+            advice = "raise --timeout or choose a smaller --size"
             status = Status.TIMEOUT
-            reason = (
-                f"not finished after {case.settings.timeout_s:g} s; "
-                "raise --timeout or choose a smaller --size"
-            )
-        return Record(
-            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - started
-        )
+            reason = f"not finished after {case.settings.timeout_s:g} s; {advice}"
+        wall_s = time.monotonic() - started
+        return Record(case=case, id=case.id, status=status, reason=reason, wall_s=wall_s)
 
     def try_call(self, case: Case, timeout_s: float) -> Trial:
-        """Returns the result of one call of a case; a crash or a hang of the worker is a refusal.
-        A crash of a process that has run other cases may be theirs, such as memory overwritten
-        by one of them: the call is tried again in a new process."""
+        """Returns the result of one call of a case; a crash or a hang is a refusal. A crash of a
+        process that has run other cases may be theirs: the call is tried again in a new process."""
         for has_run in (self._use == "used" and self._is_running(), False):
             try:
-                self._start()
-                self._note_use()
-                return self._ask(TryRequest(case=case), timeout_s)
+                self._start_used()
+                return self._ask(protocol.TryRequest(case=case), timeout_s)
             except WorkerDied as died:
                 trial = Trial(refusal=describe_end(died), ended=True)
                 if not has_run:
                     break
             except WorkerTimeout:
-                self.end()
                 return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
         return trial
 
     def observe(self, case: Case, folder: Path, draw: int = 0) -> Observed:
         """Returns the results of one untimed call of a case, whose elements are in files of an
-        empty folder; a crash or a hang of the worker is a refusal. Random numbers that the call
-        draws are the same for the same `draw`."""
+        empty folder; a crash or a hang is a refusal. Random numbers are the same for the same
+        `draw`."""
         try:
-            self._start()
-            self._note_use()
-            request = ObserveRequest(case=case, folder=str(folder.resolve()), draw=draw)
+            self._start_used()
+            request = protocol.ObserveRequest(case=case, folder=str(folder.resolve()), draw=draw)
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             return Observed(refusal=describe_end(died))
         except WorkerTimeout:
-            self.end()
             return Observed(refusal=f"not finished after {case.settings.timeout_s:g} s")
 
     def end(self) -> None:
@@ -292,8 +248,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._program.process_ended()
 
     def kill(self) -> None:
-        """Kills the process, from any thread, and lets no other one start. The thread that waits
-        for it finds it ended."""
+        """Kills the process, from any thread, and lets no other one start."""
         self._killed = True
         process = self._process
         if process is not None and process.poll() is None:
@@ -303,8 +258,9 @@ class Worker(AbstractContextManager["Worker"]):
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def _note_use(self) -> None:
-        """Notes that the process itself, and not a fork of it, runs operators."""
+    def _start_used(self) -> None:
+        """Starts a process that runs operators itself, unless a fork of it does."""
+        self._start()
         if self._use == "fresh":
             self._use = "used"
 
@@ -321,16 +277,14 @@ class Worker(AbstractContextManager["Worker"]):
             except WorkerDied as died:
                 if died.returncode < 0 and attempts_left:
                     continue
+                name = self._framework
                 raise WorkerError(
-                    f"the worker ended while importing {self._framework}: {describe_end(died)}; "
-                    f"check that {self._program.python} is a Python interpreter with "
-                    f"{self._framework}"
+                    f"the worker ended while importing {name}: {describe_end(died)}; check that "
+                    f"{self._program.python} is a Python interpreter with {name}"
                 ) from died
             except WorkerTimeout as silent:
-                self.end()
-                raise WorkerError(
-                    f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
-                ) from silent
+                took = f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
+                raise WorkerError(took) from silent
             except OpperfError:
                 self.end()
                 raise
@@ -355,8 +309,7 @@ class Worker(AbstractContextManager["Worker"]):
     def _ask_or_fail(
         self, request: Request[R], timeout_s: float | None = None, work: str = "planning"
     ) -> R:
-        """Sends a request for some work whose failure ends the run, and returns its answer. The
-        default limit is that of planning."""
+        """Returns the answer to a request whose failure ends the run."""
         timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
         self._start()
         try:
@@ -364,7 +317,6 @@ class Worker(AbstractContextManager["Worker"]):
         except WorkerDied as died:
             raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
         except WorkerTimeout as silent:
-            self.end()
             raise WorkerError(f"{work} took over {timeout_s:g} s") from silent
 
     def _ask(self, request: Request[R], timeout_s: float) -> R:
@@ -395,7 +347,6 @@ class Worker(AbstractContextManager["Worker"]):
         raise raised
 
     def _line(self, timeout_s: float) -> bytes:
-        """Returns the next line from the worker."""
         process = self._process
         assert process is not None and process.stdout is not None
         deadline = time.monotonic() + timeout_s
@@ -404,6 +355,7 @@ class Worker(AbstractContextManager["Worker"]):
             while b"\n" not in self._buffer:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
+                    self.end()
                     raise WorkerTimeout
                 chunk = os.read(process.stdout.fileno(), READ_BYTES)
                 if not chunk:
@@ -423,8 +375,7 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 def _await_end(output: IO[bytes]) -> None:
-    """Waits until no fork of an ended process has its output open, as a fork has until its memory
-    is freed."""
+    """Waits until no fork of an ended process has its output open: its memory is then free."""
     deadline = time.monotonic() + KILL_WAIT_S
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)

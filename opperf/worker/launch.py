@@ -33,8 +33,8 @@ BASE = ("msgspec", "numpy", "psutil", "scipy")
 
 
 class FallbackFinder:
-    """Finds packages of `BASE` that this environment lacks in the starting process's. They have
-    compiled parts, so both need the same version of Python."""
+    """Finds packages of `BASE` that this environment lacks in the starting process's; they are
+    compiled, so both need the same version of Python."""
 
     finds_fallback_packages = True
 

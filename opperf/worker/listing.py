@@ -17,16 +17,10 @@ from opperf.rules.values import Arguments
 from opperf.sources.registry import missing_kernel
 from opperf.sources.selecting import callable_at
 
-OF_RULES = ""
-"""Dtype of the inputs when only the names of the rules are needed."""
-
 
 def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing:
-    """Returns every operator of a framework, or the callables at these paths under their paths;
-    each with the rule that makes its inputs.
-
-    Raises `UnknownOperatorError` for a path that leads to none.
-    """
+    """Returns every operator of a framework, or the callables at these paths, each with the rule
+    that makes its inputs. Raises `UnknownOperatorError` for a path that leads to none."""
     found: list[tuple[Target, Operator, str]]
     if paths:
         targets = [callable_at(framework, path, framework.operators()) for path in paths]
@@ -46,8 +40,8 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
 
 
 def _listed(framework: Framework, target: Target, operator: Operator, name: str) -> ListedOperator:
-    """Returns an operator under a name, with the rule that makes its inputs."""
-    made = inputs_for_target(framework, target, operator, PRESETS["default"], OF_RULES)
+    # Without a dtype, as only the names of the rules are needed.
+    made = inputs_for_target(framework, target, operator, PRESETS["default"], "")
     shown = msgspec.structs.replace(operator, name=name)
     lacking = missing_kernel(framework, target, operator, framework.devices()[0])
     if lacking:

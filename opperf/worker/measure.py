@@ -1,4 +1,4 @@
-"""Measures a case: the one way from a case to a record."""
+"""Measures a case: the one way from a case to a record; or tries one call of it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ import msgspec
 
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.instruments.guard import guard
+from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.instrument import Conditions, Instrument
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
 from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import (
-    Case,
-    GpuState,
-    NoteCode,
-    Record,
-    Status,
-)
+from opperf.model import UNKNOWN, Case, NoteCode, Record, Status
 from opperf.sources.choices import LISTED, refusal
-from opperf.sources.varying import with_dtype
+from opperf.sources.shapes import bounded
+from opperf.sources.varying import with_array_type, with_dtype, with_settings
+from opperf.worker.protocol import Trial
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
@@ -59,7 +55,10 @@ def measure(
                     _measure_again(chosen, visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
-        record = _with_state(visit.record(), state_of(readings))
+        state = state_of(readings)
+        note = None if state is None else throttling_note(case.settings.device, state)
+        visit.notes += [] if note is None else [note]
+        record = msgspec.structs.replace(visit.record(), gpu=state)
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.
         record = _without_numbers(case, Status.SKIPPED, str(error))
@@ -83,8 +82,7 @@ def _measure_again(instruments: Iterable[Instrument], visit: Visit) -> None:
 
 
 def _measure_added(instrument: Instrument, visit: Visit) -> None:
-    """Measures with another package's instrument. If it fails, each of its metrics has a note in
-    place of a value."""
+    """Measures with another package's instrument, whose metrics have a note if it fails."""
     if not instrument.measures(visit.case.settings):
         return
     try:
@@ -97,18 +95,8 @@ def _measure_added(instrument: Instrument, visit: Visit) -> None:
                 visit.note(metric.name, NoteCode.NOT_PRODUCED, one_line(reason))
 
 
-def _with_state(record: Record, state: GpuState | None) -> Record:
-    """Returns the record with the state of the GPU, and a note if that lowered its clocks."""
-    if state is None:
-        return record
-    note = throttling_note(record.case.settings.device, state)
-    notes = record.notes if note is None else (*record.notes, note)
-    return msgspec.structs.replace(record, gpu=state, notes=notes)
-
-
 def check_available(case: Case, framework: Framework) -> None:
-    """Raises `UnsupportedError` if this framework, build or machine lacks the device, dtype,
-    profiler or mode."""
+    """Raises `UnsupportedError` if the device, dtype, profiler or mode is lacking here."""
     for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
         if refused is not None:
@@ -120,9 +108,8 @@ def _without_numbers(case: Case, status: Status, reason: str) -> Record:
 
 
 def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Record:
-    """Returns the record of a call that the framework refused: skipped if this build or device
-    lacks the kernel, or if the same call runs in float32, so that the dtype is the cause; else
-    failed."""
+    """Returns the record of a refused call: skipped if this build or device lacks the kernel, or if
+    the same call runs in float32, so that the dtype is the cause; else failed."""
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
@@ -132,7 +119,6 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
 
 
 def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
-    """Returns whether the framework accepts the case."""
     try:
         with case_scope(case, framework):
             PreparedCase(case, framework, bound).call()
@@ -140,3 +126,47 @@ def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     except Exception:
         return False
     return True
+
+
+UNGUARDED = 2**20
+"""Bytes of inputs up to which free memory is not checked: the check takes longer than such a
+call."""
+
+
+def _complete(case: Case, framework: Framework) -> Case:
+    """Returns the case with the target's array type, all shapes inferred, and indices in range."""
+    array_type = framework.array_type(case.target)
+    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
+    made = msgspec.structs.replace(case, arguments=arguments)
+    if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
+        made = framework.with_inferred_shapes(made)
+    return bounded(framework, made)
+
+
+def try_call(case: Case, framework: Framework) -> Trial:
+    """Makes the case's tensors and calls its target once, forward only, in the framework's default
+    mode: another one may take seconds to compile. Any exception is a refusal."""
+    try:
+        case = with_settings(_complete(case, framework), {"mode": framework.modes[0]})
+        refused = framework.foreseen_refusal(case)
+        if refused:
+            return Trial(refusal=refused)
+        if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
+            guard(case, framework)
+        with case_scope(case, framework):
+            prepared = PreparedCase(case, framework)
+            started = time.perf_counter()
+            outputs = prepared.call()
+            framework.synchronize(case.settings.device)
+            seconds = time.perf_counter() - started
+            return Trial(
+                arguments=case.arguments,
+                has_nan=framework.has_nan(outputs),
+                output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
+                seconds=seconds,
+            )
+    except OpperfError as error:
+        return Trial(refusal=str(error))
+    except Exception as error:
+        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
+        return Trial(refusal=one_line(reason))

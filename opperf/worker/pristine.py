@@ -35,7 +35,7 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.instruments.memory import MEMORY
-from opperf.instruments.peaks import Peaks, measure_case_peaks, peaks
+from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec
 from opperf.worker.allocator import configure_heap
@@ -56,11 +56,9 @@ NOTHING = b"null"
 
 
 class PristineServer:
-    """The parent's side of the process that is forked, which is started again after its end.
-
-    With `framework`, the process is a fork of this one, which must have run nothing yet; else it is
-    a new one, which imports the framework while its parent goes on.
-    """
+    """The parent's side of the process that is forked, which is started again after its end. With
+    `framework`, it is a fork of this one, which must have run nothing yet; else a new one, which
+    imports the framework while its parent goes on."""
 
     def __init__(self, name: str, framework: Framework | None = None) -> None:
         self._name = name
@@ -85,8 +83,7 @@ class PristineServer:
         self._asked = None
 
     def begin(self, case: Case) -> None:
-        """Sends the case whose peaks are requested next, unless the framework is still being
-        imported."""
+        """Sends the case whose peaks are requested next, once the framework is imported."""
         if self._has_imported:
             self._ask(case)
 
@@ -97,7 +94,6 @@ class PristineServer:
         return msgspec.json.decode(self._answer() or NOTHING, type=Peaks | None)
 
     def _ask(self, case: Case) -> None:
-        """Sends a case, if there is a process to take it."""
         if self._asked is not None:
             # The previous case's call was refused here, so that its peaks are not needed.
             self._answer()
@@ -121,8 +117,7 @@ class PristineServer:
 
     @contextlib.contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
-        """Ends the process at an interrupt, as its next answer would be taken for that to another
-        case."""
+        """Ends the process at an interrupt: its next answer would be taken for another case's."""
         try:
             yield
         except BaseException:
@@ -136,8 +131,7 @@ class PristineServer:
         return self._has_imported
 
     def _line(self, timeout_s: float) -> bytes:
-        """Returns the next line of its output; empty if it ended, or was ended as it took too
-        long."""
+        """Returns the next line of its output; empty if it ended, or took too long."""
         stream = self._process.stdout
         assert stream is not None
         # A line comes in one piece: it is shorter than a pipe's buffer.
@@ -147,33 +141,29 @@ class PristineServer:
         return b""
 
     def end(self) -> None:
-        """Kills the process."""
         self._asked = None
         self._process.kill()
         self._process.wait()
 
 
 _SERVERS: dict[str, PristineServer] = {}
-"""The servers of this process, by framework."""
 
 
 def pristine_server(name: str) -> PristineServer:
-    """Returns this process's server for a framework, which is started if there is none."""
+    """Returns this process's server for a framework."""
     if name not in _SERVERS:
         _SERVERS[name] = PristineServer(name)
     return _SERVERS[name]
 
 
 def start_pristine_server(framework: Framework) -> None:
-    """Forks the server for a framework from this process, which has imported it and run nothing
-    yet. That takes milliseconds; another import would take seconds, and a core from this process.
-    """
+    """Forks the server for a framework from this process, which has run nothing yet: in
+    milliseconds, where another import would take seconds, and a core from this process."""
     _SERVERS[framework.name] = PristineServer(framework.name, framework)
 
 
 def is_self_contained(case: Case, bound: Bound) -> bool:
-    """Returns whether another process can measure a case, as it needs none of the caller's
-    objects."""
+    """Returns whether another process can measure a case, without the caller's objects."""
     has_arrays = any(
         isinstance(spec, TensorSpec) and spec.fill.distribution == "given"
         for _, spec in case.tensors()
@@ -199,7 +189,6 @@ class Child:
         self._has_ended = False
 
     def poll(self) -> int | None:
-        """Returns 0 if it has ended, and None while it runs."""
         if not self._has_ended:
             self._has_ended = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         return 0 if self._has_ended else None
@@ -210,7 +199,6 @@ class Child:
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> None:
-        """Waits for its end, and closes the pipes."""
         if not self._has_ended:
             os.waitpid(self.pid, 0)
             self._has_ended = True
@@ -221,8 +209,8 @@ class Child:
 
 
 def _keep_only(*descriptors: int) -> None:
-    """Closes all files except these and the standard ones, and makes the standard input empty.
-    While a child holds its parent's pipes open, their readers do not notice the parent's end."""
+    """Closes all files but these and the standard ones, and makes the standard input empty. While a
+    child holds its parent's pipes open, their readers do not notice the parent's end."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
@@ -233,7 +221,6 @@ def _keep_only(*descriptors: int) -> None:
 
 
 STANDARD_ERROR = 2
-"""The highest descriptor of the standard files."""
 
 
 CASES = msgspec.json.Decoder(Case)
@@ -263,7 +250,6 @@ class Fork:
         return answer if answer.endswith(b"\n") else NOTHING + b"\n"
 
     def end(self) -> None:
-        """Kills it, and waits for its end."""
         self._child.kill()
         self._child.wait()
 
@@ -301,10 +287,9 @@ if __name__ == "__main__":
     main()
 
 
-class PristineMeter:
-    """Measures in a pristine process where the framework keeps workspace; if the case cannot be
-    measured there, in this one, with a note. `bound` are the caller's objects that the case
-    needs."""
+class PristineMeter(MemoryMeter):
+    """Measures in a pristine process where the framework keeps workspace; else in this one, with a
+    note. `bound` are the caller's objects that the case needs."""
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
@@ -333,7 +318,6 @@ class PristineMeter:
 
 
 def _measure_here(prepared: PreparedCase, why: str) -> Peaks:
-    """Returns the peaks in this process, which has run operators before, with a note."""
     note = Note(
         MEMORY.name,
         NoteCode.NOT_PRISTINE,

@@ -63,7 +63,7 @@ def fork(run: Callable[[], None]) -> int:
 
 
 def end_like(status: int) -> NoReturn:
-    """Ends this process in the way that a child has ended, by its status from `os.waitpid`."""
+    """Ends this process as a child has ended, by its status from `os.waitpid`."""
     if os.WIFSIGNALED(status):
         # The child has dumped its core, and this process is not at fault.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -75,14 +75,6 @@ def end_like(status: int) -> NoReturn:
     os._exit(os.waitstatus_to_exitcode(status))
 
 
-def take_standard_output() -> BinaryIO:
-    """Returns standard output as a stream for responses; all later prints go to standard error."""
-    stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    sys.stdout.flush()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return stream
-
-
 def begin_child() -> BinaryIO:
     """Sets up a child process that serves requests, and returns the stream of its responses."""
     end_with_parent()
@@ -91,15 +83,18 @@ def begin_child() -> BinaryIO:
         sys.exit(1)
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return take_standard_output()
+    # What else is printed goes to standard error.
+    stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    sys.stdout.flush()
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return stream
 
 
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 
 
 def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """Returns the command that runs a module of this package in a process of its own, which imports
-    nothing from the working directory."""
+    """Returns the command that runs a module, and imports nothing from the working directory."""
     return [python, str(LAUNCHER), module, *arguments]
 
 
@@ -111,8 +106,8 @@ def find_program(text: str) -> str | None:
 
 
 def fallback_packages() -> str:
-    """Returns the value of the variable `launch.FALLBACK_PACKAGES`: this process's version of
-    Python, and the folders of the packages that a worker needs."""
+    """Returns the value of `launch.FALLBACK_PACKAGES`: this process's version of Python, and the
+    folders of the packages that a worker needs."""
     found = (importlib.util.find_spec(name) for name in BASE)
     folders = dict.fromkeys(
         str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin
@@ -122,8 +117,7 @@ def fallback_packages() -> str:
 
 def child_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Returns environment variables for a child. Empty parts of PYTHONPATH, as in
-    `$PYTHONPATH:/folder` if it was unset, are dropped: Python reads them as the working
-    directory."""
+    `$PYTHONPATH:/folder`, are dropped: Python reads them as the working directory."""
     parts = variables.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join(filter(None, parts))
     others = {name: value for name, value in variables.items() if name != "PYTHONPATH"}

@@ -31,8 +31,8 @@ SERVER = "opperf.worker.serve"
 
 
 class WorkerProgram:
-    """The program of a worker for a framework and process settings, run in another one if an
-    instrument needs that, or by a `launcher`. `options` are further arguments of the `module`."""
+    """The program of a worker, run in another one if an instrument needs that, or by a `launcher`.
+    `options` are further arguments of the `module`."""
 
     def __init__(
         self,
@@ -54,7 +54,6 @@ class WorkerProgram:
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
-        """Environment variables."""
         if "threads" in process:
             self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
         self.variables.update(settings.env)
@@ -64,7 +63,6 @@ class WorkerProgram:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether its interpreter is another than this process's, with other packages."""
         return self.python != sys.executable
 
     def start(
@@ -93,12 +91,10 @@ class WorkerProgram:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def process_ended(self) -> None:
-        """Removes what an ended process has left."""
         if self._launcher is not None:
             self._launcher.process_ended()
 
     def close(self) -> None:
-        """Removes what is left of all processes."""
         if self._launcher is not None:
             self._launcher.close()
 
@@ -116,19 +112,15 @@ FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIG
 fault: 11" and exits with 255."""
 
 
-def handled_signal(log: str) -> signal.Signals | None:
-    """Returns the signal whose handler, the framework's own, ended the process, by its output."""
-    lines = set(log.splitlines())
-    return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
-
-
 UNHANDLED = re.compile(r"unhandled instruction(?: bytes:)? (0x[0-9A-Fa-fx ]+)")
 """Printed by Valgrind for an instruction that it does not know."""
 
 
 def describe_end(died: WorkerDied) -> str:
-    """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
-    code, handled = died.returncode, handled_signal(died.log)
+    """Returns why a worker ended: signal or exit code, and its last line of output."""
+    code, lines = died.returncode, died.log.splitlines()
+    # That whose handler, the framework's own, ended the process.
+    handled = next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
     unhandled = UNHANDLED.search(died.log)
     # A library may try such an instruction, and go on without.
     if unhandled and signal.SIGILL in (-code, handled):

@@ -1,6 +1,5 @@
-"""The protocol between the manager and a worker: one JSON document per line.
-
-A worker says first, by an answer, in which environment it is. Each request is then answered."""
+"""The protocol between the manager and a worker, of one JSON document per line. A worker says first
+in which environment it is. Each request is then answered."""
 
 from __future__ import annotations
 
@@ -8,12 +7,11 @@ from typing import Any, Generic, TypeVar, Union, get_args
 
 import msgspec
 
-from opperf.model import Case, Listing, Record, Struct
+from opperf.model import Argument, Case, Listing, Record, Struct
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-from opperf.worker.trial import Trial
 
 MEMORY = "memory"
 """Argument of a worker whose cases' memory is measured."""
@@ -53,12 +51,25 @@ class Observed(Struct, frozen=True):
     """Whether the case returns memory that it does not write, by the framework's rules."""
 
 
+class Trial(Struct, frozen=True):
+    """The result of one call of a case, to see whether the framework accepts its inputs."""
+
+    refusal: str = ""
+    """Empty if the framework accepted the call."""
+    has_nan: bool = False
+    output_bytes: int = 0
+    seconds: float = 0.0
+    """With the framework's initialisation on a first call."""
+    arguments: dict[str, Argument] = {}
+    ended: bool = False
+    """Whether the process ended during the call, or was killed at the timeout."""
+
+
 class Request(Struct, Generic[R_co], frozen=True):
     """A request, whose answer is of the type in its class's brackets."""
 
     @classmethod
     def answer_type(cls) -> Any:
-        """Returns the type of the answer."""
         (base,) = cls.__orig_bases__  # type: ignore[attr-defined]
         return get_args(base)[0]
 
@@ -68,7 +79,6 @@ class PlanRequest(Request[Plan], frozen=True, tag="plan"):
 
     selection: Selection
     found: Found = {}
-    """Inputs that a search has found."""
 
 
 class ResolveRequest(Request[Resolution], frozen=True, tag="resolve"):
@@ -81,7 +91,7 @@ class ListRequest(Request[Listing], frozen=True, tag="list"):
     """Asks for the registry, or for the callables at some paths."""
 
     paths: tuple[str, ...] = ()
-    """Dotted paths; empty for the registry."""
+    """Empty for the registry."""
 
 
 class ChoicesRequest(Request[dict[str, tuple[str, ...]]], frozen=True, tag="choices"):
@@ -93,7 +103,6 @@ class CompleteRequest(Request[tuple[Completed, ...]], frozen=True, tag="complete
 
     cases: tuple[Case, ...]
     batch_factor: float = 1.0
-    """Factor by which their batch is scaled."""
 
 
 class BuildRequest(Request[None], frozen=True, tag="build"):
@@ -113,9 +122,8 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
 
     case: Case
     reference_work: bool = False
-    """Whether reference work is timed between its calls."""
     profiles: str = ""
-    """Absolute path of the folder that keeps what callgrind wrote of it; empty to keep nothing."""
+    """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
 
 
 class TryRequest(Request[Trial], frozen=True, tag="try"):
@@ -129,14 +137,12 @@ class ObserveRequest(Request[Observed], frozen=True, tag="observe"):
 
     case: Case
     folder: str
-    """Absolute path of an empty folder."""
     draw: int = 0
-    """Number of the random numbers that the call draws: the same for the same number."""
+    """Number of the random numbers that the call draws."""
 
 
 class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
-    """Asks for traces of cases, each called once. The answer has those that could not be called, by
-    id, with the reason."""
+    """Asks for traces of cases. The answer has those that could not be called, with the reason."""
 
     cases: tuple[Case, ...]
     chrome: str
@@ -145,12 +151,10 @@ class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
 
 
 class ForkRequest(Request[bool], frozen=True, tag="fork"):
-    """Asks for a fork of this process, which answers the requests that follow. The process has run
-    no operator yet. The answer is whether there is a fork: some frameworks or devices do not work
-    in one."""
+    """Asks for a fork of this process, which has run no operator yet, to answer the requests that
+    follow. The answer is whether there is one: some devices do not work in a fork."""
 
     devices: tuple[str, ...]
-    """Those that the fork uses."""
 
 
 class EndRequest(Request[None], frozen=True, tag="end"):
@@ -167,7 +171,6 @@ class Refusal(Struct, frozen=True, tag="refusal"):
     """Answers a request that raised an exception."""
 
     error: str
-    """Name of the exception's class in `opperf.errors`."""
     message: str
     trace: str = ""
 

@@ -45,42 +45,21 @@ from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
+from opperf.worker import protocol
 from opperf.worker.allocator import configure_heap
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
-from opperf.worker.measure import measure
+from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
-from opperf.worker.protocol import (
-    MEMORY,
-    AnyRequest,
-    BuildRequest,
-    ChoicesRequest,
-    CompleteRequest,
-    EndRequest,
-    ForkRequest,
-    ListRequest,
-    MeasureRequest,
-    ObserveRequest,
-    PlanRequest,
-    Refusal,
-    ResolveRequest,
-    ScriptRequest,
-    TraceRequest,
-    TryRequest,
-    encode_answer,
-)
-from opperf.worker.trial import try_call
 
 
 def trace(
     framework: Framework, cases: Iterable[Case], chrome: Path | None, execution: Path | None
 ) -> dict[str, str]:
     """Writes the framework's traces of the cases to these files, and returns those that could not
-    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`.
-
-    Raises `UnsupportedError` if the framework writes none.
-    """
+    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`. Raises
+    `UnsupportedError` if the framework writes none."""
     failed: dict[str, str] = {}
     with framework.tracing(chrome, execution) as label:
         for case in cases:
@@ -110,11 +89,8 @@ PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
 
 
-def measure_case(framework: Framework, request: MeasureRequest) -> Record:
-    """Returns the record of a case, even after an error.
-
-    Raises `WorkerError` for a case with other process settings.
-    """
+def measure_case(framework: Framework, request: protocol.MeasureRequest) -> Record:
+    """Returns the record of a case. Raises `WorkerError` for other process settings."""
     case = request.case
     if case.settings.process() != PROCESS_SETTINGS:
         raise errors.WorkerError(
@@ -141,7 +117,7 @@ def measure_case(framework: Framework, request: MeasureRequest) -> Record:
     return record
 
 
-def build_cases(framework: Framework, request: BuildRequest) -> None:
+def build_cases(framework: Framework, request: protocol.BuildRequest) -> None:
     """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
     with on_usable_cores():
         framework.build(request.cases)
@@ -149,8 +125,7 @@ def build_cases(framework: Framework, request: BuildRequest) -> None:
 
 @contextlib.contextmanager
 def on_usable_cores() -> Iterator[None]:
-    """Has what this thread starts run on all cores that opperf may use, and not only on those that
-    the process is pinned to."""
+    """Has what this thread starts run on all cores that opperf may use."""
     usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
     if not usable:
         yield
@@ -171,8 +146,7 @@ UNUSABLE = 1
 
 def end_without(framework: Framework, device: str) -> None:
     """Ends this process if it can no longer use the device. After a fault of a kernel, as an index
-    out of range, CUDA fails each later call of the process with the same error; a new process can
-    use the device."""
+    out of range, CUDA fails each later call of the process; a new process can use the device."""
     if not framework.is_asynchronous(device):
         return
     # The first wait may raise what the failed case left in the queue, which the second does not.
@@ -188,26 +162,29 @@ def end_without(framework: Framework, device: str) -> None:
 
 
 ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
-    PlanRequest: lambda framework, asked: plan(framework, asked.selection, asked.found),
-    ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
-    ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
-    ChoicesRequest: lambda framework, asked: choices(framework),
-    CompleteRequest: lambda framework, asked: complete(framework, asked.cases, asked.batch_factor),
-    BuildRequest: build_cases,
-    ScriptRequest: lambda framework, asked: [script(framework, case) for case in asked.cases],
-    MeasureRequest: measure_case,
-    TraceRequest: lambda framework, asked: trace(
+    protocol.PlanRequest: lambda framework, asked: plan(framework, asked.selection, asked.found),
+    protocol.ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
+    protocol.ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
+    protocol.ChoicesRequest: lambda framework, asked: choices(framework),
+    protocol.CompleteRequest: lambda framework, asked: complete(
+        framework, asked.cases, asked.batch_factor
+    ),
+    protocol.BuildRequest: build_cases,
+    protocol.ScriptRequest: lambda framework, asked: [
+        script(framework, case) for case in asked.cases
+    ],
+    protocol.MeasureRequest: measure_case,
+    protocol.TraceRequest: lambda framework, asked: trace(
         framework,
         asked.cases,
         Path(asked.chrome) if asked.chrome else None,
         Path(asked.execution) if asked.execution else None,
     ),
-    ObserveRequest: lambda framework, asked: observe(
+    protocol.ObserveRequest: lambda framework, asked: observe(
         asked.case, framework, Path(asked.folder), asked.draw
     ),
-    TryRequest: lambda framework, asked: try_call(asked.case, framework),
+    protocol.TryRequest: lambda framework, asked: try_call(asked.case, framework),
 }
-"""Functions that make answers, by the request's type."""
 
 
 def load_framework(name: str) -> Framework:
@@ -232,7 +209,9 @@ class Server:
     ) -> None:
         self._requests, self._responses = requests, responses
         self._measures_memory = measures_memory
-        self._decoder: msgspec.json.Decoder[AnyRequest] = msgspec.json.Decoder(AnyRequest)
+        self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
+            protocol.AnyRequest
+        )
 
     def start(self, framework_name: str) -> None:
         """Imports the framework, and answers requests until there are no more."""
@@ -240,7 +219,7 @@ class Server:
             framework = load_framework(framework_name)
             self._begin_process(framework)
             where = environment(framework, configure_heap(framework.name))
-            ready = encode_answer(where)
+            ready = protocol.encode_answer(where)
         except Exception as error:
             self._respond(refuse(error))
             return
@@ -248,7 +227,6 @@ class Server:
         self._answer_requests(framework)
 
     def _begin_process(self, framework: Framework) -> None:
-        """Does what each process that answers requests does first."""
         # Only a CPU can be used in a fork.
         if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
@@ -258,16 +236,15 @@ class Server:
         self._responses.flush()
 
     def _answer_requests(self, framework: Framework) -> None:
-        """Answers requests until there are no more, or one to end."""
         for asked in self._requests:
             try:
                 request = self._decoder.decode(asked)
-                if isinstance(request, EndRequest):
+                if isinstance(request, protocol.EndRequest):
                     return
-                if isinstance(request, ForkRequest):
+                if isinstance(request, protocol.ForkRequest):
                     line = self._fork(framework, request.devices)
                 else:
-                    line = encode_answer(ANSWERS[type(request)](framework, request))
+                    line = protocol.encode_answer(ANSWERS[type(request)](framework, request))
             except Exception as error:
                 line = refuse(error)
             self._respond(line)
@@ -276,14 +253,14 @@ class Server:
         """Has a fork answer requests if the devices support it, and returns the line that comes
         after its last one. If it crashes, this process ends in the same way."""
         if not all(map(framework.supports_fork, devices)):
-            return encode_answer(False)
+            return protocol.encode_answer(False)
         prepare_forks(framework)
 
         def run() -> None:
             # As in a new process; Python's own generator does that by itself.
             np.random.seed()
             self._begin_process(framework)
-            self._respond(encode_answer(True))
+            self._respond(protocol.encode_answer(True))
             self._answer_requests(framework)
 
         child = fork(run)
@@ -292,12 +269,12 @@ class Server:
             instrument.fork_ended(child)
         if status:
             end_like(status)
-        return encode_answer(None)
+        return protocol.encode_answer(None)
 
 
 def import_operators(name: str, framework: Framework) -> None:
     """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
-    registers neither an operator nor a rule for one."""
+    registers neither an operator nor a rule."""
     families = rules_module(framework.rules).FAMILIES
     before, rules_before = framework.operators(), families.count
     with framework.importing():
@@ -310,8 +287,8 @@ def import_operators(name: str, framework: Framework) -> None:
 
 
 def prepare_forks(framework: Framework) -> None:
-    """Does what each fork would do before its first sample, and which needs to be done once only.
-    Runs no operator: a fork lacks the threads that the framework starts for one."""
+    """Does once what each fork would do before its first sample. Runs no operator: a fork lacks the
+    threads that the framework starts for one."""
     resolution_ns()
     for waits in (False, True):
         overhead_ns(waits)
@@ -330,7 +307,7 @@ def prepare_forks(framework: Framework) -> None:
 def refuse(error: Exception) -> bytes:
     """Returns the line that reports an exception to the manager."""
     known = isinstance(error, errors.OpperfError)
-    refusal = Refusal(
+    refusal = protocol.Refusal(
         error=type(error).__name__ if known else "WorkerError",
         message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
         trace=traceback.format_exc(),
@@ -343,7 +320,7 @@ def main() -> None:
     responses = begin_child()
     framework_name, settings, *options = sys.argv[1:]
     PROCESS_SETTINGS.update(msgspec.json.decode(settings, type=Settings).process())
-    Server(sys.stdin.buffer, responses, MEMORY in options).start(framework_name)
+    Server(sys.stdin.buffer, responses, protocol.MEMORY in options).start(framework_name)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.worker.trial import Trial
+from opperf.worker.protocol import Trial
 
 OPERATOR = Operator("fake", "nd", "shift", parameters=(Parameter("data", Kind.TENSOR, True),))
 CASE = Case(OperatorTarget("fake", "shift"), {"data": TensorSpec((4,))}, passes=("forward",))

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.model import UNKNOWN, CallableTarget, Case, OperatorTarget, Settings, TensorSpec
-from opperf.worker.trial import try_call
+from opperf.worker.measure import try_call
 
 
 def case(name="relu", *, shape=(4, 4), target=None, **arguments):
@@ -21,7 +21,7 @@ def test_what_was_taken_has_its_outputs_bytes_and_its_time(fake):
 
 def test_the_time_ends_when_the_device_is_done(fake, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("opperf.worker.trial.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("opperf.worker.measure.time.perf_counter", lambda: clock[0])
 
     def waits(device):
         clock[0] += 2.5
