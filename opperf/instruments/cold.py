@@ -2,8 +2,7 @@
 
 On a CPU, more bytes than the last-level cache holds are written between calls, from as many threads
 as there are cores, each of which has its own caches. On other devices the framework flushes the
-caches, if it can (`Caches`); else the calls take turns with copies of their inputs, more than the
-device's cache holds.
+caches, if it can; else the calls take turns with copies of their inputs, more than the cache holds.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ class Flush:
 
     @property
     def bytes(self) -> int:
-        """Bytes written each time."""
         return sum(part.nbytes for part in self._parts)
 
     def __call__(self) -> None:
@@ -61,7 +59,7 @@ def _touch(part: Any) -> None:
 
 
 def count_copies(case: Case) -> int:
-    """Returns the number of copies of the inputs that exceed a device's cache, at most `COPIES`."""
+    """Returns the number of copies of the inputs that exceed a device's cache."""
     size = sum(tensor_bytes(spec) for _, spec in case.tensors())
     return min(COPIES, max(2, math.ceil(TIMES * DEVICE_BYTES / max(size, 1))))
 
@@ -74,7 +72,6 @@ class Ring:
         self._turns: Iterator[PreparedCase] = itertools.cycle(members)
 
     def call(self) -> Any:
-        """Calls the case with the next inputs."""
         return next(self._turns).call()
 
     def gradient(self, make: Callable[[PreparedCase], Gradient]) -> Gradient:

@@ -12,77 +12,42 @@ NS_PER_S = 1e9
 if TYPE_CHECKING:
     from opperf.instruments.prepared import Visit
 
-FIRST_CALL = Metric(
-    "first_call",
-    "ns",
-    MetricKind.WALL,
-    title="First call",
-    description="time of the first call, compilation included",
-    usual=False,
+DESCRIPTIONS = {
+    "first_call": ("ns", "time of the first call, compilation included"),
+    "lowering": ("ns", "time of tracing and lowering the case's programs for the compiler"),
+    "compilation": (
+        "ns",
+        "time of compiling the case's programs, or of reading them from the cache",
+    ),
+    "compile_cache_misses": (
+        "count",
+        "programs of the case that were compiled, as no cache had them",
+    ),
+    "graph_breaks": ("count", "places where compiled code returns to the interpreter"),
+    "recompilations": ("count", "times that code was compiled again"),
+    "flops": ("count", "floating-point operations of the forward pass, by the compiler's count"),
+    "bytes_accessed": (
+        "B",
+        "bytes that the forward pass reads and writes, by the compiler's count",
+    ),
+}
+
+TITLES = {"compile_cache_misses": "Compile-cache misses"}
+"""Titles that are not the name in words."""
+
+METRICS = tuple(
+    Metric(
+        name,
+        unit,
+        MetricKind.WALL if unit == "ns" else MetricKind.COUNT,
+        title=TITLES.get(name, name.replace("_", " ").capitalize()),
+        description=description,
+        usual=False,
+    )
+    for name, (unit, description) in DESCRIPTIONS.items()
 )
 
-LOWERING = Metric(
-    "lowering",
-    "ns",
-    MetricKind.WALL,
-    title="Lowering",
-    description="time of tracing and lowering the case's programs for the compiler",
-    usual=False,
-)
-
-COMPILATION = Metric(
-    "compilation",
-    "ns",
-    MetricKind.WALL,
-    title="Compilation",
-    description="time of compiling the case's programs, or of reading them from the cache",
-    usual=False,
-)
-
-FLOPS = Metric(
-    "flops",
-    "count",
-    MetricKind.COUNT,
-    title="Flops",
-    description="floating-point operations of the forward pass, by the compiler's count",
-    usual=False,
-)
-
-BYTES_ACCESSED = Metric(
-    "bytes_accessed",
-    "B",
-    MetricKind.COUNT,
-    title="Bytes accessed",
-    description="bytes that the forward pass reads and writes, by the compiler's count",
-    usual=False,
-)
-
-CACHE_MISSES = Metric(
-    "compile_cache_misses",
-    "count",
-    MetricKind.COUNT,
-    title="Compile-cache misses",
-    description="programs of the case that were compiled, as no cache had them",
-    usual=False,
-)
-
-GRAPH_BREAKS = Metric(
-    "graph_breaks",
-    "count",
-    MetricKind.COUNT,
-    title="Graph breaks",
-    description="places where compiled code returns to the interpreter",
-    usual=False,
-)
-
-RECOMPILATIONS = Metric(
-    "recompilations",
-    "count",
-    MetricKind.COUNT,
-    title="Recompilations",
-    description="times that code was compiled again",
-    usual=False,
-)
+FIRST_CALL = METRICS[0]
 
 IS_CONSTANT = (
     "the compiler computed the results, which depend on no input, and a call only returns them; "
@@ -94,16 +59,7 @@ class Compilation(Instrument):
     """Keeps what compiling a case took, where its first call compiles."""
 
     name = "compilation"
-    metrics = (
-        FIRST_CALL,
-        LOWERING,
-        COMPILATION,
-        CACHE_MISSES,
-        GRAPH_BREAKS,
-        RECOMPILATIONS,
-        FLOPS,
-        BYTES_ACCESSED,
-    )
+    metrics = METRICS
 
     def measures(self, settings: Settings) -> bool:
         return settings.profiler != INSTRUCTIONS

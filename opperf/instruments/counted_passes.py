@@ -21,10 +21,8 @@ EVENTS = {
     "branches": ("Bc", "Bi"),
     "branch_misses": ("Bcm", "Bim"),
 }
-"""Callgrind's events of which each metric is the sum."""
 
 SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
-"""Ends of the names of a pass's metrics."""
 
 STEADY = 0.001
 """Half-width of the samples, as a share of the median, from which on a count is called unsteady: a
@@ -32,20 +30,17 @@ fifth of the tolerance of a comparison."""
 
 
 _COUNTERS: dict[str, Counter] = {}
-"""The counter of this process, by the name of its framework."""
 
 
 def _counter(framework: Framework) -> Counter:
-    """Returns the counter of this process, which its forks have too. Raises `UnsupportedError` as
-    `Counter` does."""
+    """Returns the counter of this process, which its forks have too. Raises `UnsupportedError`."""
     if framework.name not in _COUNTERS:
         _COUNTERS[framework.name] = Counter(partial(framework.synchronize, CPU))
     return _COUNTERS[framework.name]
 
 
 def prepare(framework: Framework) -> None:
-    """Gets this process ready for a case, whatever it has counted before; its forks are ready then
-    too. Raises `UnsupportedError` as `Counter` does."""
+    """Gets this process, and its forks, ready. Raises `UnsupportedError` as `Counter` does."""
     _counter(framework).pause()
 
 
@@ -53,15 +48,13 @@ METRICS = {metric.name: metric for metric in CALLGRIND.metrics}
 
 
 class CountedPasses:
-    """Counts the instructions of a visit's passes. Their dumps are kept in the folder of profiles,
-    if there is one."""
+    """Counts the instructions of a visit's passes, and keeps their dumps."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit, self._prepared = visit, visit.prepared
         self._case, self._framework = visit.case, visit.framework
 
     def measure(self) -> None:
-        """Counts every pass of the case."""
         device = self._case.settings.device
         if not device.startswith(CPU.partition("(")[0]):
             raise UnsupportedError(f"instructions are counted on the CPU, not on {device}")
@@ -76,7 +69,6 @@ class CountedPasses:
         self._visit.busy_s = time.perf_counter() - begun
 
     def _backward(self) -> dict[Pass, list[Phase]]:
-        """Returns the phases of the backward pass, if there is one."""
         try:
             gradient = self._prepared.make_gradient()
         except NoGradientError as error:
@@ -86,7 +78,6 @@ class CountedPasses:
         return {"backward": [gradient.record, gradient.backward]}
 
     def _count(self, passes: dict[Pass, list[Phase]]) -> None:
-        """Counts the last phase of each pass, and keeps its metrics and dump."""
         settings, restore = self._case.settings, self._visit.inputs.restore
         counter = _counter(self._framework)
         if restore is not None:
@@ -109,7 +100,6 @@ class CountedPasses:
             self._keep(name, counts)
 
     def _keep(self, name: Pass, counts: Counts) -> None:
-        """Keeps the metrics of a pass."""
         for metric, events in EVENTS.items():
             if not set(events) <= set(counts.samples):
                 continue

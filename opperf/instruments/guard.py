@@ -18,7 +18,6 @@ or for the gradient of the output."""
 
 
 INDEX_BYTES = 8
-"""Bytes of an index of a sparse layout."""
 
 
 def tensor_bytes(spec: TensorSpec) -> int:
@@ -33,9 +32,8 @@ def tensor_bytes(spec: TensorSpec) -> int:
 
 
 def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:
-    """Returns an estimate of the bytes of a case: inputs, their gradients, and outputs with
-    workspace. Outputs of unknown shapes are assumed to be as large as the largest input.
-    """
+    """Returns an estimate of the bytes of a case: inputs, gradients, outputs and workspace. Outputs
+    of unknown shapes are as large as the largest input."""
     inputs = [(tensor_bytes(spec), spec.gradient) for _, spec in case.tensors()]
     largest = max((size for size, _ in inputs), default=0)
     gradients = sum(size for size, wanted in inputs if wanted) if "backward" in case.passes else 0

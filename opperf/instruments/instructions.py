@@ -28,13 +28,19 @@ INSTRUCTIONS = Metric(
 of PyTorch's operators in different orders, calls of up to 10,000 instructions differed by up to 26
 of them, longer ones by less than 0.1 %, but for the backward pass of a GRU (0.3 %)."""
 
-INSTRUCTIONS_BACKWARD = msgspec.structs.replace(
-    INSTRUCTIONS,
-    name="instructions_backward",
-    title="Instructions backward",
-    forward=INSTRUCTIONS.name,
-    description="instructions of the backward pass",
-)
+
+def _backward(metric: Metric) -> Metric:
+    """Returns the metric of the backward pass."""
+    return msgspec.structs.replace(
+        metric,
+        name=f"{metric.name}_backward",
+        title=f"{metric.title} backward",
+        forward=metric.name,
+        description=metric.description.replace("forward", "backward"),
+    )
+
+
+INSTRUCTIONS_BACKWARD = _backward(INSTRUCTIONS)
 
 INSTRUCTIONS_EMPTY = Metric(
     "instructions_empty",
@@ -52,23 +58,16 @@ SIMULATED_SHARE, SIMULATED_EVENTS = 0.02, 100.0
 
 def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
     """Returns a metric of callgrind's simulation for each pass."""
-    title = name.replace("_", " ").capitalize()
     forward = Metric(
         name,
         name.rpartition("_")[2],
         MetricKind.COUNT,
-        title=title,
+        title=name.replace("_", " ").capitalize(),
         description=f"{description} in the forward pass, simulated",
         relative_tolerance=SIMULATED_SHARE,
         absolute_tolerance=SIMULATED_EVENTS,
     )
-    return forward, msgspec.structs.replace(
-        forward,
-        name=f"{name}_backward",
-        title=f"{title} backward",
-        forward=name,
-        description=f"{description} in the backward pass, simulated",
-    )
+    return forward, _backward(forward)
 
 
 SIMULATED = (
@@ -113,7 +112,7 @@ class Instructions(Instrument):
         prepare(framework)
 
     def fork_ended(self, process: int) -> None:
-        from opperf.instruments.callgrind.dumps import Dumps
+        from opperf.instruments.callgrind.counter import Dumps
 
         Dumps.remove_last(process)
 

@@ -35,9 +35,7 @@ class Conditions:
     """How the cases of a process are visited, beside their settings."""
 
     meter: MemoryMeter
-    """Measures the peaks of memory, in this process or in another."""
     reference_work: bool = False
-    """Whether reference work is timed between the calls."""
     profiles: Path | None = None
     """Folder that keeps what an instrument's program wrote of each case."""
 
@@ -63,8 +61,7 @@ class Launcher(Protocol):
 
 
 class Instrument:
-    """Measures one aspect of a prepared case. A subclass says its `metrics`, and measures; the
-    other methods have defaults."""
+    """Measures one aspect of a prepared case. A subclass has `metrics`, and measures."""
 
     name = ""
     metrics: tuple[Metric, ...] = ()
@@ -72,40 +69,35 @@ class Instrument:
     needs = Needs()
 
     def measures(self, settings: Settings) -> bool:
-        """Returns whether it measures cases of these settings."""
         return True
 
     def expected(self, case: Case) -> tuple[str, ...]:
-        """Returns the names of the metrics that a record of the case has, or a note that says why
-        not."""
+        """Returns the metrics that a record of the case has, or has a note on."""
         return ()
 
     def effort(self, settings: Settings) -> list[str]:
-        """Returns how much each case is measured, in words; an empty word counts for nothing."""
+        """Returns how much each case is measured, in words, of which empty ones do not count."""
         return []
 
     def check(self, settings: Sequence[Settings]) -> None:
-        """Raises `UsageError` if this machine lacks what it needs for a run's cases, or if none of
-        them uses a setting that is for it alone. `settings` are those of the cases."""
+        """Raises `UsageError` if this machine lacks what it needs for cases of these settings, or
+        if none of them uses a setting that is for it alone."""
 
     def launcher(self, framework: str, settings: Settings) -> Launcher | None:
         """Returns what runs the worker of these settings in another program; None for nothing."""
         return None
 
     def prepare(self, framework: Any) -> None:
-        """Gets a process ready, once, so that its forks are ready too. Raises `UnsupportedError`
-        where it cannot measure; each case then says so."""
+        """Gets a process and its forks ready. Raises `UnsupportedError` if it cannot."""
 
     def begin(self, case: Case, framework: Any, conditions: Conditions, needed_bytes: int) -> None:
-        """Begins what another process does while the case's tensors are made and first used in
-        this one. `needed_bytes` is an estimate of the case's memory."""
+        """Begins what another process does while the case's tensors are made and first used in this
+        one. `needed_bytes` is an estimate of the case's memory."""
 
     def fork_ended(self, process: int) -> None:
         """Removes what the end of a fork has left, by its id."""
 
     def measure(self, visit: Visit) -> None:
-        """Measures the case, and keeps its samples and notes with `visit`.
-
-        Raises `UnsupportedError` if this build or machine cannot measure it.
-        """
+        """Measures the case, and keeps its samples and notes with `visit`. Raises
+        `UnsupportedError` if this build or machine cannot measure it."""
         raise NotImplementedError(f"{type(self).__name__}.measure")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from opperf.errors import UnsupportedError
 from opperf.instruments.instrument import Conditions, Instrument, Needs
 from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, NoteCode, Settings
@@ -23,29 +25,22 @@ MEMORY = Metric(
 )
 """Tolerances: allocators round to a page, and 1 % is less than any tensor more or less."""
 
-MEMORY_FORWARD = Metric(
-    "memory_forward",
-    "B",
-    MetricKind.MEMORY,
+MEMORY_FORWARD = msgspec.structs.replace(
+    MEMORY,
+    name="memory_forward",
     title="Memory forward",
     description="peak of memory of the forward pass alone",
     usual=False,
-    relative_tolerance=MEMORY.relative_tolerance,
-    absolute_tolerance=MEMORY.absolute_tolerance,
 )
 
-MEMORY_RESERVED = Metric(
-    "memory_reserved",
-    "B",
-    MetricKind.MEMORY,
+MEMORY_RESERVED = msgspec.structs.replace(
+    MEMORY,
+    name="memory_reserved",
     title="Memory reserved",
     description="peak of what the framework's allocator reserved on the device, above the level "
     "before the call",
     usual=False,
-    relative_tolerance=MEMORY.relative_tolerance,
-    absolute_tolerance=MEMORY.absolute_tolerance,
 )
-
 
 EARLY_BYTES = 64 * 2**20
 """Maximum bytes of a case whose memory another process measures while its tensors are made and

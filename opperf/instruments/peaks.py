@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import suppress
-from typing import Protocol
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
@@ -29,7 +28,6 @@ class Peaks(Struct, frozen=True):
     """Of what the allocator reserved for the largest of these; None if it reports none."""
     notes: tuple[Note, ...] = ()
     busy_s: float = 0.0
-    """Seconds of the operator's own calls."""
     forward_s: float = 0.0
     gradient_s: float = 0.0
     """Seconds of the forward call among them, and of the forward and backward pass."""
@@ -43,18 +41,8 @@ def _settle(framework: Framework, device: str) -> None:
     framework.synchronize(device)
 
 
-def _compute_gradient(prepared: PreparedCase) -> bool:
-    """Runs the backward pass, and returns whether there is one."""
-    try:
-        prepared.make_gradient()
-    except NoGradientError:
-        return False
-    return True
-
-
 def _compile(prepared: PreparedCase) -> None:
-    """Compiles the backward pass, so that the compiler's own tensors are not part of the peaks. The
-    forward pass was compiled by the case's first call."""
+    """Compiles the backward pass, so that the compiler's own tensors are not part of the peaks."""
     if "backward" in prepared.case.passes:
         with suppress(NoGradientError):
             prepared.gradient = prepared.make_gradient()
@@ -62,8 +50,8 @@ def _compile(prepared: PreparedCase) -> None:
 
 
 class _Readings:
-    """The memory of one forward call and of one with its backward pass, which are made in the
-    constructor."""
+    """The memory of one forward call and of one with its backward pass, made in the constructor.
+    Some frameworks know it only after all readings."""
 
     def __init__(self, prepared: PreparedCase) -> None:
         framework, device = prepared.framework, prepared.case.settings.device
@@ -84,7 +72,8 @@ class _Readings:
             with framework.memory(device) as reading:
                 called = time.perf_counter()
                 # Timing the backward pass adds a note to the record if there is no gradient.
-                if _compute_gradient(prepared):
+                with suppress(NoGradientError):
+                    prepared.make_gradient()
                     self._both = reading
                 self._gradient_s = time.perf_counter() - called
         self._busy_s = time.perf_counter() - begun
@@ -105,16 +94,13 @@ class _Readings:
 
 def peaks(prepared: PreparedCase) -> Peaks:
     """Returns the peaks of one forward call and, if the case has a backward pass, of one with it.
-
-    Exact where the framework keeps no workspace. Otherwise what it keeps from earlier calls is
-    missing.
-    """
+    Exact where the framework keeps no workspace; else what it keeps from earlier calls is
+    missing."""
     return _Readings(prepared).peaks(clean=False)
 
 
 def measure_case_peaks(case: Case, framework: Framework) -> Peaks:
-    """Returns the peaks of a case whose tensors are made for this, and whether the framework has
-    freed everything afterwards."""
+    """Returns the peaks of a case, and whether the framework has freed everything."""
     device = case.settings.device
     load_inputs(framework, case)
     with framework.memory(device) as whole, framework.scope(case):
@@ -127,27 +113,14 @@ def measure_case_peaks(case: Case, framework: Framework) -> Peaks:
     return readings.peaks(clean=whole.kept_bytes == 0)
 
 
-class MemoryMeter(Protocol):
-    """Measures the peaks of a case."""
+class MemoryMeter:
+    """Measures the peaks of cases: in this process, which may have run others before."""
 
     def begin(self, case: Case, framework: Framework) -> None:
-        """Begins to measure the case, if another process does it; this one makes the tensors
-        meanwhile."""
-        ...
-
-    def peaks(self, prepared: PreparedCase) -> Peaks:
-        """Returns the peaks of the case."""
-        ...
-
-
-class LocalMeter:
-    """Measures in this process, which may have run other cases before."""
-
-    def begin(self, case: Case, framework: Framework) -> None:
-        """Does nothing: there is no second process."""
+        """Begins to measure, if another process does; this one makes the tensors meanwhile."""
 
     def peaks(self, prepared: PreparedCase) -> Peaks:
         return peaks(prepared)
 
 
-LOCAL_METER = LocalMeter()
+LOCAL_METER = MemoryMeter()

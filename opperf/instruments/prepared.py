@@ -1,5 +1,4 @@
-"""A prepared case: its tensors, and the call that runs it once; and a visit of it: its first call,
-and what instruments keep of it."""
+"""A prepared case: its tensors, and the call that runs it once; and a visit of it."""
 
 from __future__ import annotations
 
@@ -45,22 +44,18 @@ from opperf.rules.engine import OUTPUT, rules_module
 from opperf.rules.not_finite import may_lack_numbers
 
 Key = tuple[str, tuple[int, ...], str]
-"""Key by which the contents of a user's arrays differ."""
 
 
 def key_of(spec: TensorSpec) -> Key:
-    """Returns the key of the array that a tensor has its contents of: its digest, which frameworks
-    may take of the elements alone, its shape and its own dtype."""
+    """Returns the key of an array's contents: its digest, its shape and its own dtype."""
     return spec.fill.digest, spec.shape, spec.fill.dtype or spec.dtype
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A user's objects that cannot be made from the case alone.
-
-    `arrays` are by the key of the tensor with the fill `given`; `function` is the callable, if
-    the target's path may not lead to it (a lambda, a local function).
-    """
+    """A user's objects that cannot be made from the case alone: `arrays` by the key of the tensor
+    with the fill `given`; `function`, the callable, if no path may lead to it (a lambda, a local
+    function)."""
 
     arrays: Mapping[Key, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
@@ -97,13 +92,11 @@ class PreparedCase:
     def __init__(self, case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> None:
         self.case, self.framework, self._bound = case, framework, bound
         self.differentiated: list[Any] = []
-        """The tensors that need a gradient."""
         self.differentiated_places: list[str] = []
         """Their places in the arguments: `name` or `name.index`."""
         self._made: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
-        """Values of the call's arguments: tensors, lists of tensors, plain values."""
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
         self.call = framework.bind(case, self.arguments, bound.function or self._built())
@@ -112,15 +105,13 @@ class PreparedCase:
         """Its gradient, once it was made for compiling it."""
 
     def make_gradient(self) -> Gradient:
-        """Returns the call's gradient, computed once. Raises `NoGradientError`."""
+        """Returns the call's gradient. Raises `NoGradientError`."""
         return self.framework.gradient(self.case, self.call, self.differentiated)
 
     def copy(self) -> PreparedCase:
-        """Returns a copy with its own tensors of the same contents."""
         return PreparedCase(self.case, self.framework, self._bound)
 
     def _built(self) -> Any:
-        """Returns the object that the case calls; None for any other target."""
         target = self.case.target
         if not isinstance(target, ObjectTarget):
             return None
@@ -166,7 +157,7 @@ class PreparedCase:
         return tensor
 
     def _users(self, place: str, spec: TensorSpec, device: str) -> Any:
-        """Returns a copy of an array of the user's, laid out and shared as it is."""
+        """Returns a copy of a user's array, laid out and shared as it is."""
         if spec.fill.distribution == FUNCTION:
             held = array_of(self.framework, self.case.settings, spec)
         else:
@@ -194,14 +185,13 @@ class PreparedCase:
 
 
 class Visit:
-    """A visit of a prepared case. Instruments keep their samples and notes with it."""
+    """A visit of a prepared case, which keeps the samples and notes of instruments."""
 
     def __init__(self, prepared: PreparedCase, conditions: Conditions) -> None:
         self.prepared, self.conditions = prepared, conditions
         self.case, self.framework = prepared.case, prepared.framework
         self.inputs = FreshInputs(prepared)
         self.compiles = compiles(self.case, self.framework)
-        """Whether the first call compiles."""
         self.summaries: dict[str, Summary] = {}
         self.samples: dict[str, list[float]] = {}
         self.warmup: dict[str, list[float]] = {}
@@ -209,12 +199,9 @@ class Visit:
         self.reference: dict[str, dict[str, float]] = {}
         self.waits: dict[str, Waits] = {}
         self.busy_s = 0.0
-        """Seconds of the operator's calls."""
         self.latest_s = 0.0
-        """Seconds of the latest of these calls."""
         self.was_called = False
         self.first_s = 0.0
-        """Seconds of the first call."""
         self.compiled_s: dict[Pass, float] = {}
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
         self.moved_bytes = 0
@@ -232,16 +219,14 @@ class Visit:
             self.busy_s += self.latest_s
 
     def synchronize(self) -> None:
-        """Waits for the case's device."""
         self.framework.synchronize(self.case.settings.device)
 
     def restore(self) -> None:
-        """Restores the inputs that a call has written to."""
         if self.inputs.restore is not None:
             self.inputs.restore()
 
     def call_first(self) -> Any:
-        """Makes the first call, and finds which inputs it writes to. Returns its outputs."""
+        """Makes the first call, finds which inputs it writes to, and returns its outputs."""
         # It may compile, fill caches or be refused, which is not the operator's time.
         with self.busy():
             outputs = self.prepared.call()
@@ -253,8 +238,8 @@ class Visit:
         return outputs
 
     def inspect(self) -> None:
-        """Makes the first call, unless an instrument before has, and looks at its outputs: whether
-        they have NaN, and how many bytes it moved at least."""
+        """Makes the first call, unless that was made, and looks at its outputs: whether they have
+        NaN, and how many bytes it moved at least."""
         if self.was_called:
             return
         # Read before the first call, in which a framework may move tensors, and after they are
@@ -275,8 +260,8 @@ class Visit:
         self.notes.append(Note(metric, code, message))
 
     def keep(self, metric: Metric, samples: Iterable[float], loops: int = 1) -> Summary:
-        """Keeps samples of a metric, in its unit, and their summary. Raises `ValueError` for what
-        is no finite number."""
+        """Keeps samples of a metric and their summary. Raises `ValueError` unless all are
+        finite."""
         listed = [float(sample) for sample in samples]
         if not all(map(math.isfinite, listed)):
             raise ValueError(f"not all values of {metric.name} are finite numbers")
@@ -289,16 +274,14 @@ class Visit:
         return summary
 
     def replace(self, metrics: Iterable[Metric], other: Visit) -> None:
-        """Replaces all that was kept of some metrics by what another visit of the case kept."""
+        """Replaces all that was kept of some metrics by what another visit kept."""
         names = {metric.name for metric in metrics}
-        for kept, others in (
-            (self.summaries, other.summaries),
-            (self.samples, other.samples),
-            (self.warmup, other.warmup),
-            (self.reference, other.reference),
-            (self.waits, other.waits),
-        ):
-            _replace(names, kept, others)
+        for kept in ("summaries", "samples", "warmup", "reference", "waits"):
+            own: dict[str, Any] = getattr(self, kept)
+            for name in names:
+                own.pop(name, None)
+            theirs: dict[str, Any] = getattr(other, kept)
+            own.update({name: value for name, value in theirs.items() if name in names})
         self.notes = [
             *(note for note in self.notes if note.metric not in names),
             *(note for note in other.notes if note.metric in names),
@@ -306,7 +289,6 @@ class Visit:
         self.busy_s += other.busy_s
 
     def record(self) -> Record:
-        """Returns the record of all that was kept."""
         return Record(
             case=self.case,
             id=self.case.id,
@@ -323,17 +305,10 @@ class Visit:
         )
 
 
-def _replace(names: Iterable[str], kept: dict[Any, Any], others: Mapping[Any, Any]) -> None:
-    for name in names:
-        kept.pop(name, None)
-        if name in others:
-            kept[name] = others[name]
-
-
 def writes_in_place(case: Case) -> bool:
-    """Whether the call writes its output to one of its arguments. Only then is an output that
-    shares memory with an input written; otherwise it is a view. An array that a user passes twice
-    says nothing about that."""
+    """Whether the call writes its output to an argument. Only then is an output that shares memory
+    with an input written; otherwise it is a view. An array that a user passes twice says nothing
+    about that."""
     return OUTPUT in case.arguments or any(
         spec.fill.distribution == "same" and not spec.fill.digest for _, spec in case.tensors()
     )
@@ -352,8 +327,7 @@ def count_moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_pl
 
 
 def _distinct(extents: Iterable[Extent]) -> list[Extent]:
-    """Returns the extents without duplicates. Empty ones, which are values without memory of their
-    own, are all kept."""
+    """Returns the extents without duplicates, but all empty ones: values without memory."""
     found: list[Extent] = []
     seen: set[tuple[int, int]] = set()
     for extent in extents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import OpperfError, one_line
@@ -19,12 +20,10 @@ Restore = Callable[[], object]
 
 
 class FreshInputs:
-    """Restores the arguments of a prepared case that its calls write to.
-
-    To be made before the first call. What an operator's declaration says is known then; what a
-    user's function does, `look` finds after the call. It is not looked for where a call has no
-    arguments of its own, as a snippet's statement has none.
-    """
+    """Restores the arguments of a prepared case that its calls write to. To be made before the
+    first call: what an operator's declaration says is known then; what a user's function does,
+    `look` finds after the call, unless it has no arguments of its own, as a snippet's statement has
+    none."""
 
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared = prepared
@@ -61,7 +60,7 @@ class FreshInputs:
         steps = [_refilling(*pair) for pair in grown]
         try:
             made = self._prepared.copy().arguments if written else {}
-            steps += [_restoring(one, _at(made, place)) for place, one in written]
+            steps += [partial(one.restore, _at(made, place)) for place, one in written]
             for step in steps:
                 step()
         except Exception as error:
@@ -80,7 +79,6 @@ class FreshInputs:
 
 
 def _elements(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Returns the keys and values of a list or dict."""
     return iter(value.items() if isinstance(value, dict) else enumerate(value))
 
 
@@ -106,12 +104,7 @@ def _refilling(container: Any, before: Any) -> Restore:
     return refill
 
 
-def _restoring(watched: Watched, contents: Any) -> Restore:
-    return lambda: watched.restore(contents)
-
-
 def _at(arguments: Any, place: Place) -> Any:
-    """Returns the value at a place among arguments."""
     for key in place:
         arguments = arguments[key]
     return arguments

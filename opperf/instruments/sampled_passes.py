@@ -18,7 +18,6 @@ from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s
-from opperf.instruments.profilers.wall_clock import LATEST, is_too_long, without_recording
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
 from opperf.plurals import pluralize
@@ -39,6 +38,18 @@ RECORDING_SHARE = 0.2
 """Share of a call's time that recording its events may take without a note: its cost is known to a
 fifth or so, and the time then to 5 %."""
 
+LONGER = 1.05
+"""Ratio of a profiler's time to the wall clock's from which it is too long; less is noise of
+either."""
+
+LATEST = 5
+"""Calls of the warm-up, the last ones, that a profiler's times are compared with first."""
+
+COMPARED = 25
+MIN_COMPARED = 5
+COMPARED_S = 0.1
+"""Calls without recording that decide, at most and at least, and the seconds that they may take."""
+
 NS_PER_US = 1000
 MIB = 2**20
 
@@ -53,7 +64,6 @@ class SampledPasses:
         self._ring: Ring | None = None
 
     def measure(self) -> None:
-        """Samples every pass of the case."""
         visit, settings = self._visit, self._case.settings
         visit.inspect()
         timer = profiler(settings.profiler, self._framework, settings.device)
@@ -68,32 +78,20 @@ class SampledPasses:
             self._backward(timer)
 
     def _cool(self) -> None:
-        """Prepares calls with cold caches."""
         device = self._case.settings.device
         self._flush = self._framework.cache_flush(device)
         if self._flush is not None:
-            self._visit.note(
-                "",
-                NoteCode.COLD_CACHE,
-                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
-                "each call",
-            )
-            return
-        if device.startswith("cpu"):
+            name = self._framework.name
+            how = f"{name} flushes the caches of {device} before each pass of each call"
+        elif device.startswith("cpu"):
             self._flush = flush = Flush()
-            size = f"{flush.bytes / MIB:.0f} MiB"
-            self._visit.note(
-                "",
-                NoteCode.COLD_CACHE,
-                f"cold: {size} are written before each pass of each call",
-            )
-            return
-        count = count_copies(self._case)
-        others = [self._prepared.copy() for _ in range(count - 1)]
-        self._ring = Ring([self._prepared, *others])
-        self._visit.note(
-            "", NoteCode.COLD_CACHE, f"cold: calls use {count} copies of the inputs in turn"
-        )
+            how = f"{flush.bytes / MIB:.0f} MiB are written before each pass of each call"
+        else:
+            count = count_copies(self._case)
+            others = [self._prepared.copy() for _ in range(count - 1)]
+            self._ring = Ring([self._prepared, *others])
+            how = f"calls use {count} copies of the inputs in turn"
+        self._visit.note("", NoteCode.COLD_CACHE, f"cold: {how}")
 
     def _gradient(self) -> Gradient:
         if self._ring is not None:
@@ -204,16 +202,15 @@ class SampledPasses:
         call_s: float,
     ) -> Samples:
         """Returns the samples, or if they are longer than the same calls without recording, those
-        of the wall clock; a note says so. `timed` are the indices of the sampled phases."""
+        of the wall clock, with a note. `timed` are the indices of the sampled phases."""
         device = self._case.settings.device
         with self._visit.busy():
             walls = without_recording(profiler("python", self._framework, device), phases, call_s)
         own = [walls[place] for place in timed]
         if not is_too_long(done.phases[-1], own[-1].walls, timer.resolution_ns):
             return done
-        before, after = (
-            time_text(statistics.median(phase.times)) for phase in (done.phases[-1], own[-1])
-        )
+        medians = (statistics.median(phase.times) for phase in (done.phases[-1], own[-1]))
+        before, after = map(time_text, medians)
         self._visit.note(
             metric,
             NoteCode.WALL,
@@ -232,16 +229,14 @@ class SampledPasses:
             self._visit.notes += noise_notes(name, samples, self._case.settings.precision)
 
     def _note_waits(self, metric: Metric, timer: Profiler) -> None:
-        """Adds a note to a pass whose threads waited for cores in a typical sample. Kernels of
-        another device do not wait for them."""
+        """Adds a note if threads waited for cores; kernels of another device do not."""
         on_host = self._case.settings.device.startswith("cpu") or timer.kind is MetricKind.WALL
         note = waits.busy_note(metric.name, self._visit.waits[metric.name]) if on_host else None
         if note is not None and metric.name in self._visit.summaries:
             self._visit.notes.append(note)
 
     def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that
-        was much slower under the profiler."""
+        """Adds a note to a pass that is mostly dispatch, or much slower under the profiler."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
@@ -262,15 +257,9 @@ class SampledPasses:
             )
 
     def _note_launch(self, metric: Metric, timer: Profiler, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that takes hardly longer than an empty kernel."""
         settings = self._case.settings
-        least = launch_ns(
-            self._framework,
-            settings.device,
-            settings.profiler,
-            timer,
-            queued=timed.batch > 1,
-        )
+        queued = timed.batch > 1
+        least = launch_ns(self._framework, settings.device, settings.profiler, timer, queued=queued)
         if not timed.times or not least:
             return
         ratio = statistics.median(timed.times) / least
@@ -281,3 +270,21 @@ class SampledPasses:
                 f"takes {ratio:.1f} times as long as an empty kernel on {settings.device} "
                 f"({least / NS_PER_US:.1f} us): the time is that of a launch, and is not ranked",
             )
+
+
+def is_too_long(timed: PhaseTimes, walls_ns: Sequence[float], resolution_ns: float) -> bool:
+    """Returns whether a phase's times are longer than the wall clock's without recording. Recording
+    the events inside a call makes it longer, by more where the machine is busy or they are many,
+    and their cost is subtracted as it is measured elsewhere."""
+    if not timed.times or not walls_ns or not timed.recording.events:
+        return False
+    wall = statistics.median(walls_ns)
+    return statistics.median(timed.times) > LONGER * wall + resolution_ns
+
+
+def without_recording(
+    clock: Profiler, phases: Sequence[Callable[[], object]], call_s: float
+) -> list[PhaseTimes]:
+    """Returns wall-clock times of the phases; a call of all takes about `call_s` seconds."""
+    fitting = int(COMPARED_S / call_s) if call_s > 0 else COMPARED
+    return clock.trace(phases, max(MIN_COMPARED, min(COMPARED, fitting)))

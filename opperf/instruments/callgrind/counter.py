@@ -22,6 +22,7 @@ import math
 import mmap
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,8 +30,59 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from opperf.errors import UnsupportedError
-from opperf.instruments.callgrind.dumps import DUMPS, Dumps, totals
+from opperf.errors import ProfilerError, UnsupportedError
+
+DUMPS = "OPPERF_CALLGRIND_DUMPS"
+"""Environment variable with the path of the dumps, to which Valgrind adds the process's id and the
+dump's number."""
+
+
+class Dumps:
+    """The dumps of this process. The first is number 1, in a fork too."""
+
+    def __init__(self) -> None:
+        self._process, self._count = os.getpid(), 0
+
+    def next(self) -> Path:
+        """Returns the path of a dump that was just written. Raises `ProfilerError` without one."""
+        if self._process != os.getpid():
+            self._process, self._count = os.getpid(), 0
+        self._count += 1
+        path = Path(f"{os.environ[DUMPS]}.{self._process}.{self._count}")
+        if not path.is_file():
+            raise ProfilerError(f"callgrind wrote no {path.name}: is the disk full?")
+        return path
+
+    @staticmethod
+    def remove_last(process: int) -> None:
+        """Removes the dump that Valgrind wrote at the end of a process."""
+        if DUMPS in os.environ:
+            Path(f"{os.environ[DUMPS]}.{process}").unlink(missing_ok=True)
+
+    def keep(self, dump: Path, path: Path) -> None:
+        """Moves a dump to another path, whose folder is created."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(dump, path)
+
+
+def totals(dump: Path) -> dict[str, int]:
+    """Returns a dump's counts in all, by callgrind's name of the event (Ir, Dr, ...).
+
+    Those of its summary, which callgrind adds up while the program runs: the sums of its functions
+    have up to 20,000 instructions more in the first dump after some code began to run.
+    """
+    events: list[str] = []
+    with dump.open("rb") as file:
+        for line in file:
+            if line.startswith(b"events:"):
+                events = line.decode("ascii").split()[1:]
+            elif line.startswith(b"summary:"):
+                counts = [int(word) for word in line.split()[1:]]
+                # Trailing zeros are omitted.
+                counts += [0] * (len(events) - len(counts))
+                return dict(zip(events, counts, strict=True))
+    raise ProfilerError(f"callgrind's {dump.name} has no summary: it was cut short")
+
 
 CODE = {
     # mov rax, rdi; xor edx, edx; rol rdi, 3; rol rdi, 13; rol rdi, 61; rol rdi, 51; xchg rbx, rbx;
@@ -55,11 +107,9 @@ START_INSTRUMENTATION, STOP_INSTRUMENTATION = BASE + 4, BASE + 5
 
 class Requests:
     """Client requests, by which a program controls the callgrind that it runs under; each of these
-    methods takes the same few instructions every time.
-
-    A request is a sequence of instructions that changes nothing outside of Valgrind, which replaces
-    it (valgrind.h). It is written into executable memory here and called there: that takes neither
-    a compiler nor Valgrind's headers, and any Python can do it.
+    methods takes the same few instructions every time. A request is a sequence of instructions that
+    changes nothing outside of Valgrind, which replaces it (valgrind.h). It is written into
+    executable memory and called there: that takes neither a compiler nor Valgrind's headers.
 
     Raises `UnsupportedError` in a process that was not started to run under Valgrind, and on an
     architecture whose sequence is not known here.
@@ -87,7 +137,6 @@ class Requests:
             raise UnsupportedError(f"{DUMPS} is set, but this process is not run by Valgrind")
         self._description = ctypes.create_string_buffer(256)
         self.zero = self._request(ZERO_STATS)
-        """Sets all counts to zero."""
         self.toggle = self._request(TOGGLE_COLLECT)
         """Begins or ends to add to the counts, on this thread."""
         self.start = self._request(START_INSTRUMENTATION)
@@ -112,7 +161,6 @@ class Requests:
 Phase = Callable[[], object]
 
 INSTRUCTIONS = "Ir"
-"""Callgrind's name for executed instructions."""
 
 SETTLING_CALLS, SETTLING_S = 100, 0.5
 """Calls before the first that is counted, and the limit on their seconds: allocators adapt their
@@ -124,8 +172,8 @@ SAMPLES, SINGLE_SAMPLES = 3, 9
 
 
 class Effort(NamedTuple):
-    """How many calls of a phase are counted. Their number depends on the phase's instructions, and
-    not on the time they take, which load changes, unless that is very long."""
+    """How many calls of a phase are counted: by its instructions, and not by their time, which load
+    changes, unless that is very long."""
 
     most: float
     """Instructions of the largest phase that this is for."""
@@ -155,8 +203,7 @@ call."""
 
 
 def choose_effort(instructions: float, call_s: float) -> Effort:
-    """Returns how many calls to count of a phase with so many instructions, of which one took
-    `call_s` seconds of CPU time."""
+    """Returns how many calls to count of a phase, one of which took `call_s` of CPU time."""
     effort = next(level for level in EFFORTS if instructions <= level.most)
     calls = effort.loops * (effort.samples + effort.unused)
     return effort if calls * call_s <= LONGEST_S else EFFORTS[-1]
@@ -171,17 +218,13 @@ class Counts(NamedTuple):
     empty: float
     """Instructions of an empty call and its loop, in each call of the dumps."""
     loops: int
-    """Calls of a sample."""
     dump: Path
-    """The dump of the sample with the median count."""
+    """That of the sample with the median count."""
 
 
 class Counter:
     """Counts the instructions of phases; `synchronize` waits until the device has done their work.
-    Raises `UnsupportedError` as `Requests` does.
-
-    What it counts of empty phases, forks of the process have too.
-    """
+    What it counts of empty phases, forks have too. Raises `UnsupportedError` as `Requests` does."""
 
     def __init__(self, synchronize: Phase) -> None:
         self._requests, self._dumps = Requests(), Dumps()
@@ -199,8 +242,7 @@ class Counter:
         self.pause()
 
     def pause(self) -> None:
-        """Ends to instrument, which the last count has begun: what the process does next takes its
-        usual time."""
+        """Ends to instrument, so that what the process does next takes its usual time."""
         self._requests.stop()
 
     def count(
@@ -211,8 +253,8 @@ class Counter:
         on_calling_thread: bool = True,
     ) -> list[Counts]:
         """Counts the last phase of each of some passes. `warmup` is the number of calls before,
-        `samples` the number of counted ones; None for as many as settle it and as its size asks
-        for. `on_calling_thread` is whether no work is done on other threads."""
+        `samples` that of counted ones; None for as many as needed. `on_calling_thread` is whether
+        no work is done on other threads."""
         # Of the case before, if that was in this process.
         gc.collect()
         for phases in passes:
@@ -223,7 +265,6 @@ class Counter:
         ]
 
     def _count(self, phases: Sequence[Phase], samples: int | None, together: bool) -> Counts:
-        """Counts the last of some phases, several calls together if they can be."""
         *before, last = phases
         effort = self._effort(Loop(before, last, self._synchronize, 1))
         loops = effort.loops if together and samples is None else 1
@@ -253,7 +294,6 @@ class Counter:
         )
 
     def keep(self, counts: Counts, path: Path | None) -> None:
-        """Moves the dump of some counts to a path; removes it if there is none."""
         if path is None:
             counts.dump.unlink()
         else:
@@ -270,8 +310,7 @@ class Counter:
                 break
 
     def _effort(self, single: Loop) -> Effort:
-        """Makes two instrumented calls, the first of which Valgrind translates, and returns how
-        many more are to be counted."""
+        """Makes two instrumented calls, the first to be translated; how many more are needed."""
         single.run_last(_nothing, _nothing)
         begun = time.process_time()
         dump = self._sample(single)
@@ -281,7 +320,6 @@ class Counter:
         return choose_effort(instructions, call_s)
 
     def _sample(self, loop: Loop) -> Path:
-        """Counts a loop's calls, and returns the dump."""
         requests = self._requests
         if not loop.before:
             loop.run(requests.zero, requests.dump)
@@ -292,7 +330,6 @@ class Counter:
         return self._dumps.next()
 
     def _empty_counts(self, calls: int, has_before: bool) -> dict[str, float]:
-        """Returns the counts of each call of an empty phase."""
         loop = Loop([_nothing] if has_before else [], _nothing, self._synchronize, calls)
         loop.adapt()
         found = []

@@ -32,7 +32,6 @@ TIMEOUT_S = 60.0
 """Limit on a compiler that takes 0.2 s."""
 
 SYMBOL = "opperf_heap"
-"""Symbol of a process that was started with this allocator."""
 
 
 class HeapError(Exception):
@@ -41,8 +40,7 @@ class HeapError(Exception):
 
 @functools.cache
 def library() -> Path:
-    """Returns the shared library, from the user's cache or compiled now. Raises `HeapError` where
-    there is no C compiler that can make it, or no place for it."""
+    """Returns the shared library, cached or compiled now. Raises `HeapError` if that fails."""
     try:
         command = [*shlex.split(os.environ.get(COMPILER) or "cc"), *OPTIONS]
     except ValueError as error:

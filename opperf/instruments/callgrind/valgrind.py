@@ -13,7 +13,7 @@ from pathlib import Path
 from opperf.errors import UsageError
 from opperf.frameworks import package_of
 from opperf.instruments.callgrind import heap
-from opperf.instruments.callgrind.dumps import DUMPS
+from opperf.instruments.callgrind.counter import DUMPS
 from opperf.model import Settings
 
 INSTALL = "apt-get install valgrind"
@@ -52,8 +52,7 @@ class Valgrind:
             )
 
     def command(self, dumps: Path, settings: Settings) -> list[str]:
-        """Returns the words before a command that run it under callgrind, which adds the process's
-        id and a number to the path of its dumps."""
+        """Returns the words before a command that run it under callgrind."""
         cache = "yes" if settings.callgrind_cache else "no"
         return [
             *_without_random_addresses(),
@@ -74,9 +73,8 @@ def installed() -> Valgrind:
 
 def _heap_variables(current: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment variables by which a process that counts has opperf's own allocator,
-    from those that it has: Python's objects come from it too, as what one takes in Python's own
-    allocator depends on the objects beside it. None where it cannot be built, as the record of the
-    environment then says."""
+    from which Python's objects come too: what one takes in Python's own depends on the objects
+    beside it. None where it cannot be built, as the record of the environment then says."""
     try:
         library = str(heap.library())
     except heap.HeapError:
@@ -87,8 +85,7 @@ def _heap_variables(current: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _without_random_addresses() -> tuple[str, ...]:
-    """Returns the words that run a command with the same addresses every time, where the system
-    allows that: containers often do not."""
+    """Returns the words for the same addresses every time: containers often refuse."""
     words = ("setarch", "-R")
     if shutil.which(words[0]) is None:
         return ()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
+from opperf.declared import declared
 from opperf.errors import UnsupportedError, UsageError, one_line, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import Profiler, ProfilerFactory
@@ -18,11 +18,6 @@ from opperf.model import INSTRUCTIONS
 GROUP = "opperf.profilers"
 """Entry points of other packages, each a callable that returns a `Profiler` for a framework and a
 device, and raises `UnsupportedError` if it has none."""
-
-
-@functools.cache
-def _installed() -> tuple[EntryPoint, ...]:
-    return tuple(sorted(entry_points(group=GROUP)))
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,7 @@ class AddedProfiler:
 
 
 def _wall_clock(framework: Framework, device: str) -> Profiler:
-    """Returns the timer of wall-clock time, which on an asynchronous device subtracts the cost of
-    synchronising."""
+    """Returns the wall-clock timer; on asynchronous devices without the cost of waiting."""
     synchronize = partial(framework.synchronize, device)
     if framework.is_asynchronous(device):
         return QueueTimer(synchronize, idle_wait(framework, device))
@@ -71,19 +65,17 @@ def _not_a_timer(device: str) -> Profiler:
 
 
 EVENTS = "events"
-"""The profiler by events of the device, of every framework that has some."""
 
 
 def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
-    """Returns the factory of every profiler that a framework can be measured with, by name, the
-    preferred one first."""
+    """Returns the factory of every profiler of a framework, by name, the preferred one first."""
     python = partial(_wall_clock, framework)
     common: dict[str, ProfilerFactory] = {**framework.profilers(), "python": python}
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
         common.setdefault(EVENTS, partial(EventProfiler, framework))
     common[INSTRUCTIONS] = _not_a_timer
-    added = {entry.name: AddedProfiler(entry, framework) for entry in _installed()}
+    added = {entry.name: AddedProfiler(entry, framework) for entry in declared(GROUP)}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
 
 
@@ -105,9 +97,5 @@ def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
 
 
 def profiler(name: str, framework: Framework, device: str) -> Profiler:
-    """Makes the profiler of that name for a device.
-
-    Raises `UsageError` for an unknown name, and `UnsupportedError` if the device has no such
-    profiler.
-    """
+    """Makes the profiler of that name for a device. Raises `UsageError` and `UnsupportedError`."""
     return find_profiler(name, framework)(device)

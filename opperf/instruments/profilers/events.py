@@ -28,8 +28,6 @@ class EventProfiler:
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
-        """Runs the phases in order, `count` times `loops` times, and synchronises every `QUEUED`
-        times. Returns each phase's samples, each the mean of `loops` calls."""
         times: list[list[float]] = [[] for _ in phases]
         walls: list[list[float]] = [[] for _ in phases]
         for done in range(0, count * loops, QUEUED):

@@ -26,8 +26,8 @@ def launch_ns(
     framework: Framework, device: str, name: str, timer: Profiler, *, queued: bool
 ) -> float | None:
     """Returns the time of an empty kernel by a profiler, measured once in a process: as the
-    interval between two that are queued, or of one that is waited for. None if the device or the
-    framework has no such kernel."""
+    interval between two that are queued, or of one that is waited for. None without such a
+    kernel."""
     key = framework.name, device, name, queued
     if key not in _TIMES:
         _TIMES[key] = _measure(framework, device, timer, LAUNCHES if queued else 1)

@@ -37,8 +37,8 @@ MIN_LEVEL_SHARE = 0.1
 
 
 def noise_notes(metric: str, samples: Sequence[float], precision: float) -> list[Note]:
-    """Returns notes on the noise in a metric's samples, which are in the order of the calls; none
-    if their median is reliable to `precision`, a share of it."""
+    """Returns notes on the noise in a metric's samples, in the order of the calls; none if their
+    median is reliable to `precision`, a share of it."""
     if not len(samples):
         return []
     texts = {
@@ -50,7 +50,6 @@ def noise_notes(metric: str, samples: Sequence[float], precision: float) -> list
 
 
 def _imprecision(samples: Sequence[float], precision: float) -> str:
-    """A description of a median that is not known to the precision; empty if it is."""
     reached = half_width(samples)
     if reached <= precision:
         return ""
@@ -63,8 +62,7 @@ def _imprecision(samples: Sequence[float], precision: float) -> str:
 
 
 def _drift(samples: Sequence[float], precision: float) -> str:
-    """A description of a trend over time, by Mann and Kendall's test of whether later samples tend
-    to be larger; empty without one."""
+    """A description of a trend, by Mann and Kendall's test of whether samples tend to grow."""
     if len(samples) < MIN_SAMPLES:
         return ""
     array = np.asarray(samples, dtype=float)
@@ -96,14 +94,11 @@ def _may_drift(array: Any) -> bool:
 
 
 def _variance(n: Any) -> Any:
-    """Returns the variance of the statistic of `n` samples without ties, which is what a group of
-    as many equal ones takes away."""
+    """Returns the variance of the statistic of `n` samples; of ties, what they take away."""
     return n * (n - 1) * (2 * n + 5) / 18
 
 
 def _change_text(change: float) -> str:
-    """Returns the change between the quarters in words: a percentage, or a factor if they more than
-    double."""
     if change <= 1:
         return f"the last quarter is {change:+.1%} from the first"
     if math.isfinite(change):
@@ -133,8 +128,7 @@ NS_PER_US = 1000
 
 
 def _split(ordered: Any, least: int) -> tuple[Any, Any]:
-    """Splits a sorted array into two parts of at least `least` samples each, with minimum
-    variance within them."""
+    """Splits a sorted array in two, of at least `least` each, with minimum variance within."""
     count = len(ordered)
     sums = np.cumsum(ordered)
     sizes = np.arange(least, count - least + 1)

@@ -69,8 +69,7 @@ def _measure_idle_wait(synchronize: Callable[[], None]) -> IdleWait:
 
 
 class PythonTimer:
-    """Times phases with `time.perf_counter_ns`, and subtracts the overhead of timing, which is
-    measured once in a process with an empty phase."""
+    """Times phases with `time.perf_counter_ns`, and subtracts the overhead of timing."""
 
     kind = MetricKind.WALL
 
@@ -88,13 +87,9 @@ class PythonTimer:
 
 
 class QueueTimer(PythonTimer):
-    """Times phases on an asynchronous device.
-
-    The cost of synchronising an idle device is subtracted from each synchronisation. The calls of a
-    sample are queued one after another and synchronised once at the end; with several phases, each
-    call is synchronised. The resolution is the deviation of the cost of synchronising, so that
-    samples are long against it.
-    """
+    """Times phases on an asynchronous device. The cost of synchronising an idle one is subtracted.
+    The calls of a sample are queued and synchronised once; with several phases, each call is. The
+    resolution is the deviation of that cost, so that samples are long against it."""
 
     def __init__(self, synchronize: Callable[[], None], idle: IdleWait) -> None:
         super().__init__(synchronize)
@@ -104,8 +99,6 @@ class QueueTimer(PythonTimer):
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
-        """Runs the phases in order, `count` times `loops` times. Returns each phase's samples, each
-        the mean of `loops` calls."""
         if loops == 1 or len(phases) > 1:
             return super().trace(phases, count, loops)
         (phase,) = phases
@@ -113,7 +106,6 @@ class QueueTimer(PythonTimer):
         return [PhaseTimes(samples, samples, samples[:MOST_CALLS], batch=loops)]
 
     def _batch(self, phase: Callable[[], object], loops: int) -> float:
-        """Returns the mean time of calls that are queued together and synchronised once."""
         begin = perf_counter_ns()
         for _ in range(loops):
             # The previous output is freed meanwhile, like in a user's loop.

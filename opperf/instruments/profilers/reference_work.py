@@ -30,8 +30,7 @@ class ReferenceWork:
         self._times: dict[str, list[int]] = {name: [] for name in WORKS}
 
     def __call__(self) -> None:
-        """Times each piece of work once, after one untimed run that restores the caches, which the
-        operator's call has changed."""
+        """Times each piece of work once, after an untimed run that restores the caches."""
         for name, work in WORKS.items():
             work()
             begin = perf_counter_ns()
@@ -39,13 +38,11 @@ class ReferenceWork:
             self._times[name].append(perf_counter_ns() - begin)
 
     def forget(self) -> None:
-        """Discards the times so far, which are of the warm-up."""
         for times in self._times.values():
             times.clear()
 
     def means(self) -> dict[str, float]:
-        """The trimmed mean of each piece of work in nanoseconds. Raises `ValueError` if none was
-        timed."""
+        """The trimmed mean of each piece of work in ns. Raises `ValueError` if none was timed."""
         if not all(self._times.values()):
             raise ValueError("no work was timed")
         return {name: middle_mean(times) for name, times in self._times.items()}

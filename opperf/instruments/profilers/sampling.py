@@ -38,9 +38,8 @@ class Samples(NamedTuple):
     """The result of sampling."""
 
     phases: list[PhaseTimes]
-    """The samples of each phase."""
     loops: int
-    """Calls of each sample, which is their mean."""
+    """Calls of each sample, their mean."""
 
 
 class WarmUp(NamedTuple):
@@ -84,8 +83,8 @@ def warm_up(
 
 
 def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:
-    """Returns the number of calls in a sample, so that the time of the measured phase is long
-    compared with the clock's steps. One call of all phases takes about `call_s` seconds."""
+    """Returns the calls in a sample, so that the measured phase is long compared with the clock's
+    steps. One call of all phases takes about `call_s` seconds."""
     if 2 * call_s > LONGEST_SAMPLE_S:
         return 1
     timed = profiler.trace(phases, CALIBRATING)
@@ -104,7 +103,6 @@ def _median(times: Sequence[float]) -> float:
 
 
 def _extend(before: PhaseTimes, more: PhaseTimes) -> PhaseTimes:
-    """Extends the samples of a phase."""
     before.times.extend(more.times)
     before.walls.extend(more.walls)
     before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
@@ -119,8 +117,8 @@ def sample(
     call_s: float,
     loops: int,
 ) -> Samples:
-    """Samples the phases until the measured phase meets one of the criteria. `measured` is its
-    index; one call of all phases takes about `call_s` seconds."""
+    """Samples the phases until the measured one, by its index, meets a criterion. One call of all
+    takes about `call_s` seconds."""
     found = [PhaseTimes([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
     sample_s = loops * call_s

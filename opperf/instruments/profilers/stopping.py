@@ -1,12 +1,8 @@
-"""Stopping criteria of sampling, by name.
-
-Sampling stops as soon as one of a case's criteria is met. A new criterion is a class and a line in
-`CRITERIA`.
-"""
+"""Stopping criteria of sampling, which stops as soon as one of a case's is met."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from opperf.defaults import MAX_TIME_S, MIN_RUNS
@@ -30,8 +26,7 @@ class Criterion(Protocol):
     def met(self, taken: SamplesSoFar) -> bool: ...
 
     def room(self, taken: SamplesSoFar, sample_s: float) -> int:
-        """Number of samples before the next check, if each takes `sample_s` seconds. Called only if
-        it is not met."""
+        """Number of samples before the next check, if each takes `sample_s`; unless it is met."""
         ...
 
 
@@ -90,23 +85,11 @@ def limit_s(settings: Settings) -> float | None:
     return settings.max_time_s
 
 
-def _time(settings: Settings, share: float) -> Time | None:
-    limit = limit_s(settings)
-    return None if limit is None else Time(share * limit)
-
-
-CRITERIA: dict[str, Callable[[Settings, float], Criterion | None]] = {
-    "precision": lambda settings, share: (
-        None if settings.runs is not None else Precision(settings.precision)
-    ),
-    "time": _time,
-    "count": lambda settings, share: None if settings.runs is None else Count(settings.runs),
-}
-"""Criteria by name, each made from the settings of a case and a pass's share of its time; None
-where the settings do not have it."""
-
-
 def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:
     """The criteria of a pass with this share of the case's time."""
-    made = (make(settings, share) for make in CRITERIA.values())
-    return tuple(criterion for criterion in made if criterion is not None)
+    limit = limit_s(settings)
+    return (
+        *([Precision(settings.precision)] if settings.runs is None else []),
+        *([] if limit is None else [Time(share * limit)]),
+        *([] if settings.runs is None else [Count(settings.runs)]),
+    )

@@ -37,20 +37,17 @@ def _lower_rank(n: int) -> int:
     """The 1-based rank of the lower bound; 0 if `n` samples are too few."""
     cumulative, rank = 0.0, 0
     while True:
-        cumulative += math.exp(_log_choices(n, rank) - n * math.log(2))
+        # The logarithm of the number of ways to choose `rank` of `n`.
+        choices = math.lgamma(n + 1) - math.lgamma(rank + 1) - math.lgamma(n - rank + 1)
+        cumulative += math.exp(choices - n * math.log(2))
         if cumulative > (1 - CONFIDENCE) / 2:
             return rank
         rank += 1
 
 
-def _log_choices(n: int, k: int) -> float:
-    """The logarithm of the number of ways to choose `k` of `n`."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
 def half_width(samples: Sequence[float]) -> float:
-    """Half-width of the median's confidence interval as a share of the median: its larger distance
-    to a bound. Infinite where the median is zero and the interval is not."""
+    """Half-width of the median's interval as a share of the median: its larger distance to a bound.
+    Infinite where the median is zero and the interval is not."""
     ordered = sorted(samples)
     low, high = median_interval(ordered)
     middle = median(ordered)
@@ -66,8 +63,7 @@ class Outliers(NamedTuple):
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which a share of sorted samples lies, interpolated linearly between the two
-    next to it."""
+    """The value below which a share of sorted samples lies, interpolated linearly."""
     position = share * (len(ordered) - 1)
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
@@ -75,7 +71,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def outliers(ordered: Sequence[float]) -> Outliers:
-    """The numbers of sorted samples below the lower and above the upper of Tukey's fences."""
+    """The numbers of sorted samples beyond each of Tukey's fences."""
     lower, upper = percentile(ordered, 0.25), percentile(ordered, 0.75)
     reach = FENCE * (upper - lower)
     low, high = bisect_left(ordered, lower - reach), bisect_right(ordered, upper + reach)

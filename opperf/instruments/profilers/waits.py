@@ -66,7 +66,6 @@ class Meter:
     def __init__(self, proc: Path = PROC) -> None:
         self._tasks = proc / "self/task"
         self._threads: dict[int, int] = {}
-        """Open files by thread."""
         # A fork has threads of its own.
         self.process = os.getpid()
         self._pressure = _open(proc / "pressure/cpu")
@@ -74,7 +73,6 @@ class Meter:
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
 
     def read(self) -> Reading:
-        """Returns what was counted until now."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         return Reading(
             at_s=time.perf_counter(),
@@ -114,7 +112,7 @@ def _open(path: Path) -> int | None:
 
 
 def _text(file: int | None) -> str:
-    """Returns the begin of an open file; an empty text without one, or if its thread has ended."""
+    """Returns the begin of an open file; empty without one, or if its thread has ended."""
     if file is None:
         return ""
     with suppress(OSError):
@@ -188,8 +186,8 @@ def typical_share(
     waits_s: Sequence[float], wall_s: float, walls: Sequence[Sequence[float]], loops: int
 ) -> float:
     """Returns the share of a typical sample, the median one, that has to be waits. `waits_s` are
-    those in `wall_s`, of one thread or of the machine each; the longer samples explain some of them
-    by what they take more than the median."""
+    those in `wall_s`, of one thread or of the machine each; the longer samples explain some of
+    them."""
     taken_s = typical_s = longer_s = 0.0
     for own in filter(len, walls):
         middle = median(own)
@@ -210,10 +208,9 @@ def typical_share(
 
 
 def busy_note(metric: str, waits: Waits) -> Note | None:
-    """Returns a note on a time of which waits for a core are a notable part; None if they are
-    not."""
+    """Returns a note on a time of which waits for a core are a notable part, if they are."""
     if waits.share <= NOTABLE:
         return None
-    text = f"the machine was busy: of a typical sample, at least {waits.share:.0%} "
-    text += "were waits for a core that something else used"
+    share = f"of a typical sample, at least {waits.share:.0%}"
+    text = f"the machine was busy: {share} were waits for a core that something else used"
     return Note(metric, NoteCode.BUSY, text)

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from opperf.errors import ProfilerError
-from opperf.instruments.callgrind.dumps import DUMPS, Dumps, totals
+from opperf.instruments.callgrind.counter import DUMPS, Dumps, totals
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.instruments.callgrind import counter
-from opperf.instruments.callgrind.dumps import DUMPS
+from opperf.instruments.callgrind.counter import DUMPS
 
 
 def test_a_process_that_is_no_worker_is_refused(monkeypatch):

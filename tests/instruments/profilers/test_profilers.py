@@ -32,14 +32,12 @@ class Some(Framework):
 def installed(monkeypatch):
     """Installs entry points for profilers."""
     entries = []
-    profilers._installed.cache_clear()
-    monkeypatch.setattr(profilers, "entry_points", lambda group: entries)
+    monkeypatch.setattr(profilers, "declared", lambda group: entries)
 
     def install(name, value):
         entries.append(EntryPoint(name, value, profilers.GROUP))
 
-    yield install
-    profilers._installed.cache_clear()
+    return install
 
 
 class Added:

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments.profilers.python import PythonTimer
-from opperf.instruments.profilers.wall_clock import (
+from opperf.instruments.sampled_passes import (
     COMPARED,
     LONGER,
     MIN_COMPARED,
