@@ -2,7 +2,7 @@
 
 A claim is a file of a folder that all users share, with the cores in it. Its process has it locked
 for as long as it lives, so that the file of a process that ended, however it did, counts for
-nothing. Containers share the folder only if they share the folder for temporary files.
+nothing.
 """
 
 from __future__ import annotations
@@ -41,11 +41,9 @@ CHOOSING = "choosing"
 cores."""
 
 LONGEST_WAIT_S = 1.0
-"""Longest wait for another process to choose, which takes a few milliseconds unless it is
-stopped."""
+"""Longest wait for another process to choose, which takes milliseconds unless it is stopped."""
 
 STEP_S = 0.01
-"""Time between two attempts."""
 
 FOR_ALL = 0o1777
 READABLE = 0o644
@@ -123,7 +121,6 @@ class Claims:
             os.pwrite(self._file, content, 0)
 
     def release(self) -> None:
-        """Gives the cores back."""
         self._cpus = frozenset()
         if self._file is not None:
             with suppress(OSError):
@@ -132,7 +129,6 @@ class Claims:
         self._file = None
 
     def _make_folder(self) -> bool:
-        """Returns whether the folder is there."""
         with suppress(OSError):
             self._folder.mkdir()
             # What `mkdir` is asked for is lessened by the user's mask.
@@ -217,12 +213,10 @@ class Use(NamedTuple):
     """Use of a machine's cores by others."""
 
     claims: tuple[Held, ...] = ()
-    """Those of other runs of opperf."""
     load: Mapping[int, float] = {}
-    """The share of the time in which each core is busy."""
 
     def users(self, cpus: Iterable[int]) -> int:
-        """Returns the largest number of other runs that use one of these cores."""
+        """Returns the most other runs that use one of these cores."""
         return max((sum(cpu in held.cpus for held in self.claims) for cpu in cpus), default=0)
 
     def level(self, cpu: int) -> float:
@@ -241,12 +235,11 @@ GAUGED_BYTES = 12_000_000
 """Bytes that each core hashes to gauge the machine: some 15 ms, several of a scheduler's slices."""
 
 GAUGINGS = 3
-"""Repetitions, of which the median counts."""
 
 
 def read_gauge() -> float:
-    """Returns the mean seconds in which a usable core does a fixed work beside the others, as the
-    threads of an operator do: longer if other processes are busy."""
+    """Returns the mean seconds in which a usable core does a fixed work beside the others, as an
+    operator's threads do: longer if other processes are busy."""
     data = bytes(GAUGED_BYTES)
     cores = max(1, len(usable_cpus()))
 

@@ -1,7 +1,5 @@
-"""The facts of an environment: how each is read, shown and compared.
-
-An `Environment` has a field for each fact, of the same name.
-"""
+"""The facts of an environment: how each is read, shown and compared. An `Environment` has a field
+of the same name for each."""
 
 from __future__ import annotations
 
@@ -59,9 +57,9 @@ class Process(NamedTuple):
 
     framework: MeasuredFramework
     machine: Machine
-    """With all cores that opperf may use, whichever the process is pinned to."""
+    """With all cores that opperf may use, not only those that the process is pinned to."""
     cpus: str
-    """Cores that the process may run on, as a list; empty if it may use all."""
+    """Those that the process may run on, as a list; empty if it may use all."""
     allocator: str
 
 
@@ -69,7 +67,6 @@ class Compared(Enum):
     """The meaning of a difference of a fact."""
 
     LASTING = auto()
-    """The environment is another one."""
     TRANSIENT = auto()
     """None: it changes from moment to moment, or lists what is available and not what is used."""
     BY_COUNT = auto()
@@ -86,12 +83,11 @@ class Fact(NamedTuple):
     title: str = ""
     """Its label in reports; empty if another fact's text has it."""
     text: Callable[[Environment], str] | None = None
-    """Returns its text in reports; without it, the value is the text."""
+    """Its text in reports; without it, the value is the text."""
     compared: Compared = Compared.LASTING
     key: Callable[[Environment], Any] | None = None
-    """Returns its part of the comparability key; None if it is not a part."""
+    """Returns its part of the comparability key; None if it has none."""
     tolerance: float = 0.0
-    """Smallest difference that a comparison of two runs shows."""
 
 
 def _read_threads(process: Process) -> dict[str, str]:
@@ -202,8 +198,7 @@ FACTS = (
     Fact("platform", lambda process: platform.platform(), "Platform"),
     Fact("opperf", lambda process: opperf.__version__, "opperf"),
 )
-"""In the order in which comparisons show them: the build, the machine, the quality of the
-measurement."""
+"""In the order of comparisons: the build, the machine, the quality of the measurement."""
 
 BY_NAME = {fact.name: fact for fact in FACTS}
 
@@ -212,7 +207,7 @@ SHOWN = (
     *("gpus", "memory_bytes", "threads", "governor", "load_1min", "health", "allocator"),
     "devices",
 )
-"""Facts in the order in which reports of a run show them."""
+"""Facts in the order of reports of a run."""
 
 
 def list_cpus(machine: Machine) -> str:
@@ -246,8 +241,7 @@ def _comparable_facts(environment: Environment) -> dict[str, Any]:
 
 
 def comparability(environment: Environment) -> str:
-    """Returns a key that is the same for environments whose times may be joined: those with the
-    same CPU, GPUs, build of the framework, threads and governor."""
+    """Returns a key that is the same for environments whose times may be joined."""
     return digest(_comparable_facts(environment))[:ID_LENGTH]
 
 
@@ -267,8 +261,8 @@ class Difference(NamedTuple):
 
 
 def differences(one: Environment, other: Environment) -> list[Difference]:
-    """Returns the facts that differ. Of the machine's health, only checks in both count: another
-    version of opperf, without a check, may have made one of the environments."""
+    """Returns the facts that differ. Of the machine's health, only checks in both count: one may be
+    of another version of opperf."""
     found: list[Difference] = []
     left, right = msgspec.structs.asdict(one), msgspec.structs.asdict(other)
     for name, before in left.items():
@@ -313,7 +307,7 @@ def _is_fluctuation(difference: Difference) -> bool:
 
 
 def _is_of_moment(difference: Difference) -> bool:
-    """Returns whether the difference is one of a transient finding on the machine's health."""
+    """Whether it is a difference of a transient finding on the machine's health."""
     name, _, key = difference.name.partition(".")
     return BY_NAME[name].compared is Compared.BY_KEY and key in examine.TRANSIENT
 

@@ -16,8 +16,7 @@ from opperf.model import GpuState, Note, NoteCode
 
 
 def nvidia_library() -> Any:
-    """Returns NVIDIA's management library (nvidia-ml-py), initialised; None without the library or
-    a driver."""
+    """Returns NVIDIA's management library, initialised; None without it or a driver."""
     try:
         import pynvml
 
@@ -29,8 +28,7 @@ def nvidia_library() -> Any:
 
 
 def read_fact(nvml: Any, name: str, *arguments: Any) -> Any:
-    """Returns what a function of NVIDIA's library returns; None if the library, the driver or the
-    GPU does not support it."""
+    """Returns what a function of NVIDIA's library returns; None if anything does not support it."""
     # Older versions of the package have fewer functions.
     function = getattr(nvml, name, None)
     if function is None:
@@ -42,7 +40,6 @@ def read_fact(nvml: Any, name: str, *arguments: Any) -> Any:
 
 
 def _handles(nvml: Any) -> Iterator[Any]:
-    """Yields the handles of the GPUs that this user may read."""
     for index in range(read_fact(nvml, "nvmlDeviceGetCount") or 0):
         handle = read_fact(nvml, "nvmlDeviceGetHandleByIndex", index)
         if handle is not None:
@@ -54,8 +51,7 @@ MAX_CLOCK = "nvmlDeviceGetMaxClockInfo"
 
 def gpu_facts(library: Any = None) -> tuple[dict[str, str], ...]:
     """Returns, for each GPU: model, driver, CUDA version of the driver, memory in bytes, maximum
-    clocks of its processors and its memory in MHz; without those that it does not report, as a part
-    of a GPU does not. Empty without NVIDIA's library."""
+    clocks of its processors and its memory in MHz; without those that it does not report."""
     nvml = library or nvidia_library()
     if nvml is None:
         return ()
@@ -77,7 +73,7 @@ def gpu_facts(library: Any = None) -> tuple[dict[str, str], ...]:
 
 
 def _text(value: Any) -> str:
-    """Returns text: older versions of the library return bytes."""
+    """Returns text: older versions return bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -142,7 +138,6 @@ class Gpu:
         return clock
 
     def read(self) -> GpuReading:
-        """Returns its state now."""
         bits = read_fact(self._nvml, "nvmlDeviceGetCurrentClocksEventReasons", self._handle)
         if bits is None:
             # The same by its name in drivers before 535.
@@ -161,8 +156,7 @@ class Gpu:
 
 @functools.cache
 def find_gpu(uuid: str) -> Gpu | None:
-    """Returns the GPU with a UUID; None if it is empty, or if NVIDIA's library is missing or does
-    not know it."""
+    """Returns the GPU with a UUID; None if it is empty, or NVIDIA's library does not know it."""
     nvml = nvidia_library() if uuid else None
     if nvml is None:
         return None
@@ -172,9 +166,8 @@ def find_gpu(uuid: str) -> Gpu | None:
 
 @contextmanager
 def watch(gpu: Gpu | None) -> Iterator[list[GpuReading]]:
-    """Reads the state of a GPU at the begin and the end of the context, and every `EVERY_S`
-    seconds between them. The list that it yields is complete after its end, and empty without a
-    GPU."""
+    """Reads the state of a GPU at the begin and the end of the context, and every `EVERY_S` seconds
+    between them. The list is complete after its end, and empty without a GPU."""
     readings: list[GpuReading] = []
     if gpu is None:
         yield readings
@@ -246,8 +239,8 @@ COOLED_C = 5
 
 
 def was_slowed(readings: Sequence[GpuReading], maximum_mhz: int | None) -> bool:
-    """Returns whether heat or power lowered the clocks so far during the readings that a case has
-    to be measured again; any lowering counts where clocks are not reported."""
+    """Returns whether heat or power lowered the clocks so far that a case has to be measured again;
+    any lowering counts where clocks are not reported."""
     for reading in readings:
         if reading.reasons:
             if reading.clock_mhz is None or maximum_mhz is None:
@@ -258,8 +251,7 @@ def was_slowed(readings: Sequence[GpuReading], maximum_mhz: int | None) -> bool:
 
 
 def next_rest_s(readings: Sequence[GpuReading], now: GpuReading, rested_s: float) -> float:
-    """Returns the seconds of the next pause after a case with these readings; 0 if the GPU is cool
-    now, or if it has rested long enough."""
+    """Returns the seconds of the next pause; 0 if the GPU is cool, or has rested enough."""
     if rested_s and not _is_warm(readings, now):
         return 0.0
     return min(max(FIRST_REST_S, rested_s), LONGEST_REST_S - rested_s)
@@ -278,7 +270,7 @@ def rest_until_cool(
     gpu: Gpu, readings: Sequence[GpuReading], sleep: Callable[[float], object] = time.sleep
 ) -> bool:
     """Waits until a GPU that slowed down during a case is cool. Returns whether the case is to be
-    measured again: False if the GPU did not slow down, or is still warm after the longest rest."""
+    measured again: not if it did not slow down, or is still warm."""
     if not was_slowed(readings, gpu.maximum_mhz):
         return False
     now, rested_s = readings[-1], 0.0
@@ -290,7 +282,6 @@ def rest_until_cool(
 
 
 DRIVER = "driver/nvidia/version"
-"""File of procfs that NVIDIA's driver makes."""
 
 EXTRA = "opperf[gpu]"
 

@@ -32,7 +32,7 @@ dtype: 12 and -6000 in single precision, 3 and -6 in half."""
 @contextlib.contextmanager
 def filled_blocks(number: int) -> Iterator[None]:
     """Has glibc fill new blocks with one of `FILLS`, by its number, so that a result that is not
-    written is another one with another number. Other C libraries do not."""
+    written is another one with another number."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt"):
         yield
@@ -58,24 +58,22 @@ KEEPING_ONE: Wanted = (
     {**KEEPING[0], M_ARENA_MAX: ARENAS},
     f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory",
 )
-"""For all others."""
 
 OWN_ALLOCATOR: Wanted = {}, "opperf's, where a call always takes the same instructions"
-"""For a process that counts instructions, with an allocator of opperf's own."""
+"""For a process that counts instructions."""
 
 MAPPED: Wanted = {M_MMAP_THRESHOLD: 1024}, "glibc, maps blocks of 1 KiB"
-"""The same where opperf's own allocator could not be built: smaller
-blocks are cached for each thread, and blocks of this size are mapped. The heap's search for a free
-block, which depends on all that was allocated before, then takes part in few calls."""
+"""The same where that could not be built: smaller blocks are cached for each thread, and blocks of
+this size are mapped. The heap's search for a free block, which depends on all that was allocated
+before, then takes part in few calls."""
 
 
 _configured: list[str] = []
-"""The description of this process's settings, once they are made."""
 
 
 def configure_heap(wanted: Wanted) -> str:
-    """Configures this process's heap, the first time that it is called, and returns a description
-    of its settings. Call it before a framework starts its threads.
+    """Configures this process's heap, the first time that it is called, and returns a description.
+    Call it before a framework starts its threads.
 
     By default glibc first maps each large output anew, raises that threshold with the sizes it
     frees, and returns memory if much is free. An operator's time would depend on what ran before

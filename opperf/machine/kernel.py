@@ -1,12 +1,14 @@
-"""The kernel's files, the cores and the environment variables that probes read."""
+"""The kernel's files, the cores, the variables that probes read, and limits of the control
+group."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import psutil
@@ -26,22 +28,19 @@ SYSFS, PROCFS = Path("/sys"), Path("/proc")
 """Where Linux mounts its file systems of facts."""
 
 CPU_FOLDER = "devices/system/cpu"
-"""Folder of the CPUs in sysfs."""
 
 READ_BYTES = 1 << 16
-"""More than the size of most files that are read."""
 
 
 class Unreadable(Exception):
-    """Something that a probe reads does not exist, or this user may not read it; the message says
-    which."""
+    """Something that a probe reads does not exist, or this user may not read it."""
 
 
 class CpuTimes(NamedTuple):
     """Seconds of all CPUs together since boot."""
 
     busy: float
-    """Time in which something ran, or would have run had the hypervisor not run another guest."""
+    """Time in which something ran, or would have but for another guest of the hypervisor."""
     stolen: float
 
 
@@ -49,19 +48,15 @@ class Machine(NamedTuple):
     """A machine as one process sees it."""
 
     sys: Path
-    """Where sysfs is mounted."""
     proc: Path
-    """Where procfs is mounted."""
     cpus: frozenset[int]
-    """CPUs the process may run on."""
     settings: dict[str, str | None]
-    """Thread settings by environment variable; None for one that is not set."""
+    """By environment variable; None for one that is not set."""
     since: CpuTimes | None = None
-    """CPU times at the begin of a measurement; None for those at boot."""
+    """At the begin of a measurement; None for boot."""
 
     @property
     def cpu_folder(self) -> Path:
-        """The folder of the CPUs in sysfs."""
         return self.sys / CPU_FOLDER
 
     def read_each_cpu(self, name: str) -> Iterator[str]:
@@ -82,8 +77,7 @@ def usable_cpus() -> frozenset[int]:
 
 
 def this_machine(variables: Sequence[str]) -> Machine:
-    """Returns the machine of this process. `variables` are the framework's own environment
-    variables that decide how it computes."""
+    """Returns the machine of this process. `variables` are the framework's own."""
     return Machine(
         sys=SYSFS,
         proc=PROCFS,
@@ -117,8 +111,7 @@ def read_number(path: Path) -> int:
 
 
 def parse_cpus(listed: str) -> frozenset[int]:
-    """Returns the CPUs of a list as the kernel prints it, `0-3,8`. Raises `ValueError` for anything
-    else."""
+    """Returns the CPUs of a list as the kernel prints it, `0-3,8`. Raises `ValueError`."""
     found: set[int] = set()
     for part in filter(None, listed.split(",")):
         first, _, last = part.partition("-")
@@ -132,3 +125,89 @@ def format_cpus(cpus: Iterable[int]) -> str:
     # Consecutive numbers have the same distance from a counter.
     runs = [list(run) for _, run in groupby(sorted(cpus), lambda cpu: cpu - next(counter))]
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+class Quota(NamedTuple):
+    """A limit on CPU time."""
+
+    cpus: float
+    """CPU time of a period, as a multiple of its length."""
+    switch: Path
+    never: str
+    """Content of the file without a limit."""
+
+
+def _folders(machine: Machine, controller: str = "cpu") -> Iterator[Path]:
+    """Returns the folders of this process's group, and of those above it, in the hierarchies that
+    may limit what the controller is of. A container sees only its own group, as the root."""
+    for line in read_text(machine.proc / "self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            mounts = ["", "unified"]
+        elif controller in controllers.split(","):
+            mounts = [controller, controllers]
+        else:
+            continue
+        group = PurePosixPath(path)
+        # A group outside of the namespace is listed as `/../..`; only the root is visible then.
+        inside = [] if ".." in group.parts else [group, *group.parents]
+        for mount in mounts:
+            root = machine.sys / "fs/cgroup" / mount
+            for above in dict.fromkeys([*inside, PurePosixPath("/")]):
+                folder = root / str(above).lstrip("/")
+                if folder.is_dir():
+                    yield folder
+
+
+def _limit(folder: Path) -> Quota | None:
+    """Returns the limit of one group, of either version of cgroups, or None."""
+    second, first = folder / "cpu.max", folder / "cpu.cfs_quota_us"
+    if second.exists():
+        most, period = read_text(second).split()
+        return None if most == "max" else Quota(int(most) / int(period), second, "max")
+    if first.exists():
+        limit_us = read_number(first)
+        if limit_us >= 0:
+            return Quota(limit_us / read_number(folder / "cpu.cfs_period_us"), first, "-1")
+    return None
+
+
+def quota(machine: Machine) -> Quota | None:
+    """Returns the lowest limit of the group and those above it, or None. Raises `Unreadable`."""
+    folders = list(_folders(machine))
+    if not folders:
+        raise Unreadable("no control group of this process is visible")
+    limits = [limit for folder in folders if (limit := _limit(folder)) is not None]
+    return min(limits, default=None, key=lambda limit: limit.cpus)
+
+
+def free_memory(machine: Machine) -> float:
+    """Returns the bytes that this process's group may still allocate; infinite without a limit."""
+    try:
+        folders = list(_folders(machine, "memory"))
+    except Unreadable:
+        return math.inf
+    return max(0.0, min((_left(folder) for folder in folders), default=math.inf))
+
+
+def _left(folder: Path) -> float:
+    """Returns the bytes below the limit of one group, of either version of cgroups."""
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        with suppress(Unreadable, ValueError):
+            limit = read_text(folder / most)
+            return math.inf if limit == "max" else int(limit) - read_number(folder / used)
+    return math.inf
+
+
+def whole_cpus(machine: Machine) -> int:
+    """Returns the CPUs that threads can keep busy: the usable ones, or fewer by the quota."""
+    usable = len(machine.cpus)
+    try:
+        limit = quota(machine)
+    except Unreadable:
+        # The finding of `cpu_quota` reports it.
+        return usable
+    return usable if limit is None else max(1, min(usable, int(limit.cpus)))

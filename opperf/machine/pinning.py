@@ -1,8 +1,5 @@
-"""The cores that workers are pinned to, and that the manager keeps off.
-
-A core is what the kernel calls a CPU: one hardware thread. A pinned worker does not move between
-cores, nor do its threads wait for the manager's.
-"""
+"""The cores that workers are pinned to, and that the manager keeps off. A core is one hardware
+thread. A pinned worker does not move between cores, nor do its threads wait for the manager's."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import NamedTuple
 from opperf.errors import UsageError
 from opperf.machine import core_use
 from opperf.machine.core_use import NOTHING_ELSE, Claims, Held, Use
-from opperf.machine.health.process import count_threads
+from opperf.machine.health.processor import count_threads
 from opperf.machine.kernel import SYSFS, THREAD_VARIABLES, format_cpus, usable_cpus
 from opperf.machine.topology import find_slow, group_by_node, siblings
 from opperf.model import Settings
@@ -26,7 +23,6 @@ AUTO, NONE = "auto", "none"
 """Words in place of a list of cores: as many as a worker has threads; workers are not pinned."""
 
 TASKS = Path("/proc/self/task")
-"""Folder with an entry for each thread of this process."""
 
 
 class Cpus(NamedTuple):
@@ -35,17 +31,14 @@ class Cpus(NamedTuple):
     pinned: frozenset[int] = frozenset()
     """Those that it is pinned to; empty if it is not pinned."""
     usable: frozenset[int] = frozenset()
-    """Those that opperf may use."""
 
 
 NOT_PINNED = Cpus()
 
 
 def parse_list(text: str, usable: frozenset[int]) -> frozenset[int]:
-    """Returns the cores of a list such as `0-3,8`.
-
-    Raises `UsageError`, with the usable cores, for another text and for cores that are not usable.
-    """
+    """Returns the cores of a list such as `0-3,8`. Raises `UsageError`, with the usable cores, for
+    another text and for cores that are not usable."""
     found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]+)(?:-([0-9]+))?\s*", part)
@@ -85,10 +78,10 @@ def thread_count(settings: Settings, variables: Mapping[str, str]) -> int | None
 def choose_cpus(
     count: int, usable: frozenset[int], sys: Path = SYSFS, use: Use = NOTHING_ELSE
 ) -> frozenset[int]:
-    """Returns cores for a worker of `count` threads: those that no other run of opperf uses, whose
-    other hardware threads none uses either, those of the lowest load; one hardware thread per
-    physical core before any second one, performance cores before efficiency cores, of one memory
-    node if that has enough, and from the highest number down."""
+    """Returns cores for a worker of `count` threads: those that no other run of opperf uses, nor
+    their other hardware threads, those of the lowest load; one hardware thread per physical core
+    before any second one, performance cores before efficiency cores, of one memory node if that has
+    enough, and from the highest number down."""
     beside = {cpu: siblings(cpu, sys) & usable for cpu in usable}
     first = {cpu for cpu in usable if cpu == min(beside[cpu])}
     nodes, slow = group_by_node(usable, sys), find_slow(usable, sys)
@@ -108,8 +101,8 @@ def choose_cpus(
 def manager_cpus(
     pinned: frozenset[int], usable: frozenset[int], sys: Path = SYSFS
 ) -> frozenset[int]:
-    """Returns the usable cores beside a worker's, without hardware threads of its physical cores
-    if there are others; empty if no core is left."""
+    """Returns the usable cores beside a worker's, without hardware threads of its physical cores if
+    there are others; empty if no core is left."""
     others = usable - pinned
     shared = frozenset[int]().union(*(siblings(cpu, sys) for cpu in pinned))
     return others - shared or others
@@ -127,8 +120,7 @@ def _find_obstacle() -> str:
 
 
 def _read_affinities() -> dict[int, set[int]]:
-    """Returns the cores of each thread of this process; of the calling thread, as 0, where the
-    kernel does not list them."""
+    """Returns the cores of each thread, or of the calling one, 0, if none are listed."""
     try:
         threads = [int(path.name) for path in TASKS.iterdir()]
     except OSError:
@@ -142,7 +134,6 @@ def _read_affinities() -> dict[int, set[int]]:
 
 
 def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
-    """Pins threads of this process, each to its cores."""
     for thread, cpus in threads.items():
         # A thread may have ended, and a control group may have lost a core: neither stops a run.
         with suppress(OSError):
@@ -151,10 +142,8 @@ def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
 
 class Pinning(AbstractContextManager["Pinning"]):
     """Chooses the cores of workers as `--cpus` says, claims them, and keeps this process off them;
-    at the end, its threads have the cores that they had at the begin.
-
-    Raises `UsageError` for a wrong `choice`: `auto`, `none` or a list of cores.
-    """
+    at the end, its threads have the cores that they had. Raises `UsageError` for a wrong `choice`:
+    `auto`, `none` or a list of cores."""
 
     def __init__(self, choice: str = AUTO, sys: Path = SYSFS) -> None:
         self._sys, self.usable = sys, usable_cpus()
@@ -169,7 +158,6 @@ class Pinning(AbstractContextManager["Pinning"]):
         self._chosen: dict[int, Cpus] = {}
         self._claims = Claims()
         self._others: set[Held] = set()
-        """Claims of other runs."""
         self._before: dict[int, set[int]] = {}
         """Cores of this process's threads before they were moved; empty if they were not."""
 
@@ -183,13 +171,11 @@ class Pinning(AbstractContextManager["Pinning"]):
         self._claims.release()
 
     def core_count(self, settings: Settings, variables: Mapping[str, str]) -> int:
-        """Returns the number of cores of a worker with these settings and inherited environment
-        variables: as many as it has threads."""
+        """Returns the number of cores of a worker with these settings and inherited variables."""
         count = thread_count(settings, variables)
         return len(self.usable) if count is None else min(count, len(self.usable))
 
     def choose(self, count: int) -> Cpus:
-        """Returns the cores of a worker that needs `count`."""
         if not self._is_wanted or self._obstacle:
             return NOT_PINNED
         if count not in self._chosen:
@@ -198,8 +184,7 @@ class Pinning(AbstractContextManager["Pinning"]):
         return self._chosen[count]
 
     def _claim(self, count: int) -> frozenset[int]:
-        """Returns the cores of a worker that needs `count`, which no other run chooses from now on
-        if it has others."""
+        """Returns the cores of a worker, which no other run chooses if it has others."""
         if not self._fixed and count >= len(self.usable):
             # It has all, and may only plan: `describe` claims them.
             return self.usable
@@ -213,13 +198,12 @@ class Pinning(AbstractContextManager["Pinning"]):
 
     @property
     def available(self) -> frozenset[int]:
-        """The cores that workers may have."""
         return self._fixed or self.usable
 
     def split(self, number: int) -> list[Pinning]:
         """Returns the choices of so many workers side by side, each of which runs one thread at a
-        time, as Valgrind does: a worker has a core for each of its threads, and the first one is
-        its own. This process is not kept off them."""
+        time, as Valgrind does: a worker has a core for each thread, the first one its own. This
+        process is not kept off them."""
         found = []
         first = sorted(self._claim(min(number, len(self.available))), reverse=True)
         cores = [*first, *sorted(self.available.difference(first), reverse=True)]
@@ -239,16 +223,14 @@ class Pinning(AbstractContextManager["Pinning"]):
         _set_affinities(dict.fromkeys(threads, self._manager_cpus(cpus.pinned) or self.usable))
 
     def _manager_cpus(self, cpus: frozenset[int]) -> frozenset[int]:
-        """Returns the cores of this process beside a worker's: none of other runs if it has the
-        choice, and none at all if no core is left."""
+        """Returns the cores of this process: none of other runs if it has the choice."""
         used = frozenset[int]().union(*(held.cpus for held in self._others))
         unused = manager_cpus(cpus | used, self.usable, self._sys)
         return unused or manager_cpus(cpus, self.usable, self._sys)
 
     def describe(self, counts: Iterable[int]) -> str:
         """Claims the cores of workers that need these numbers of cores. Returns them, those of this
-        process, and the other runs that use them, in a sentence; empty if workers are not to be
-        pinned."""
+        process, and other runs that use them, in a sentence; empty if workers are not pinned."""
         if self._obstacle:
             return f"workers are not pinned: {self._obstacle}"
         found = {self.choose(count).pinned for count in counts} - {frozenset()}
@@ -270,7 +252,6 @@ class Pinning(AbstractContextManager["Pinning"]):
         return "; ".join(filter(None, [place, self._describe_others(frozenset().union(*found))]))
 
     def _describe_others(self, cpus: frozenset[int]) -> str:
-        """Returns which other runs use these cores, in a sentence; empty if none does."""
         beside = [held for held in self._others if held.cpus & cpus]
         if not beside:
             return ""

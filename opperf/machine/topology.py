@@ -20,7 +20,7 @@ from opperf.machine.kernel import (
 
 
 def read_cpuinfo(name: str, proc: Path = PROCFS) -> str:
-    """Returns a value of the first CPU in the kernel's description of all. Raises `Unreadable`."""
+    """Returns a value of the first CPU in the kernel's description. Raises `Unreadable`."""
     path = proc / "cpuinfo"
     try:
         # Not the whole file, which the kernel takes long to write for many CPUs.
@@ -45,10 +45,8 @@ CACHES = SYSFS / CPU_FOLDER / "cpu0/cache"
 """Folder of the caches of the first core; on most machines all cores have the same."""
 
 KINDS = {"Data": "d", "Instruction": "i"}
-"""Ends of the names of caches for data or instructions only."""
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
-"""Suffixes of sizes."""
 
 
 class Cache(NamedTuple):
@@ -82,8 +80,7 @@ def last_level_bytes(folder: Path = CACHES) -> int | None:
 
 
 def siblings(cpu: int, sys: Path = SYSFS) -> frozenset[int]:
-    """Returns the hardware threads of a core's physical core; the core alone if the kernel does not
-    list them."""
+    """Returns the hardware threads of a core's physical core; at least the core."""
     # The second is the older name.
     for name in ("core_cpus_list", "thread_siblings_list"):
         with suppress(Unreadable, ValueError):
@@ -93,8 +90,7 @@ def siblings(cpu: int, sys: Path = SYSFS) -> frozenset[int]:
 
 
 def group_by_node(usable: frozenset[int], sys: Path) -> dict[int, frozenset[int]]:
-    """Returns, for each core, the usable cores of its memory node, or of its package if the kernel
-    lists no nodes."""
+    """Returns, for each core, the usable cores of its memory node, or else its package."""
     nodes: list[frozenset[int]] = []
     for path in sys.glob("devices/system/node/node[0-9]*/cpulist"):
         with suppress(Unreadable, ValueError):

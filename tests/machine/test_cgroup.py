@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from opperf.machine.cgroup import Quota, free_memory, quota, whole_cpus
 from opperf.machine.health.contention import cpu_quota
-from opperf.machine.kernel import Unreadable
+from opperf.machine.kernel import Quota, Unreadable, free_memory, quota, whole_cpus
 
 GROUP = "sys/fs/cgroup"
 V2 = {"proc/self/cgroup": "0::/a/b"}

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from opperf.machine.cgroup import quota
 from opperf.machine.health.finding import BUSIEST, NEGLIGIBLE, Probe, Reading
-from opperf.machine.kernel import CpuTimes, Machine, Unreadable, format_cpus, read_text
+from opperf.machine.kernel import CpuTimes, Machine, Unreadable, format_cpus, quota, read_text
 from opperf.plurals import pluralize
 
 GIB = 2**30
@@ -38,33 +37,30 @@ CPU_PRESSURE = 5.0
 a little on every machine; another process that is busy on all cores makes it tens of percent."""
 
 
-def _pressure(machine: Machine, resource: str) -> float:
-    """Returns the percentage of the last ten seconds in which a thread waited for the resource."""
+def _pressure(machine: Machine, resource: str, most: float, fix: str) -> Reading:
+    """Reads the percentage of the time in which a thread waited for a resource; a warning above
+    `most`."""
     path = machine.proc / "pressure" / resource
     for line in read_text(path).splitlines():
         kind, ten_seconds, *_ = line.split()
         if kind == "some":
-            return float(ten_seconds.removeprefix("avg10="))
+            share = float(ten_seconds.removeprefix("avg10="))
+            state = f"{share:g}% of the last 10 s"
+            return Reading(state) if share <= most else Reading(state, "warn", fix)
     raise Unreadable(f"{path} has no line for some threads")
 
 
 def cpu_pressure(machine: Machine) -> Reading:
     """Reads how much threads waited for a core in the last seconds."""
-    share = _pressure(machine, "cpu")
-    state = f"{share:g}% of the last 10 s"
-    return Reading(state) if share <= CPU_PRESSURE else Reading(state, "warn", BUSIEST)
+    return _pressure(machine, "cpu", CPU_PRESSURE, BUSIEST)
 
 
 LARGEST = "ps -eo rss,pid,args --sort=-rss | head -n 6"
-"""Command that lists the processes with the most memory."""
 
 
 def memory_pressure(machine: Machine) -> Reading:
-    """Reads how much threads waited for memory in the last seconds, which they do only if it is
-    short."""
-    share = _pressure(machine, "memory")
-    state = f"{share:g}% of the last 10 s"
-    return Reading(state) if share <= NEGLIGIBLE * PERCENT else Reading(state, "warn", LARGEST)
+    """Reads how much threads waited for memory in the last seconds, as they do if it is short."""
+    return _pressure(machine, "memory", NEGLIGIBLE * PERCENT, LARGEST)
 
 
 MIN_AVAILABLE = 0.1
@@ -112,7 +108,7 @@ def cpu_quota(machine: Machine) -> Reading:
 
 
 def _throttled(folder: Path) -> str:
-    """Returns how often a group was stopped because it had used its quota up, as text."""
+    """Returns how often a group had used its quota up, as text."""
     path = folder / "cpu.stat"
     if not path.exists():
         return ""

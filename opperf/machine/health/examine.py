@@ -6,20 +6,17 @@ from collections.abc import Iterable
 
 from opperf.errors import one_line
 from opperf.machine import gpus
-from opperf.machine.health import contention, process, processor
+from opperf.machine.health import contention, processor
 from opperf.machine.health.finding import Finding, Probe, Reading
 from opperf.machine.kernel import Machine, Unreadable
 
 PROBES: tuple[Probe, ...] = (
-    *processor.PROBES,
-    *contention.PROBES,
-    *process.PROBES,
-    *gpus.PROBES,
+    *(*processor.PROBES, *contention.PROBES),
+    *(*processor.OF_PROCESS, *gpus.PROBES),
 )
 """All of them read a few small files and wait for nothing, so that a worker can afford them."""
 
 TRANSIENT = frozenset(probe.name for probe in PROBES if probe.persistence == "transient")
-"""Names of the transient findings."""
 
 
 def take_reading(probe: Probe, machine: Machine) -> Reading:
@@ -47,11 +44,8 @@ def examine(machine: Machine, probes: Iterable[Probe] = PROBES) -> list[Finding]
 
 
 def short_form(machine: Machine) -> dict[str, str]:
-    """Returns the states for a run's environment, by probe.
-
-    A transient state is `ok` unless it is a warning, so that two quiet runs do not differ in it.
-    A state that cannot be read is `unknown`.
-    """
+    """Returns the states for a run's environment, by probe. A transient state is `ok` unless it is
+    a warning, so that two quiet runs do not differ in it. One that cannot be read is `unknown`."""
     states = {}
     for probe in PROBES:
         if not probe.has_own_field:

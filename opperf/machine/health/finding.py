@@ -14,7 +14,7 @@ Level = Literal["ok", "warn", "unknown"]
 """`warn`: it makes timings noisy. `unknown`: it could not be read, and the state says why."""
 
 Persistence = Literal["lasting", "transient"]
-"""How long a reading holds: for all of a run, or for the moment."""
+"""Whether a reading holds for all of a run, or for the moment."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -36,8 +36,8 @@ class Reading(NamedTuple):
     level: Level = "ok"
     fix: str = ""
     short: str = ""
-    """The state for a run's environment, if `state` has details that change during a run, or that
-    have a field of their own there."""
+    """The state for a run's environment, if `state` has details that change or have a field
+    there."""
 
 
 class Probe(NamedTuple):
@@ -47,7 +47,6 @@ class Probe(NamedTuple):
     read: Callable[[Machine], Reading]
     """Raises `Unreadable`."""
     explanation: str
-    """Why it matters for timings, in a sentence."""
     persistence: Persistence = "lasting"
     has_own_field: bool = False
     """Whether `Environment` has a field of its own for it, beside `health`."""
@@ -57,4 +56,4 @@ NEGLIGIBLE = defaults.PRECISION / 2
 """Maximum share of the time that may be lost: half of the default precision of medians."""
 
 BUSIEST = "ps -eo pcpu,pid,args --sort=-pcpu | head -n 6"
-"""Command that lists the busiest processes: those to stop, or to wait for."""
+"""Command that lists the busiest processes."""

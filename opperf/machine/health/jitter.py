@@ -45,16 +45,13 @@ class Timer(msgspec.Struct, frozen=True):
     step_ns: float
     """Smallest difference between two readings."""
     announced_ns: float
-    """Its step according to the system."""
 
 
 class Jitter(msgspec.Struct, frozen=True):
     """How the time of the same work varies."""
 
     seconds: float
-    """Total time of the work."""
     quanta: int
-    """Number of repetitions."""
     least_ns: float
     median_ns: float
     p99_ratio: float
@@ -94,12 +91,9 @@ def _timed(work: Callable[[], None], clock: Callable[[], int]) -> int:
 
 
 def repeat_for(
-    seconds: float,
-    work: Callable[[], None],
-    clock: Callable[[], int] = time.perf_counter_ns,
+    seconds: float, work: Callable[[], None], clock: Callable[[], int] = time.perf_counter_ns
 ) -> array[int]:
-    """Repeats the work for `seconds`, at least once, and returns the time of each repetition in
-    nanoseconds."""
+    """Repeats the work for `seconds`, at least once; the time of each repetition in nanoseconds."""
     end = clock() + round(seconds * NS_PER_S)
     # Eight bytes each, so that a test of minutes takes little memory.
     times = array("q", [_timed(work, clock)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.machine.health.process import affinity, aslr, threads
+from opperf.machine.health.processor import affinity, aslr, threads
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node/node"
