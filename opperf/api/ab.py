@@ -8,13 +8,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import msgspec
-
-from opperf.api.compare import FileComparison
+from opperf.api.compare import FileComparison, Reported
 from opperf.api.run import EXTENSION, command_line, parse_line
-from opperf.api.run_result import DataFrame, RunResult, data_frame
+from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
@@ -24,20 +22,18 @@ from opperf.comparison.ab.reports import report_for
 from opperf.comparison.files.comparison import outcome
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
-from opperf.reports.formats import format_named
-from opperf.reports.html import write_html
-from opperf.reports.text import write_text
+from opperf.reports import model as reports
 from opperf.results.runfile import read_run
-from opperf.results.text import terminal_width
 
 REFUSED = ("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b")
 """Parameters of the command that have no meaning here, or another form."""
 
 
 @dataclass(frozen=True)
-class ArmComparison:
+class ArmComparison(Reported):
     """The verdicts of a session, which print as the report of `opperf ab`."""
 
+    command: ClassVar[str] = "ab"
     content: Report
     run: RunResult
     """The records of both arms, each with the samples of all processes."""
@@ -54,20 +50,8 @@ class ArmComparison:
         """Whether A did not differ from itself."""
         return self.content.valid
 
-    def __str__(self) -> str:
-        return write_text(report_for(self.content), terminal_width())
-
-    def _repr_html_(self) -> str:
-        return write_html(report_for(self.content))
-
-    def to_pandas(self) -> DataFrame:
-        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
-        installed."""
-        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
-
-    def report(self, output_format: str) -> str:
-        """Returns the report in a format of `opperf ab`. Raises `UsageError` for an unknown one."""
-        return format_named(output_format, "ab").write_report(report_for(self.content))
+    def _content(self) -> reports.Report:
+        return report_for(self.content)
 
 
 Arm = str | Iterable[str] | Mapping[str, Any]
@@ -114,22 +98,18 @@ def ab(
         For names and values that cannot be used, arms that cannot start, and for a file that
         exists, unless `overwrite` is set, or that cannot be written.
     """
+    options = {**options, "framework": framework, "quiet": quiet}
     if output is not None:
         path = Path(output)
         if path.suffix != EXTENSION:
             raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-        return _compare(what, a, b, {**options, "framework": framework, "quiet": quiet}, path)
+        return _compare(what, a, b, options, path)
     with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-        path = Path(folder, f"session{EXTENSION}")
-        return _compare(what, a, b, {**options, "framework": framework, "quiet": quiet}, path)
+        return _compare(what, a, b, options, Path(folder, f"session{EXTENSION}"))
 
 
 def _compare(
-    what: Iterable[str | os.PathLike[str]],
-    a: Arm,
-    b: Arm,
-    options: Mapping[str, Any],
-    path: Path,
+    what: Iterable[str | os.PathLike[str]], a: Arm, b: Arm, options: Mapping[str, Any], path: Path
 ) -> ArmComparison | FileComparison:
     line = [f"--report={path}"]
     line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]

@@ -17,7 +17,7 @@ from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
 from opperf.execution.execute import NoFile, Rounds, execute, execute_to_file
 from opperf.execution.executor import Executor, InProcess
-from opperf.execution.progress import Progress, Quiet
+from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_header
 from opperf.frameworks import Framework, available, is_available, package_of
 from opperf.instruments.profilers import find_profilers
@@ -39,17 +39,12 @@ Inputs = Mapping[str, Any]
 
 
 def device_name(device: Any, framework: Framework) -> str:
-    """Returns the canonical name of a device, which may be a name, a framework's own object, or
-    None for the default device."""
+    """Returns the canonical name of a device, a name or an object; None is the default."""
     return framework.devices()[0] if device is None else parse_device(framework, str(device))
 
 
 def one_device(ctx: Any, device: Any) -> Any:
-    """Returns a device that has two names among the arguments of a function, MXNet's and the usual
-    one; None without either.
-
-    Raises `UsageError` if both are set.
-    """
+    """Returns a device that has two names. Raises `UsageError` if both are set."""
     if ctx is not None and device is not None:
         raise UsageError("ctx and device are two names of one argument; set one of them")
     return device if ctx is None else ctx
@@ -58,11 +53,8 @@ def one_device(ctx: Any, device: Any) -> Any:
 def call_settings(
     framework: Framework, device: Any, dtype: Any, profiler: str | None, warmup: int, runs: int
 ) -> Settings:
-    """Returns the settings of a call; without a profiler, with the framework's preferred one, and
-    without a dtype with the usual one.
-
-    Raises `UsageError` for values that cannot be used.
-    """
+    """Returns the settings of a call; the framework's preferred profiler and the usual dtype by
+    default. Raises `UsageError` for values that cannot be used."""
     check_type("warmup", warmup, Integral, "a number of calls")
     check_type("runs", runs, Integral, "a number of calls")
     if profiler is not None:
@@ -82,17 +74,14 @@ def call_settings(
 
 
 def dtype_name(dtype: Any) -> str:
-    """Returns the canonical name of a dtype, which may be a name or a framework's own object; empty
-    for None."""
+    """Returns the canonical name of a dtype, a name or a framework's own object; empty for None."""
     # PyTorch's has its module in its text.
     text = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
     return "" if dtype is None else canonical(text)
 
 
 def framework_of_call(
-    functions: Function | Sequence[Function],
-    inputs: Inputs | Iterable[Inputs],
-    device: Any = None,
+    functions: Function | Sequence[Function], inputs: Inputs | Iterable[Inputs], device: Any = None
 ) -> str:
     """Returns the name of the framework that a call's functions, or else its arrays, its device or
     the modules that the functions use belong to; or else of the only one that this process has
@@ -117,17 +106,14 @@ def framework_of_call(
     if found:
         return found
     # Functions of arrays of any framework use NumPy too.
-    loaded.pop(NUMPY, None)
+    loaded.pop("numpy", None)
     only = next(iter(loaded)) if len(loaded) == 1 else ""
     return _owner((used for function in called for used in _used_by(function)), loaded) or only
 
 
-NUMPY = "numpy"
-
-
 def _owner(values: Iterable[Any], loaded: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns the name of the framework that the first of these that is any's belongs to; empty if
-    there is none. `loaded` has the frameworks' packages by name."""
+    """Returns the name of the framework that the first of these that is any's belongs to. `loaded`
+    has the frameworks' packages by name."""
     owners = (name for value in values for name, parts in loaded.items() if _is_of(value, parts))
     return next(owners, "")
 
@@ -140,7 +126,7 @@ def _used_by(function: Any) -> list[Any]:
 
 
 def _is_of(value: Any, packages: tuple[str, ...]) -> bool:
-    """Whether a function, array, device or module is from one of the packages, or it is one."""
+    """Whether a function, array, device or module is from one of the packages."""
     kinds = type(value).__mro__ if not isinstance(value, type) else (value,)
     holder = getattr(value, "__self__", None)
     places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]
@@ -175,9 +161,13 @@ def measure_calls(
     """
     check_type("inputs", inputs, Iterable, "a list of dicts")
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
+    called: Sequence[Any] = functions if isinstance(functions, (list, tuple)) else [functions]
+    for function in called:
+        if not callable(function):
+            raise UsageError(f"{function!r} is not callable; pass the function itself")
     calls = [
-        _call(framework, function, listed, settings, backward, dtype)
-        for function in (functions if isinstance(functions, (list, tuple)) else [functions])
+        UserCall(framework, function, listed, settings, backward, dtype=dtype)
+        for function in called
     ]
     planned = [(call, list(call.cases())) for call in calls]
     for call in calls:
@@ -205,11 +195,8 @@ def _measure(
     save: Path | None,
 ) -> list[dict[str, Record]]:
     """Returns the records of each call's cases by id, which are written to a run file if one is
-    named.
-
-    Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for two
-    functions of one name, which are one in the file.
-    """
+    named. Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for
+    two functions of one name, which are one in the file."""
     frameworks = {framework.name: framework}
     if save is None:
         return [
@@ -234,7 +221,7 @@ def _ids(cases: Iterable[Case]) -> list[str]:
     return [case.id for case in cases]
 
 
-QUIET = Quiet()
+QUIET = Progress()
 
 
 def measure_cases(
@@ -262,22 +249,9 @@ def measure_to_file(
     header = make_header(Plan(cases=distinct, excluded={}), Selection(settings=settings), "")
     started = time.monotonic()
     run = execute_to_file(
-        path, header, distinct, distinct, executor, Quiet(), lambda: time.monotonic() - started
+        path, header, distinct, distinct, executor, Progress(), lambda: time.monotonic() - started
     )
     return {record.id: record for record in run.records}
-
-
-def _call(
-    framework: Framework,
-    function: Any,
-    inputs: list[Inputs],
-    settings: Settings,
-    backward: bool,
-    dtype: str,
-) -> UserCall:
-    if not callable(function):
-        raise UsageError(f"{function!r} is not callable; pass the function itself")
-    return UserCall(framework, function, inputs, settings, backward, dtype=dtype)
 
 
 def display_result(record: Record, inputs: Inputs | None = None) -> dict[str, Any]:

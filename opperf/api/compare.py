@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -22,19 +23,49 @@ from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
 from opperf.reports.formats import format_named
 from opperf.reports.html import write_html
+from opperf.reports.model import Report
 from opperf.reports.text import write_text
 from opperf.results.run_files import locate
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
 
 
+class Reported:
+    """A comparison, which prints as the report of its command."""
+
+    command: ClassVar[str]
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """A row for each metric of each case."""
+        raise NotImplementedError
+
+    def _content(self) -> Report:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return write_text(self._content(), terminal_width())
+
+    def _repr_html_(self) -> str:
+        return write_html(self._content())
+
+    def to_pandas(self) -> DataFrame:
+        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
+        installed."""
+        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
+
+    def report(self, output_format: str) -> str:
+        """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""
+        return format_named(output_format, self.command).write_report(self._content())
+
+
 @dataclass(frozen=True)
-class FileComparison:
+class FileComparison(Reported):
     """A comparison of two files, which prints as the report of `opperf compare`."""
 
+    command: ClassVar[str] = "compare"
     comparison: Comparison
     warnings: tuple[str, ...]
-    """Doubts about the files, a line each."""
     exit_code: int
     """That of the command: 1 for a finding of `fail_on`, 3 if the files cannot decide, else 0."""
     reason: str
@@ -50,21 +81,8 @@ class FileComparison:
         """The cases, and metrics of cases, that only one of the files has figures of."""
         return self.comparison.changes
 
-    def __str__(self) -> str:
-        return write_text(report_of(self.comparison), terminal_width())
-
-    def _repr_html_(self) -> str:
-        return write_html(report_of(self.comparison))
-
-    def to_pandas(self) -> DataFrame:
-        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
-        installed."""
-        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
-
-    def report(self, output_format: str) -> str:
-        """Returns the report in a format of `opperf compare`. Raises `UsageError` for an unknown
-        one."""
-        return format_named(output_format, "compare").write_report(report_of(self.comparison))
+    def _content(self) -> Report:
+        return report_of(self.comparison)
 
 
 def compare(

@@ -40,11 +40,9 @@ def command_line(
     options: Mapping[str, Any],
     refused: Iterable[str] = (),
 ) -> list[str]:
-    """Returns the words of a command with these arguments and keywords. A keyword is the name of an
-    option, with `_` for `-`; `import_` is that of a name that Python reserves.
-
-    Raises `UsageError` for a keyword that is none, or an option of those `refused`.
-    """
+    """Returns the words of a command with these arguments and keywords, which are names of options
+    with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
+    keyword that is none, or an option of those `refused`."""
     known = {
         spelling.lstrip("-").replace("-", "_"): param
         for param in command.params
@@ -83,7 +81,6 @@ def _argument(word: object) -> str:
 
 
 def _option_words(option: click.Option, value: Any) -> Iterator[str]:
-    """Yields an option and its value as on the command line; nothing for None."""
     name = option_name(option)
     if value is None:
         return
@@ -94,11 +91,12 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
             yield name
         return
     write = WRITERS.get(option.name or "", str)
+    is_listed = isinstance(value, (list, tuple))
     if isinstance(value, Mapping):
         values = [f"{key}={write(each)}" for key, each in value.items()]
-    elif option.name == "shapes" and _is_shape(value):
+    elif option.name == "shapes" and is_listed and all(isinstance(extent, int) for extent in value):
         values = [_shape(value)]
-    elif isinstance(value, (list, tuple)):
+    elif is_listed:
         values = list(map(write, value))
     else:
         values = [write(value)]
@@ -106,17 +104,11 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
         yield f"{name}={text}"
 
 
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(extent, int) for extent in value)
-
-
 def _shape(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _joined(separator: str) -> Callable[[Any], str]:
-    """Returns a function that writes one value, or several."""
-
     def write(value: Any) -> str:
         several = isinstance(value, (list, tuple, range))
         return separator.join(map(str, value)) if several else str(value)
@@ -138,18 +130,10 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 LOG = logging.getLogger("opperf")
 
 EXTENSION = ".jsonl"
-"""That of run files."""
 
 REFUSED = (
-    "output_file",
-    "output_format",
-    "columns",
-    "list_only",
-    "dry_run",
-    "resume",
-    "retry",
-    "strict",
-    "debug",
+    *("output_file", "output_format", "columns", "list_only", "dry_run", "resume", "retry"),
+    *("strict", "debug"),
 )
 """Parameters of the command that have no meaning here, or another form."""
 
@@ -224,10 +208,8 @@ def _measure(request: Request, run_file: Path, started: float) -> Run:
 
 def read(path: str | os.PathLike[str]) -> RunResult:
     """Returns the content of a run file, or of a kept run as '@last', '@-2' and '@ID'; of a JSON,
-    Markdown or CSV file that of the run which wrote it, if that is kept.
-
-    Raises `OpperfError` for a file that is none, or is damaged.
-    """
+    Markdown or CSV file that of the run which wrote it, if that is kept. Raises `OpperfError` for a
+    file that is none, or is damaged."""
     file = locate(os.fspath(path))
     content, warnings = read_run(file)
     return RunResult(content, display(file), tuple(warnings))

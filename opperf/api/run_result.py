@@ -24,14 +24,10 @@ from opperf.results.output import check_output
 from opperf.results.text import inputs_text, terminal_width
 
 DataFrame = Any
-"""A `pandas.DataFrame`."""
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Returns the rows as a data frame.
-
-    Raises `ImportError` without pandas, with the command that installs it.
-    """
+    """Returns the rows as a data frame. Raises `ImportError`, which says how to install pandas."""
     try:
         pandas = import_module("pandas")
     except ImportError as error:
@@ -49,7 +45,6 @@ class Row(NamedTuple):
     settings: Mapping[str, Any]
     """Those that are not at their defaults, by name."""
     point: Mapping[str, Any]
-    """Values of swept variables."""
     metric: str
     value: float | None
     """The median, in `unit`."""
@@ -59,7 +54,6 @@ class Row(NamedTuple):
     """95 % confidence interval of the median; None where there is none."""
     status: str
     reason: str
-    """Why there are no figures."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,6 @@ class RunResult:
     """The records of a run. It prints as `opperf run` does, and a notebook shows its tables."""
 
     run: Run
-    """The content of the run file."""
     name: str
     """The path of its run file, or the id of the run."""
     warnings: tuple[str, ...] = ()
@@ -131,11 +124,8 @@ class RunResult:
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Writes the run to a file, in the format of its extension: '.jsonl', '.md', '.csv' or
-        '.json'.
-
-        Raises `UsageError` for another extension, and `OutputError` for a file that exists, unless
-        `overwrite` is set, or that cannot be written.
-        """
+        '.json'. Raises `UsageError` for another extension, and `OutputError` for a file that
+        exists, unless `overwrite` is set, or that cannot be written."""
         file = Path(path)
         format = format_of_extension(file.suffix.lower(), RUN)
         if format is None:
@@ -162,7 +152,6 @@ def _rows(record: Record) -> Iterator[Row]:
 
 
 def _flat(row: Row, settings: Sequence[str], points: Sequence[str]) -> dict[str, Any]:
-    """Returns a row with its settings and swept variables as cells of their own."""
     cells = row._asdict()
     own = {name: row.settings.get(name, DEFAULTS[name]) for name in settings}
     swept = {name: row.point.get(name) for name in points}

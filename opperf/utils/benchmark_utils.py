@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.api.performance_test import run_performance_test
+from opperf.api.selections import run_performance_test
 from opperf.mxnet_api.benchmarks import run_benchmark_operator, run_op_benchmarks
 
 __all__ = [

@@ -13,7 +13,7 @@ from opperf.api.calls import framework_of_call
 from opperf.api.selections import Runners
 from opperf.errors import DeviceError, OutputError, UsageError
 from opperf.execution import execute
-from opperf.execution.contended import Contended
+from opperf.execution.remeasuring import Contended
 from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
