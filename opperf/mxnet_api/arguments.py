@@ -49,18 +49,10 @@ def square(size: Shape) -> Shape:
 
 
 ARRAYS = frozenset(
-    {
-        "a1",
-        "a2",
-        "ar1",
-        "ar2",
-        "arg1",
-        "element",
-        "object",
-        "prototype",
-        "source_array",
+    (
+        *("a1", "a2", "ar1", "ar2", "arg1", "element", "object", "prototype", "source_array"),
         "test_elements",
-    }
+    )
 )
 """Names of arguments that are required arrays. Rules by name lack them, as other functions use some
 of them for other kinds."""
@@ -121,8 +113,7 @@ def half_height(size: Shape) -> int:
 
 
 def half_size(size: Shape) -> tuple[int, int]:
-    """Half the width and half the height of an image, in the order that MXNet's image functions
-    take."""
+    """Half the width and half the height of an image, as MXNet's functions take them."""
     return (half_width(size), half_height(size))
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from opperf.api.calls import Results, call_settings, display_result, dtype_name, one_device
-from opperf.api.performance_test import measure_safely
-from opperf.api.selections import load_for_measuring, make_plan, measure_plan
+from opperf.api.selections import load_for_measuring, make_plan, measure_plan, measure_safely
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.model import OperatorTarget

@@ -11,12 +11,12 @@ from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
-from opperf.mxnet_api.inference import INFERENCE
 from opperf.rules.engine import holds_tensors, inputs_for, rename_arguments, rules_module
-from opperf.rules.fitting import dense_if_any, fit
+from opperf.rules.fitting import Inference, dense_if_any, fit
 from opperf.rules.ranges import Shape
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
+from opperf.rules.values import Arguments
 
 NAMESPACES = {
     "mxnet.ndarray": "ndarray",
@@ -26,11 +26,40 @@ NAMESPACES = {
 """Attributes of `mxnet`, by the namespaces' printed names."""
 
 
+FIXED_RANK = frozenset(
+    (
+        *("InstanceNorm", "_contrib_calibrate_entropy", "_contrib_quantize_asym"),
+        *("_contrib_sldwin_atten_mask_like", "_npi_tensordot", "_npi_tensordot_int_axes"),
+        *("_npx_index_add", "_npx_index_update"),
+    )
+)
+"""Operators whose first tensor keeps its rule's number of axes: for others MXNet infers shapes, and
+then refuses the call or crashes, `_contrib_quantize_asym` for example."""
+
+FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
+"""Operators whose first tensor keeps its rule's shape: plain arguments determine the number of its
+channels, and MXNet reads out of bounds where there are fewer."""
+
+
+def _shapes(name: str, arguments: Arguments, known: Mapping[str, Shape]) -> dict[str, Shape]:
+    from opperf.frameworks.mxnet.inference import infer_shapes
+
+    found = infer_shapes(name, arguments, known)
+    return found[0] if found else {}
+
+
+def _output_shapes(name: str, arguments: Arguments) -> list[Shape] | None:
+    from opperf.frameworks.mxnet.inference import output_shapes
+
+    return output_shapes(name, arguments)
+
+
+INFERENCE = Inference(_shapes, _output_shapes, FIXED_RANK, FIXED_SHAPE)
+
+
 def find_functions(name: str) -> dict[str, Callable[..., Any]]:
     """The functions of an operator, by namespace. `linalg.svd` is searched in a submodule of each.
-
-    Raises `UnknownOperatorError` when none has.
-    """
+    Raises `UnknownOperatorError` when none has."""
     import mxnet as mx
 
     from opperf.frameworks.mxnet.wrapped import spellings
@@ -61,12 +90,9 @@ def inputs_of_size(
     dtype: str,
 ) -> dict[str, Any]:
     """Inputs of a function: its first tensor of this size, other tensors inferred from it, plain
-    values from the operator's rule, and the user's `additional` inputs in place of any of these.
-    Tensors from a rule are specs with their fill; those without a rule are shapes.
-
-    A function without tensors makes one of this size. Where an operator does not accept the size,
-    as it requires other axes, its rule's own shapes are used.
-    """
+    values from the operator's rule, and the user's `additional` inputs in place of any of these. A
+    function without tensors makes one of this size. Where an operator does not accept the size, its
+    rule's own shapes are used."""
     from opperf.frameworks.mxnet.wrapped import place_of
 
     target = framework.target_of(function)
@@ -132,8 +158,8 @@ def _from_rule(
 
 
 def _preset(size: Shape) -> Preset:
-    """The preset whose matrices have this size, with leading axes merged, so that all that a rule
-    derives from rows and columns is consistent."""
+    """The preset whose matrices have this size, so that what a rule derives from rows and columns
+    is consistent."""
     small = PRESETS["small"]
     if len(size) < 2:
         return small
@@ -141,7 +167,6 @@ def _preset(size: Shape) -> Preset:
 
 
 def _as_argument(kind: Kind, value: Any) -> Argument:
-    """A user's value in the form that shape inference takes: arrays and shapes as specs."""
     if kind is Kind.TENSORS and isinstance(value, (list, tuple)):
         return tuple(_as_argument(Kind.TENSOR, element) for element in value)  # type: ignore[misc]
     if hasattr(value, "shape"):

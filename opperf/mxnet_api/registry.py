@@ -33,13 +33,10 @@ def describe(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _select(wanted: Callable[[Operator], bool]) -> Described:
-    return {o.name: describe(o) for o in load(FRAMEWORK).operators() if wanted(o)}
-
-
 def _of_category(name: str, title: str) -> Callable[[], Described]:
     def get() -> Described:
-        return _select(lambda operator: operator.public and operator.category == name)
+        found = load(FRAMEWORK).operators()
+        return {o.name: describe(o) for o in found if o.public and o.category == name}
 
     get.__doc__ = f"Every public operator of the category {title}, by name."
     return get
@@ -73,9 +70,7 @@ get_all_pooling_operators = _of_category("pooling", "pooling")
 get_remaining_miscellaneous_operators = _of_category("misc", "everything else")
 
 
-def get_operators_with_excluded(
-    operators_with_benchmark: Iterable[str] | None = None,
-) -> list[str]:
+def get_operators_with_excluded(operators_with_benchmark: Iterable[str] | None = None) -> list[str]:
     """Public operators that have no benchmark, sorted.
 
     Without an argument, they are those that no rule makes inputs for; else those that have no name
