@@ -17,17 +17,13 @@ operators, iterators and data generators that they name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from opperf.api.calls import (
-    call_settings,
-    check_new_file,
-    measure_cases,
-    measure_to_file,
-)
+from opperf.api.calls import call_settings, check_new_file, measure_cases, measure_to_file
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.execution.executor import InProcess
@@ -47,7 +43,6 @@ from opperf.sources.param.schema import Raw, Spec
 from opperf.sources.varying import disambiguate, with_settings
 
 OWN = ("device", "profiler", "mode", "warmup", "runs")
-"""Settings that a configuration does not have."""
 
 
 def measure(
@@ -188,7 +183,6 @@ TYPES: Mapping[type, str] = {
     tuple: "tuple",
     list: "genericlist",
 }
-"""Names of the types of arguments by those of values."""
 
 
 def _argument(value: Any) -> Raw:
@@ -210,11 +204,7 @@ def operator(name: str, framework: str = "torch") -> Callable[[F], F]:
     Another package registers one by an entry point of the group `opperf.operators.<framework>`.
     """
 
-    def register(target: F) -> F:
-        add_operator(name, framework, target)
-        return target
-
-    return register
+    return _register(lambda target: add_operator(name, framework, target))
 
 
 def iterator(name: str) -> Callable[[Iterator], Iterator]:
@@ -225,11 +215,7 @@ def iterator(name: str) -> Callable[[Iterator], Iterator]:
     Another package registers one by an entry point of the group `opperf.iterators`.
     """
 
-    def register(function: Iterator) -> Iterator:
-        ITERATORS.add(name, function)
-        return function
-
-    return register
+    return _register(partial(ITERATORS.add, name))
 
 
 def data_generator(name: str) -> Callable[[DataGenerator], DataGenerator]:
@@ -240,8 +226,12 @@ def data_generator(name: str) -> Callable[[DataGenerator], DataGenerator]:
     Another package registers one by an entry point of the group `opperf.data_generators`.
     """
 
-    def register(function: DataGenerator) -> DataGenerator:
-        DATA_GENERATORS.add(name, function)
-        return function
+    return _register(partial(DATA_GENERATORS.add, name))
+
+
+def _register(add: Callable[[F], object]) -> Callable[[F], F]:
+    def register(target: F) -> F:
+        add(target)
+        return target
 
     return register

@@ -10,7 +10,6 @@ from typing import Any
 from opperf.errors import UsageError, one_line
 
 PREFIX = "opperf."
-"""Beginning of the groups that are opperf's."""
 
 
 def declared(group: str) -> tuple[EntryPoint, ...]:
@@ -20,8 +19,7 @@ def declared(group: str) -> tuple[EntryPoint, ...]:
 
 @functools.cache
 def _by_group(path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
-    """Returns the entry points of packages on the path. They take milliseconds to read, and a
-    process that measures asks for several groups."""
+    """Returns the entry points of packages on the path, which take milliseconds to read."""
     found = entry_points()
     groups = [group for group in found.groups if group.startswith(PREFIX)]
     return {group: tuple(sorted(found.select(group=group))) for group in groups}

@@ -1,5 +1,5 @@
-"""Reads text that others wrote, JSON and Python's syntax: too much nesting is an error of the text,
-and Python's warnings about it are not printed; and says where in it an error came from."""
+"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, and
+Python's warnings about it are not printed; and says where in it an error came from."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ TOO_DEEP = f"nested more than {DEEPEST} deep"
 
 
 def read_json(text: str | bytes, **options: Any) -> Any:
-    """Returns the value of a text of JSON, as `json.loads` with these options.
-
-    Raises `json.JSONDecodeError`, and `ValueError` for bytes that are no text and for a value that
-    is nested too deep.
-    """
+    """Returns the value of a text of JSON, as `json.loads`. Raises `json.JSONDecodeError`, and
+    `ValueError` for bytes that are no text and for a value that is nested too deep."""
     try:
         made = json.loads(text, **options)
     except RecursionError:
@@ -53,8 +50,7 @@ def is_deep(value: Any) -> bool:
 
 
 def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
-    """Returns what a decoder of msgspec makes of a text. Raises `msgspec.DecodeError`, for one that
-    is nested too deep as well."""
+    """Returns what a decoder makes of a text. Raises `msgspec.DecodeError`, if too deep too."""
     try:
         return decoder(text)
     except RecursionError:
@@ -64,8 +60,8 @@ def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
 def parse_python(
     text: str | bytes, name: str = "<unknown>", mode: Literal["exec", "eval"] = "exec"
 ) -> Any:
-    """Returns the syntax tree of a text, as `ast.parse`. Raises `SyntaxError`, for one that is
-    nested too deep as well, and `ValueError` for a text with a null character."""
+    """Returns the syntax tree of a text, as `ast.parse`. Raises `SyntaxError`, for too deep ones
+    too, and `ValueError` for a text with a null character."""
     try:
         with warnings.catch_warnings():
             # `1or 2` is a number and a word, and `"\d"` a text, each with a warning.
@@ -76,8 +72,7 @@ def parse_python(
 
 
 def place_in(error: BaseException, file: str) -> str:
-    """Returns `FILE:LINE` of the innermost frame of an error in a file, or the file alone if no
-    frame is in it."""
+    """Returns `FILE:LINE` of the innermost frame of an error in a file, or the file alone."""
     if isinstance(error, SyntaxError) and error.filename and _is_same(error.filename, file):
         return f"{file}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,7 +1,5 @@
-"""The table of dtypes: name, bytes of an element, kind, short form and aliases.
-
-It imports no array library, so that commands that only plan, list or print can read it.
-"""
+"""The table of dtypes. It imports no array library, so that commands that only plan, list or print
+can read it."""
 
 from __future__ import annotations
 
@@ -15,12 +13,10 @@ class Dtype(NamedTuple):
 
     name: str
     bytes: int
-    """Of one element."""
     kind: Kind
     short: str
     """The abbreviation that compilers and papers use."""
     aliases: tuple[str, ...] = ()
-    """Other names that users write."""
     signed: bool = True
 
 
@@ -50,7 +46,6 @@ DTYPES: dict[str, Dtype] = {
         Dtype("datetime64[D]", 8, "date", "date"),
     )
 }
-"""Every dtype, by name."""
 
 PYTORCH_NAMES: dict[str, str] = {
     "float": "float32",
@@ -81,8 +76,7 @@ _NAMES = {
 
 
 def canonical(name: str) -> str:
-    """Returns the dtype's name in the table for a name, short form or alias in any case; an unknown
-    name in lower case, as a framework may have it."""
+    """Returns the table's name of a dtype; an unknown one in lower case."""
     return _NAMES.get(name.lower(), name.lower())
 
 

@@ -1,7 +1,5 @@
-"""The exceptions opperf raises. Each message says what is wrong, where, and what to do.
-
-The command line prints the message as one line and ends with the exception's exit code.
-"""
+"""The exceptions opperf raises. The command line prints a message as one line, which says what is
+wrong, where, and what to do, and ends with the exit code."""
 
 from __future__ import annotations
 
@@ -20,11 +18,8 @@ INTERRUPTED = 130
 
 
 class OpperfError(Exception):
-    """Base of every error opperf raises on purpose.
-
-    `exit_code` is that of the command line: 2, wrong usage or input, unless a subclass
-    overrides it.
-    """
+    """Base of every error opperf raises on purpose. `exit_code` is that of the command line: 2,
+    wrong usage or input, unless a subclass overrides it."""
 
     exit_code = 2
 
@@ -88,10 +83,7 @@ class NoGradientError(OpperfError):
 
 
 class UnsupportedError(OpperfError):
-    """The operator does not support this configuration; the message is the reason.
-
-    A case that raises it is recorded as `skipped`, not as `failed`.
-    """
+    """The operator does not support this configuration: the case is `skipped`, not `failed`."""
 
 
 def suggest(word: str, known: Iterable[str], limit: int = 3) -> str:
@@ -105,8 +97,7 @@ def did_you_mean(words: Sequence[str]) -> str:
 
 
 def unknown(kind: str, word: str, known: Iterable[str], owner: str = "") -> UsageError:
-    """The error for a word that is not among the known ones, which lists them; `owner` is what has
-    them, as a framework."""
+    """The error for a word that is not among the known ones of `owner`, which lists them."""
     listed = list(known)
     whose = f"{owner} has" if owner else "known"
     return UsageError(

@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 def install_command(requirement: str) -> str:
     """Returns the command that installs a requirement; one of opperf with an extra, such as
-    `opperf[plot]`, from the folder, file or repository that this opperf is from."""
+    `opperf[plot]`, from where this opperf is from."""
     name, bracket, extra = requirement.partition("[")
     if name != NAME or not bracket:
         return f"pip install {shlex.quote(requirement)}"
@@ -25,14 +25,12 @@ def install_command(requirement: str) -> str:
 
 
 def _from_source(extra: str) -> str:
-    """Returns the arguments of `pip install` for opperf with an extra in brackets."""
     source = _recorded_source()
-    if source is None and (CHECKOUT / "pyproject.toml").exists():
-        return shlex.quote(f"{CHECKOUT}{extra}")
     if source is None:
         # From an index, or from a folder of wheels, which pip does not record. pip takes the
         # installed opperf, and installs what the extra needs.
-        return shlex.quote(f"{NAME}{extra}")
+        is_checkout = (CHECKOUT / "pyproject.toml").exists()
+        return shlex.quote(f"{CHECKOUT if is_checkout else NAME}{extra}")
     url = urlsplit(source["url"])
     if "vcs_info" in source:
         version_control = source["vcs_info"]
@@ -50,8 +48,7 @@ def _from_source(extra: str) -> str:
 
 
 def _recorded_source() -> dict[str, Any] | None:
-    """Returns what pip recorded of where it took opperf from (`direct_url.json`); None if it is not
-    installed, or from an index."""
+    """Returns what pip recorded of where it took opperf from (`direct_url.json`), if it did."""
     try:
         recorded = metadata.distribution(NAME).read_text("direct_url.json")
     except metadata.PackageNotFoundError:

@@ -1,8 +1,6 @@
-"""The registry of instruments and of their metrics: every quantity that a record can have.
-
-Another package adds an `Instrument` through the entry-point group `opperf.instruments`. Its metrics
-then have a column in tables, CSV and exports, and verdicts in comparisons.
-"""
+"""The registry of instruments and of their metrics. Another package adds an `Instrument` through
+the entry-point group `opperf.instruments`; its metrics are in tables, exports and comparisons
+too."""
 
 from __future__ import annotations
 
@@ -34,11 +32,8 @@ def _own_metrics() -> tuple[Metric, ...]:
 
 @functools.cache
 def added_instruments() -> tuple[Instrument, ...]:
-    """Returns the instruments of other packages, sorted by entry point.
-
-    Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or has a metric whose
-    name is taken.
-    """
+    """Returns the instruments of other packages, sorted by entry point. Raises `UsageError` for one
+    that cannot be loaded, is no `Instrument`, or has a metric whose name is taken."""
     taken = {metric.name for metric in _own_metrics()}
     found = []
     for entry in declared(GROUP):
@@ -62,19 +57,15 @@ def added_instruments() -> tuple[Instrument, ...]:
 
 
 def instruments_of(settings: Settings) -> tuple[Instrument, ...]:
-    """Returns the built-in instruments that measure cases of these settings, in the order of
-    measuring; after them come those of other packages."""
+    """Returns the built-in instruments that measure cases of these settings, in that order."""
     return tuple(instrument for instrument in ORDER if instrument.measures(settings))
 
 
 def needs_of(settings: Settings) -> Needs:
     """Returns what the instruments of cases of these settings need together."""
     needs = [instrument.needs for instrument in instruments_of(settings)]
-    return Needs(
-        pristine_fork=any(need.pristine_fork for need in needs),
-        fork_for_each_case=any(need.fork_for_each_case for need in needs),
-        quiet_machine=any(need.quiet_machine for need in needs),
-    )
+    together = ("pristine_fork", "fork_for_each_case", "quiet_machine")
+    return Needs(**{name: any(getattr(need, name) for need in needs) for name in together})
 
 
 def launcher_of(framework: str, settings: Settings) -> Launcher | None:
@@ -84,30 +75,26 @@ def launcher_of(framework: str, settings: Settings) -> Launcher | None:
 
 
 def check_instruments(settings: Sequence[Settings]) -> None:
-    """Raises `UsageError` if this machine lacks what the instruments of a run's cases need, or if
-    they do not use a setting."""
+    """Raises `UsageError` if this machine lacks what the instruments of cases need, or if they do
+    not use a setting."""
     for instrument in BUILT_IN:
         instrument.check(settings)
 
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Returns every metric by its name: those of the built-in instruments, those of programs that
-    cases are profiled under, then those of other packages. Raises `UsageError` as
-    `added_instruments` does."""
+    """Returns every metric by its name, opperf's first. Raises as `added_instruments` does."""
     added = (metric for instrument in added_instruments() for metric in instrument.metrics)
     return {metric.name: metric for metric in (*_own_metrics(), *added)}
 
 
 def metric_named(name: str, unit: str) -> Metric:
-    """Returns the metric of that name; if no installed package declares it, one with that name and
-    unit."""
+    """Returns the metric of that name; one of that unit if no installed package declares it."""
     return metrics_by_name().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
 
 
 def expected_metrics(case: Case) -> tuple[str, ...]:
-    """Returns the names of the metrics that a record of the case has, or a note that says why
-    not."""
+    """Returns the names of the metrics that a record of the case has, or a note on each."""
     chosen = instruments_of(case.settings)
     return tuple(
         name
@@ -125,12 +112,8 @@ def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
 
 def sort_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Sorts metrics: the registered ones in their order, then the others by name."""
-    positions = {name: index for index, name in enumerate(metrics_by_name())}
-    return tuple(
-        sorted(
-            metrics, key=lambda metric: (positions.get(metric.name, len(positions)), metric.name)
-        )
-    )
+    at = {name: index for index, name in enumerate(metrics_by_name())}
+    return tuple(sorted(metrics, key=lambda metric: (at.get(metric.name, len(at)), metric.name)))
 
 
 def default_metrics() -> tuple[Metric, ...]:

@@ -86,7 +86,6 @@ def nearest(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def _having(word: Name, names: Iterable[Name]) -> list[Name]:
-    """Returns the names that have the word, by how they have it, and the shortest first."""
     ranked = []
     for name in names:
         rank = next((i for i, matches in enumerate(MATCHES) if matches(word, name)), None)
@@ -96,7 +95,6 @@ def _having(word: Name, names: Iterable[Name]) -> list[Name]:
 
 
 def _similar(word: Name, names: Iterable[Name], least: float) -> list[Name]:
-    """Returns the names that are similar to the word, the most similar first."""
     matcher = difflib.SequenceMatcher(b=word.joined, autojunk=False)
     ranked = []
     for name in names:

@@ -1,14 +1,11 @@
 """Restores the names that NumPy removed and MXNet uses, before MXNet is imported, and puts off an
 import of MXNet's that takes a third of its time.
 
-MXNet 1.x and 2.0 betas use `np.bool`, `np.object` and the like at import time. NumPy 1.24
-removed them. `install` adds an import finder that acts on MXNet only, and restores the names when
-MXNet is imported, not when a program checks whether it is installed. So `import opperf` loads and
-changes neither NumPy nor MXNet. The module is at the root of the package, not in a folder of
-MXNet's, because `import opperf` loads no folder.
-
-It imports as little as possible, as `import opperf` imports it: `importlib.abc`, the usual base of
-a finder, imports half of the standard library, or modules of these names in the working directory.
+`install` adds an import finder that acts when MXNet is imported, not when a program checks whether
+it is installed. So `import opperf` loads and changes neither NumPy nor MXNet. The module is at the
+root of the package, as `import opperf` loads no folder. It imports as little as possible:
+`importlib.abc`, the usual base of a finder, imports half of the standard library, or modules of
+these names in the working directory.
 """
 
 from __future__ import annotations
@@ -20,14 +17,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
-REMOVED = {
-    "bool": bool,
-    "int": int,
-    "float": float,
-    "complex": complex,
-    "object": object,
-    "str": str,
-}
+REMOVED = {builtin.__name__: builtin for builtin in (bool, int, float, complex, object, str)}
 """NumPy's removed aliases of builtins."""
 
 NUMPY_BELOW = 2

@@ -6,6 +6,7 @@ import importlib
 import sys
 import traceback
 from pathlib import Path
+from typing import cast
 
 if __name__ == "__main__" and not __package__:
     # Run as `python opperf/opperf.py`, Python puts this folder first on the path, where the
@@ -32,13 +33,9 @@ from opperf.results.output import ADVICE, unwritable
 
 def load_command(name: str) -> click.Command:
     """Returns the command of a name."""
-    place, _ = COMMANDS[name]
-    module, _, function = place.partition(":")
-    command: click.Command = getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
-    return command
-
-
-PACKAGE = "opperf.commands"
+    module, _, function = COMMANDS[name][0].partition(":")
+    found = getattr(importlib.import_module(f"opperf.commands.{module}"), function)
+    return cast(click.Command, found)
 
 
 class DefaultToRun(click.Group):
@@ -50,7 +47,6 @@ class DefaultToRun(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports a command when it is named; the table has what the help of all needs."""
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -59,18 +55,14 @@ class DefaultToRun(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == [HELP]:
-            args = self._as_help_option(args[1:])
+            for name in args[1:2]:
+                if name not in COMMANDS and not name.startswith("-"):
+                    raise unknown("command", name, COMMANDS, "opperf")
+            args = [*args[1:], "--help"]
         own = {"--help", "-h", "--version"}
         if not args or (args[0] not in COMMANDS and args[0] not in own):
             args = ["run", *args]
         return super().parse_args(ctx, args)
-
-    def _as_help_option(self, words: list[str]) -> list[str]:
-        """Returns `COMMAND --help` for the words of `help COMMAND`."""
-        for name in words[:1]:
-            if name not in COMMANDS and not name.startswith("-"):
-                raise unknown("command", name, COMMANDS, "opperf")
-        return [*words, "--help"]
 
 
 HELP = "help"
@@ -133,8 +125,8 @@ UNKNOWN = "no operator is called"
 
 
 def _may_be_command(words: list[str], error: Exception) -> bool:
-    """Returns whether the first word may be meant as a command, as `run` failed with that word as
-    an operator, or with one of the others as a file."""
+    """Whether the first word may be meant as a command: `run` failed with it as an operator, or
+    with one of the others as a file."""
     misspelt, *others = words or [""]
     if misspelt in COMMANDS:
         return False
@@ -144,8 +136,8 @@ def _may_be_command(words: list[str], error: Exception) -> bool:
 
 
 def _no_command(words: list[str], message: str) -> str:
-    """Returns that the first word is no command, if it looks like one; else an empty text. The
-    message is that of `run`, which took the word as an operator."""
+    """Returns that the first word is no command, if it looks like one; `message` is that of
+    `run`."""
     from opperf.commands.unknown_names import is_meant_as_command
 
     if not words or not is_meant_as_command(words[0], COMMANDS, message):
@@ -158,18 +150,15 @@ def _suggest_command_of(words: list[str], option: str) -> str:
     # Imported for an error only.
     from opperf.commands.unknown_names import misspelt_command
 
-    having = _commands_with(option)
-    misspelt = [word for word in words[:1] if word not in COMMANDS]
-    return "".join(misspelt_command(word, having) for word in misspelt)
+    is_misspelt = bool(words) and words[0] not in COMMANDS
+    return misspelt_command(words[0], _commands_with(option)) if is_misspelt else ""
 
 
 def _commands_with(option: str) -> list[str]:
-    """Returns the names of the commands that have an option."""
     return [name for name in COMMANDS if option in _options_of(load_command(name))]
 
 
 def _options_of(command: click.Command) -> list[str]:
-    """Returns the names of a command's options."""
     return [
         name
         for param in command.params
@@ -179,8 +168,7 @@ def _options_of(command: click.Command) -> list[str]:
 
 
 def _unknown_option(error: click.NoSuchOption) -> UsageError:
-    """Returns the error for an unknown option, with the near options of the command, and the
-    commands that have it."""
+    """Returns the error for an unknown option, with near ones, and the commands that have it."""
     option = error.option_name
     command = error.ctx.command if error.ctx is not None else cli
     having = _commands_with(option)
@@ -205,14 +193,12 @@ def _as_opperf_error(error: Exception) -> OpperfError:
 
 
 def fail(error: OpperfError, command: str = "", first: str = "") -> int:
-    """Prints the error on one line, with a suggested command if there is one, or after what comes
-    first, and returns its exit code."""
+    """Prints an error on one line, after `first`, with a suggested command; its exit code."""
     line = " ".join(str(error).split())
     if first:
         line = f"{first} (`opperf --help` lists them), and run, the default, fails: {line}"
     if command:
-        suggests = line.endswith("?")
-        line = line[:-1] + ", or" if suggests else line + "; did you mean"
+        line = f"{line[:-1]}, or" if line.endswith("?") else f"{line}; did you mean"
         line += f" the command {command}?"
     tell(f"opperf: {line}")
     return error.exit_code

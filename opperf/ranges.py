@@ -28,8 +28,7 @@ UNNAMED = ""
 
 
 def shape_text(name: str, shape: Iterable[int | str]) -> str:
-    """Returns the shape of an argument, of which some extents may be swept variables, as the
-    command line has it: `data=16xn`."""
+    """Returns the shape of an argument, as the command line has it: `data=16xn`."""
     return f"{name}{'=' if name else ''}{'x'.join(map(str, shape))}"
 
 
@@ -49,8 +48,7 @@ def check_variable(name: str) -> str:
 
 
 def read_range(text: str) -> tuple[int, ...]:
-    """Returns the distinct integers of a range, in order. Raises `ValueError` if it is malformed,
-    empty, endless or long."""
+    """Returns the integers of a range. Raises `ValueError` for a wrong, empty or long one."""
     values = list(itertools.islice(_values(text), MAX_VALUES + 1))
     if len(values) > MAX_VALUES:
         raise ValueError(f"the range has more than {MAX_VALUES} values; take larger steps")
@@ -84,7 +82,6 @@ def _listed(text: str) -> Iterator[int]:
 
 
 def _multiples(first: int, last: int, factor: float) -> Iterator[int]:
-    """Yields the rounded multiples up to `last`."""
     value = float(first)
     while round(value) <= last:
         yield round(value)

@@ -6,8 +6,7 @@ import math
 
 
 def read_share(value: object) -> float:
-    """Returns the share of `"5%"`, `"0.05"` or 0.05. Raises `ValueError` unless it is between 0 and
-    1."""
+    """Returns the share of `"5%"`, `"0.05"` or 0.05. Raises `ValueError` beyond 0 to 1."""
     number, percent, rest = str(value).partition("%")
     try:
         share = float(number) / (100 if percent else 1)
