@@ -1,12 +1,16 @@
-"""A report as JSON, with everything in it, and its rows as CSV."""
+"""A report for programs: JSON with everything in it, its rows as CSV, and JUnit's XML, in which
+continuous integration shows a test for each row."""
 
 from __future__ import annotations
 
 import csv
 import io
+import xml.etree.ElementTree as ET
+from collections import Counter
 
+from opperf.reports.flame_graph import xml_text
 from opperf.reports.formats import json_of
-from opperf.reports.model import Report
+from opperf.reports.model import Report, Test
 
 
 def write_json(report: Report, width: int | None = None) -> str:
@@ -21,3 +25,39 @@ def write_csv(report: Report, width: int | None = None) -> str:
     writer.writerow(report.header)
     writer.writerows(report.rows)
     return text.getvalue()
+
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+"""A constant, as the library would name the locale's encoding."""
+
+
+def write_junit(report: Report, width: int | None = None) -> str:
+    """Returns the document."""
+    listed = report.tests
+    suite = ET.Element("testsuite", name=f"opperf {report.command}")
+    # Histories go by class and name, so that an id stands only where both are shared.
+    numbers = Counter((case.operator, case.name) for case in listed)
+    for case in listed:
+        is_shared = numbers[case.operator, case.name] > 1
+        name = f"{case.name} {case.id}" if is_shared else case.name
+        test = ET.SubElement(
+            suite, "testcase", classname=xml_text(case.operator), name=xml_text(name)
+        )
+        _add_result(test, case)
+    suite.set("tests", str(len(listed)))
+    for counted, result in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(counted, str(len(suite.findall(f"testcase/{result}"))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return f"{DECLARATION}\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _add_result(test: ET.Element, case: Test) -> None:
+    message = xml_text(case.message)
+    if case.result == "system-out":
+        ET.SubElement(test, "system-out").text = message
+    elif case.kind:
+        ET.SubElement(test, case.result, type=case.kind, message=message)
+    else:
+        ET.SubElement(test, case.result, message=message)

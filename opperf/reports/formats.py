@@ -167,7 +167,7 @@ BUILT_IN = (
     Format(
         "junit",
         ".xml",
-        report="opperf.reports.junit:write_junit",
+        report="opperf.reports.data:write_junit",
         commands=COMPARISONS,
         has_sections=False,
     ),

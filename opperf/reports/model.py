@@ -56,7 +56,11 @@ class Column(NamedTuple):
         return unit_words(self.title, self.unit) if self.unit else ()
 
     def whole(self) -> list[str]:
-        return [str(text) for text in self.figure_texts()] if self.unit else self._words()
+        if self.unit:
+            return list(map(str, self.figure_texts()))
+        return [
+            INDENT * cell.depth + " ".join(str(cell.value or "").split()) for cell in self.cells
+        ]
 
     def figure_texts(self) -> list[FigureText]:
         unit = self.unit or Unit("", 1.0)
@@ -65,11 +69,6 @@ class Column(NamedTuple):
             if isinstance(cell.value, str)
             else format_figure(cell.value, unit)
             for cell in self.cells
-        ]
-
-    def _words(self) -> list[str]:
-        return [
-            INDENT * cell.depth + " ".join(str(cell.value or "").split()) for cell in self.cells
         ]
 
 

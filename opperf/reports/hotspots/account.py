@@ -73,7 +73,6 @@ class Account(NamedTuple):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another machine than that of the program measured the cases."""
         return bool(self.program.machine) and not set(self.machines) <= {self.program.machine}
 
 
@@ -88,7 +87,6 @@ class _Calls(NamedTuple):
 
     @property
     def time(self) -> Figure | None:
-        """The measured time of a call, else the recorded."""
         return self.recorded if self.measured is None else self.measured
 
 
@@ -151,7 +149,6 @@ def _operators(calls: Iterable[_Calls], steps: int) -> dict[tuple[str, str], flo
 
 
 def _dispatch(measured: Iterable[Record]) -> float | None:
-    """Returns the median time by the wall clock of the calls that move no data, such as views."""
     times = [
         record.summaries["forward"].median
         for record in measured
@@ -200,7 +197,6 @@ def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
 
 
 def _sum(counted: Iterable[tuple[int, Figure | None]]) -> Figure | None:
-    """Returns the sum of the figures that are known; None without one."""
     known = [(count, figure) for count, figure in counted if figure is not None]
     return add_figures(known) if known else None
 
@@ -220,7 +216,6 @@ def _inner(
 
 
 def _difference(first: Figure, other: Figure) -> Figure:
-    """Returns a difference, with an interval if one of both has it."""
     widths = [width for width in (first.half_width, other.half_width) if width is not None]
     return Figure(
         first.value - other.value,

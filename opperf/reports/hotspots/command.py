@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from opperf.errors import RunFileError, UsageError
-from opperf.model import Case, Run
+from opperf.model import Run
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of, report_of
 from opperf.reports.hotspots.times import basis_of
@@ -78,22 +78,16 @@ def _check_numbers(path: Path, run: Run) -> None:
             f"{path}: the program has an impossible number of steps; the file is damaged"
         )
     for case in run.cases:
-        if not all(0 < count < MOST for count in (case.count, *_counts(case))):
+        counts = (site.count for site in case.sites)
+        if not all(0 < count < MOST for count in (case.count, *counts)):
             raise RunFileError(
                 f"{path}: the case {case.id} has an impossible number of calls; the file is damaged"
             )
-        if not all(0 <= time < MOST for time in (*case.recorded, *_times(case))):
+        times = (site.time_ns for site in case.sites if site.time_ns is not None)
+        if not all(0 <= time < MOST for time in (*case.recorded, *times)):
             raise RunFileError(
                 f"{path}: a call of the case {case.id} has an impossible time; the file is damaged"
             )
-
-
-def _counts(case: Case) -> Iterator[int]:
-    return (site.count for site in case.sites)
-
-
-def _times(case: Case) -> Iterator[float]:
-    return (site.time_ns for site in case.sites if site.time_ns is not None)
 
 
 def _check_program(path: Path, run: Run, earlier: Mapping[Path, Run]) -> None:

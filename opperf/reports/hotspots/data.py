@@ -32,24 +32,9 @@ from opperf.reports.hotspots.times import (
     recorded_time,
 )
 from opperf.results import projection
-from opperf.results.projection import (
-    CALLED,
-    CASE,
-    FRAMEWORK,
-    METRIC,
-    OVERLOAD,
-    Observation,
-    Source,
-    check_dimensions,
-    context_dimensions,
-    grouped_away,
-    named,
-    observations,
-    project,
-)
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of
-from opperf.results.units import Figure, figure_of, is_ranked
+from opperf.results.units import Figure, figure_of
 
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
@@ -59,7 +44,7 @@ class Timed(NamedTuple):
     """A record, or a pass of one, and the time of one of its calls in nanoseconds; 1 where calls
     are counted."""
 
-    observation: Observation
+    observation: projection.Observation
     time: Figure
 
     @property
@@ -163,7 +148,7 @@ def has_counts(records: Iterable[Record]) -> bool:
 def find_hotspots(
     runs: Sequence[Run],
     rank: str = "time",
-    by: Sequence[str] = (OVERLOAD,),
+    by: Sequence[str] = (projection.OVERLOAD,),
     files: Sequence[str] = (),
 ) -> Hotspots:
     """Returns the ranking of the runs, added up. `rank` is a key of `RANKINGS`, `by` are
@@ -173,12 +158,12 @@ def find_hotspots(
     """
     names = files or [""] * len(runs)
     basis = basis_of(runs) or MEASURED
-    found = observations(
-        Source(name, tuple(basis.records(run)), run.header.labels)
+    found = projection.observations(
+        projection.Source(name, tuple(basis.records(run)), run.header.labels)
         for name, run in zip(names, runs, strict=True)
     )
-    check_dimensions(by, found)
-    timed = tuple(timed_of(found, basis, METRIC in by))
+    projection.check_dimensions(by, found)
+    timed = tuple(timed_of(found, basis, projection.METRIC in by))
     ids = [
         {entry.id for entry in basis.records(run) if basis.figure(entry, basis.metrics) is not None}
         for run in runs
@@ -187,18 +172,16 @@ def find_hotspots(
     records = [
         entry.record for entry in found if basis.figure(entry.record, basis.metrics) is not None
     ]
-    launches = sum(
-        record.case.count * record.summaries[metric].median
-        for record in records
-        for metric in PASSES
-        if metric in record.summaries and not is_ranked(record, metric)
-    )
-    waited = sum(
-        record.case.count * record.summaries[metric].median
-        for record in records
-        for metric in PASSES
-        if metric in record.summaries and record.note(metric, NoteCode.BUSY)
-    )
+
+    def share_with(code: NoteCode) -> float:
+        part = sum(
+            record.case.count * record.summaries[metric].median
+            for record in records
+            for metric in PASSES
+            if metric in record.summaries and record.note(metric, code)
+        )
+        return _share(part, total.value)
+
     return Hotspots(
         by=tuple(by),
         basis=basis,
@@ -210,8 +193,8 @@ def find_hotspots(
         kinds=tuple(
             dict.fromkeys(entry.time_kind for entry in records if entry.time_kind is not None)
         ),
-        launches=_share(launches, total.value),
-        busy=_share(waited, total.value),
+        launches=share_with(NoteCode.LAUNCH_BOUND),
+        busy=share_with(NoteCode.BUSY),
         repeated=sum(map(len, ids)) - len(set().union(*ids)),
         settings=differing_settings({record.id: record.case for record in records}.values()),
         grouped=_grouped(timed, by),
@@ -223,13 +206,17 @@ def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
     dtypes = dtypes_of(entry.case for entry in found)
     keys = [
         (*own.values(), alike_text(entry.case, dtypes))
-        for own, entry in zip(project((FRAMEWORK, OVERLOAD, *by), found), found, strict=True)
+        for own, entry in zip(
+            projection.project((projection.FRAMEWORK, projection.OVERLOAD, *by), found),
+            found,
+            strict=True,
+        )
     ]
-    return grouped_away(found, keys, context_dimensions(found))
+    return projection.grouped_away(found, keys, projection.context_dimensions(found))
 
 
 def timed_of(
-    found: Iterable[Observation], basis: Basis = MEASURED, each_pass: bool = False
+    found: Iterable[projection.Observation], basis: Basis = MEASURED, each_pass: bool = False
 ) -> Iterator[Timed]:
     """Yields the records that have a figure, or each of their passes."""
     for entry in found:
@@ -251,16 +238,18 @@ def _share(part: float, total: float) -> float:
 def group(
     timed: Sequence[Timed],
     total_ns: float,
-    by: Sequence[str] = (CASE,),
+    by: Sequence[str] = (projection.CASE,),
     rank: Callable[[Hotspot], float] = RANKINGS["time"],
 ) -> list[Hotspot]:
     """Returns the groups of records that have the same values of these dimensions and the same
     framework, with their shares of `total_ns`, the largest by `rank` first."""
-    values = project((FRAMEWORK, *by), [entry.observation for entry in timed])
+    values = projection.project((projection.FRAMEWORK, *by), [entry.observation for entry in timed])
     groups = projection.group(
         zip(timed, values, strict=True), (tuple(own.values()) for own in values)
     )
-    several = len({own[FRAMEWORK] for own in values}) > 1 and FRAMEWORK not in by
+    several = (
+        len({own[projection.FRAMEWORK] for own in values}) > 1 and projection.FRAMEWORK not in by
+    )
     found = [
         _hotspot({name: own[0][1][name] for name in by}, [entry for entry, _ in own], several)
         for own in groups.values()
@@ -276,9 +265,12 @@ def group(
 def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool) -> Hotspot:
     """Returns a group that has no share yet. A case has the name of its operator."""
     case = timed[0].record.case
-    words = (case.label if name == CASE else named(name, text) for name, text in values.items())
+    words = (
+        case.label if name == projection.CASE else projection.named(name, text)
+        for name, text in values.items()
+    )
     name = ", ".join(filter(None, words)) or "none"
-    separator = ":" if CALLED.issuperset(values) else ", "
+    separator = ":" if projection.CALLED.issuperset(values) else ", "
     peaks = [figure_of(entry.record, MEMORY.name) for entry in timed]
     return Hotspot(
         name=f"{case.target.framework}{separator}{name}" if has_framework else name,

@@ -50,8 +50,7 @@ def flame_graph(found: Hotspots, tree: Module, accounts: Sequence[Account]) -> F
 
 
 def _program_time(found: Hotspots, accounts: Sequence[Account]) -> float:
-    """Returns the time of all steps of a program in nanoseconds, where that of its operators is a
-    part of it; else 0."""
+    """Returns the time of all steps of a program in nanoseconds; 0 without one."""
     files = {entry.observation.file for entry in found.timed}
     if len(accounts) != 1 or len(files) != 1 or found.basis is CALLS:
         return 0.0
@@ -72,7 +71,6 @@ def _head(found: Hotspots, accounts: Sequence[Account]) -> Iterator[str]:
 
 
 def _frames(found: Hotspots, tree: Module, whole: float) -> Iterator[Frame]:
-    """Yields the frames of a tree, each before those below it."""
     waiting = [(tree, 0.0, 0)]
     while waiting:
         module, begin, depth = waiting.pop()

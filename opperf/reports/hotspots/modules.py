@@ -78,7 +78,7 @@ class Module:
         return self.total
 
     def slowest(self) -> str:
-        """Returns the name of the operator with the most time in the module and below."""
+        """Returns the operator with the most time in the module and below."""
         times: dict[str, float] = {}
         for _, module in self.walk():
             for operator, own in module.operators.items():
@@ -142,7 +142,6 @@ def _structure(module: Module) -> tuple[object, ...]:
 
 
 def _merged(modules: list[Module]) -> Module:
-    """Returns modules of the same structure as one."""
     if len(modules) == 1:
         return modules[0]
     merged = Module(

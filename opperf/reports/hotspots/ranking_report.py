@@ -29,9 +29,8 @@ from opperf.reports.hotspots.recording_report import (
     tree_table,
     what_if_section,
 )
-from opperf.reports.hotspots.recording_values import recording_values
 from opperf.reports.hotspots.times import CALLS, MEASURED
-from opperf.reports.hotspots.values import columns_of, rows_of, values
+from opperf.reports.hotspots.values import columns_of, recording_values, rows_of, values
 from opperf.reports.hotspots.what_if import Forecast, forecasts
 from opperf.reports.model import (
     Column,
@@ -151,16 +150,13 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
     """Returns the table of the first `most` groups, or of all."""
     shown = found.rows[:most]
     left = found.rows[len(shown) :]
-    columns = [names(_title(found.by), [row.name for row in shown]), *_figures(found, shown)]
+    title = ", ".join("operator" if name in CALLED else name for name in found.by).capitalize()
+    columns = [names(title, [row.name for row in shown]), *_figures(found, shown)]
     if CASE in found.by:
         columns += _inputs(found, shown)
     share = sum(row.share for row in left)
     more = f"and {len(left):,} more, of {percent(share)} of the time" if left else ""
     return Table(tuple(columns), more=more)
-
-
-def _title(by: Sequence[str]) -> str:
-    return ", ".join("operator" if name in CALLED else name for name in by).capitalize()
 
 
 def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:

@@ -42,7 +42,10 @@ def account_section(account: Account) -> Section:
     """Returns what a program's step consists of."""
     parts = account.parts
     columns = (
-        Column("Time of a step", [Cell(_name(part.key), depth=part.depth) for part in parts]),
+        Column(
+            "Time of a step",
+            [Cell(NAMES.get(part.key, part.key), depth=part.depth) for part in parts],
+        ),
         figures("Time", [part.time for part in parts], "ns"),
         numbers("Share", [percent(part.share) for part in parts]),
     )
@@ -51,10 +54,6 @@ def account_section(account: Account) -> Section:
         table=Table(columns) if parts else None,
         below=tuple(_remarks(account)),
     )
-
-
-def _name(key: str) -> str:
-    return NAMES.get(key, key)
 
 
 def _facts(account: Account) -> Iterator[Fact]:
@@ -69,7 +68,6 @@ def _facts(account: Account) -> Iterator[Fact]:
 
 
 def _remarks(account: Account) -> Iterator[str]:
-    """Yields what a reader must know of the account."""
     program = account.program
     yield from program.notes
     if account.step is None:
@@ -163,7 +161,6 @@ def _module(place: Place) -> str:
 def _amounts(
     found: Hotspots, calls: Sequence[int], times: Sequence[float], shares: Sequence[float]
 ) -> Iterator[Column]:
-    """Yields the columns of the time, the share of it, and the number of calls."""
     if found.basis is not CALLS:
         yield figures("Time", list(map(Figure, times)), "ns")
     yield numbers("Share", map(percent, shares))

@@ -30,7 +30,6 @@ class WhatIf(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The operator's share of the program's time."""
         return self.time_ns / self.program_ns if self.program_ns else 0.0
 
 

@@ -34,21 +34,11 @@ SHOWN_VANISHED = 5
 """Most paths of the base alone that are listed."""
 
 
-def svg_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
-    """Returns the flame graph as an image."""
-    return svg_of(_drawn(graph, difference, title))
-
-
-def html_flame(graph: Graph, difference: DumpDifference, title: str) -> str:
-    """Returns the flame graph as a page."""
-    return page_of(_drawn(graph, difference, title))
-
-
 WRITERS: dict[str, Callable[[Graph, DumpDifference, str], str]] = {
-    ".svg": svg_flame,
-    ".html": html_flame,
+    ".svg": lambda graph, difference, title: svg_of(_drawn(graph, difference, title)),
+    ".html": lambda graph, difference, title: page_of(_drawn(graph, difference, title)),
 }
-"""By the extension of the file."""
+"""Functions that return the flame graph as an image and as a page, by the file's extension."""
 
 
 def _drawn(graph: Graph, difference: DumpDifference, title: str) -> FlameGraph:
