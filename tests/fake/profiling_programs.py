@@ -166,6 +166,8 @@ def nsys(arguments):
     first, *others = arguments
     if first != "profile":
         fail(f"unknown command {first}")
+    if any(word in ("--output", "--trace", "--force-overwrite", "--stats") for word in others):
+        fail("a value without an equals sign")
     made = parser(output=None, trace=None, force_overwrite=["true"], stats=["true"])
     given = made.parse_args(others)
     code = run_command(given.command)

@@ -19,9 +19,7 @@ class Nsys(WrappingProgram):
 
     def command(self, wrapper: Wrapper, files: ProcessFiles) -> list[str]:
         program, *own = wrapper.words
-        traced = ["--trace", TRACED] if not is_given(own, "-t", "--trace") else []
-        return [
-            *(program, "profile", "--force-overwrite", "true", "--output", str(files.report)),
-            *traced,
-            *own,
-        ]
+        # It takes the values of long options behind an equals sign only.
+        traced = [f"--trace={TRACED}"] if not is_given(own, "-t", "--trace") else []
+        output = f"--output={files.report}"
+        return [program, "profile", "--force-overwrite=true", output, *traced, *own]
