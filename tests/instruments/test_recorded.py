@@ -13,7 +13,7 @@ from opperf.worker.measure import measure
 CASE = Case(
     target=OperatorTarget("numpy", "add"),
     arguments={"x1": TensorSpec((8,)), "x2": TensorSpec((8,))},
-    settings=Settings(runs=3, warmup=1),
+    settings=Settings(runs=3, warmup=1, profiler="python"),
     passes=("forward",),
     recorded=(3000, 1000, 2000),
     sites=(CallSite("encoder.0", "model.py", 12, count=2, time_ns=4000.0),),
