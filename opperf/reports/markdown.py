@@ -99,13 +99,14 @@ def _texts(column: Column) -> list[str]:
         short = short_inputs(run, INPUTS_WIDTH)
         whole = [one_line(short[case], LONGEST_INPUTS) for case in own]
     return [
-        _escape(_text(column, text, cell)) for text, cell in zip(whole, column.cells, strict=True)
+        "&emsp;" * cell.depth + _escape(_text(column, text, cell))
+        for text, cell in zip(whole, column.cells, strict=True)
     ]
 
 
 def _text(column: Column, text: str, cell: Cell) -> str:
     if column.is_name:
-        return "&emsp;" * cell.depth + code(text) if text else ""
+        return code(text) if text else ""
     shown = text if column.is_number else in_cell(text)
     return f"**{shown}**" if cell.tone in ("worse", "better") else shown
 

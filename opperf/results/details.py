@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -120,10 +121,16 @@ FILL_FIELDS = frozenset({"distribution", "low", "high", "data", "dtype"})
 
 def _non_defaults(struct: msgspec.Struct, exclude: frozenset[str]) -> Iterator[tuple[str, Any]]:
     """Yields the fields that are not at their defaults, so that a new field is shown as well."""
-    for field in msgspec.structs.fields(struct):
-        value = getattr(struct, field.name)
-        if field.name not in exclude and value != field.default:
-            yield field.name, value
+    for name, default in _defaults(type(struct)):
+        value = getattr(struct, name)
+        if name not in exclude and value != default:
+            yield name, value
+
+
+@functools.cache
+def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Returns each field with its default. msgspec evaluates all annotations to find them."""
+    return tuple((field.name, field.default) for field in msgspec.structs.fields(kind))
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from opperf.model import MetricKind
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
-from opperf.reports.hotspots.places import Place, places_of, unite_numbered
+from opperf.reports.hotspots.places import places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import (
@@ -80,6 +80,11 @@ def _remarks(account: Account) -> Iterator[str]:
             "The cases were measured by another machine than the program's: their times are not "
             "compared with its step."
         )
+    elif account.machines and not program.machine:
+        yield (
+            "The program's machine is unknown: if another one measured the cases, what its step "
+            "and their times leave of each other says nothing."
+        )
     if program.calls > account.calls:
         yield (
             f"The file has {account.calls:,} of the {count_text(program.calls, 'call')} of the "
@@ -138,11 +143,13 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
         if place.share >= LEAST_SHARE
     ]
     places = [place for _, place in shown]
-    columns = [
-        names("Called at", [name for name, _ in shown]),
-        names("Module", [_module(place) for place in places]),
-        names("Line", [place.line or "unknown" for place in places]),
-    ]
+    columns = [names("Called at", [name for name, _ in shown])]
+    for title, known in (
+        ("Module", [place.site.module for place in places]),
+        ("Line", [place.line for place in places]),
+    ):
+        if any(known):
+            columns.append(names(title, known))
     if len({place.site.phase for place in places}) > 1:
         columns.append(words("Phase", [place.site.phase for place in places]))
     columns += _amounts(
@@ -152,10 +159,6 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
         [place.share for place in places],
     )
     return Table(tuple(columns))
-
-
-def _module(place: Place) -> str:
-    return place.site.module
 
 
 def _amounts(

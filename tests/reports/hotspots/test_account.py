@@ -135,3 +135,11 @@ def test_calls_that_the_file_lacks_are_said(timed):
     found = find_hotspots([run])
     text = ranked(found, recording=recording_of(found, [run]))
     assert "The file has 8 of the 20 calls of the program" in " ".join(text.split())
+
+
+def test_an_unknown_machine_is_said(timed):
+    run = measured(timed, TIMES, machine="")
+    found = find_hotspots([run])
+    text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
+    assert "The program's machine is unknown: if another one measured the cases" in text
+    assert "count x measured time 14.00" in text
