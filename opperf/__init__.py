@@ -17,8 +17,10 @@ __all__ = [
     "compare",
     "export",
     "read",
+    "record",
     "run",
     "run_all_mxnet_operator_benchmarks",
+    "step",
 ]
 
 numpy_aliases.install()
@@ -28,7 +30,9 @@ MODULES = {
     "compare": "opperf.api.compare",
     "export": "opperf.reports.writing",
     "read": "opperf.api.run",
+    "record": "opperf.api.record",
     "run": "opperf.api.run",
+    "step": "opperf.recording.session",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
 """Modules of the functions, imported when they are first used."""

@@ -128,10 +128,10 @@ def test_a_misspelt_option_is_suggested(printed, words, line):
     "message, words, shown",
     [
         (
-            "no operator is called 'record'; opperf list prints all operators",
-            ("record",),
-            "there is no command 'record' (`opperf --help` lists them), and run, the "
-            "default, fails: no operator is called 'record'; opperf list prints all operators",
+            "no operator is called 'simulate'; opperf list prints all operators",
+            ("simulate",),
+            "there is no command 'simulate' (`opperf --help` lists them), and run, the "
+            "default, fails: no operator is called 'simulate'; opperf list prints all operators",
         ),
         (
             "no operator is called 'rleu'; did you mean relu?",
@@ -144,9 +144,9 @@ def test_a_misspelt_option_is_suggested(printed, words, line):
             "no operator is called 'conv9d'; opperf list prints all operators",
         ),
         (
-            "no operator is called 'record'; opperf list prints all operators",
-            ("run", "record"),
-            "no operator is called 'record'; opperf list prints all operators",
+            "no operator is called 'simulate'; opperf list prints all operators",
+            ("run", "simulate"),
+            "no operator is called 'simulate'; opperf list prints all operators",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from opperf.near_names import parse
 QUOTED = re.compile(r"'([^'\s]+)'")
 
 COMMAND = re.compile(r"[a-z]+(-[a-z]+)*")
-"""A word as commands are: `record`, and not `conv2d`, `broadcast_add` or `nd.add`."""
+"""A word as commands are: `simulate`, and not `conv2d`, `broadcast_add` or `nd.add`."""
 
 SIMILARITY = 0.75
 """Minimum similarity of a misspelt command, by `difflib`: that of `lsit` and `list`."""

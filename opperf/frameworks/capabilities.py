@@ -30,6 +30,7 @@ from opperf.frameworks.base import (
     MemoryReading,
     Watched,
 )
+from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
 from opperf.frameworks.timing import Event, ProfilerFactory
@@ -488,6 +489,13 @@ class Profilers(Core):
         """Returns a function of contexts, each a named range that profilers of NVIDIA's see; None
         if there is none. Default: those of the package `nvtx`."""
         return package_ranges()
+
+    def recorder(self, calls: Calls, end_step: EndStep) -> Recorder:
+        """Returns what records the framework's calls in this process, and says when a step of an
+        optimizer has ended. Raises `UnsupportedError`. Default: nothing sees them."""
+        raise UnsupportedError(
+            f"the calls of {self.name} cannot be recorded: it has nothing that sees them"
+        )
 
 
 def needs_build(case: Case) -> bool:

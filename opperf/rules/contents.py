@@ -10,8 +10,8 @@ import msgspec
 
 from opperf.dtypes import is_floating, is_integer
 from opperf.frameworks import Framework
-from opperf.model import Argument, Fill, Operator, TensorSpec
-from opperf.rules.bounds import Bounds, places
+from opperf.model import Argument, Fill, Operator, TensorSpec, iter_tensors
+from opperf.rules.bounds import NOTHING, Bounds, places
 from opperf.rules.callables import bounds_of, inputs_for_target
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import BELOW, Arguments, below
@@ -23,7 +23,14 @@ ROWS = ("simplex", "positive_definite", "invertible", "lower_triangular", "upper
 def as_by_rule(framework: Framework, operator: Operator, arguments: Arguments) -> Arguments:
     """Returns an operator's arguments with the contents of the operator's own rule in each tensor
     without a fill: indices in range of what they index, numbers in the domain."""
-    bounds = bounds_of(framework, operator.target, operator)
+    unfilled = [
+        spec
+        for value in arguments.values()
+        for spec in iter_tensors(value)
+        if spec.fill == Fill() and is_integer(spec.dtype)
+    ]
+    # They are found by the rule's inputs at several sizes, which takes a tenth of a second.
+    bounds = bounds_of(framework, operator.target, operator) if unfilled else NOTHING
     # A protocol has no hash that mypy knows of.
     known: Any = framework
     fills = _fills(known, operator)

@@ -10,11 +10,20 @@ from typing import NamedTuple
 from opperf.errors import OpperfError, UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.user_code import parameters_of, takes_all, takes_any
-from opperf.model import Argument, CallableTarget, FileTarget, ObjectTarget, Target, TensorSpec
+from opperf.model import (
+    Argument,
+    CallableTarget,
+    FileTarget,
+    Fill,
+    ObjectTarget,
+    Target,
+    TensorSpec,
+)
 from opperf.ranges import UNNAMED
 from opperf.rules.engine import Inputs
 from opperf.rules.layer_contents import known_of, layer_contents
 from opperf.rules.ranges import Shape
+from opperf.rules.values import below
 from opperf.sources.overrides import Accepted, Overrides, only_input
 
 LAYER = "layer"
@@ -76,6 +85,17 @@ INDICES = {
     "gluon.nn.Embedding": ("x",),
 }
 """Inputs of layers that are indices, by the end of the layer's path."""
+
+TOKENS = frozenset(
+    {
+        *("tokens", "token_ids", "input_ids", "decoder_input_ids", "ids", "idx", "indices"),
+        *("token_type_ids", "position_ids"),
+    }
+)
+"""Names of inputs of a user's layers that are indices."""
+
+IN_ANY_TABLE = below(2)
+"""Indices that are in range, however many entries there are."""
 
 
 class Layer(NamedTuple):
@@ -147,11 +167,13 @@ def layer_inputs(layer: Layer, overrides: Overrides, dtype: str) -> Inputs:
     shapes = {name: overrides.shapes[name] for name in layer.inputs if name in overrides.shapes}
     first = next(iter(shapes.values()))
     names = [name for name, required in layer.inputs.items() if required or name in shapes]
-    whole = () if layer.file else known_of(INDICES, layer.path) or ()
+    tokens = TOKENS.intersection(names) if layer.file else frozenset()
+    whole = tokens if layer.file else known_of(INDICES, layer.path) or ()
     arguments: dict[str, Argument] = {
         name: TensorSpec(
             shapes.get(name, first),
             "int64" if name in whole else dtype,
+            fill=IN_ANY_TABLE if name in tokens else Fill(),
             gradient=name not in whole,
         )
         for name in names

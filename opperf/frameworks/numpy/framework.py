@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opperf.errors import one_line
+from opperf.errors import UnsupportedError, one_line
 from opperf.frameworks import base
 from opperf.frameworks.base import Constant, MemoryReading
+from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.numpy import (
     PACKAGE,
@@ -69,6 +70,11 @@ class NumPy(Framework):
     def __init__(self) -> None:
         # Read now: each fork of this process would otherwise read it again.
         registry.by_identity()
+
+    def recorder(self, *_: object) -> Recorder:
+        raise UnsupportedError(
+            "NumPy's calls cannot be recorded: none of its protocols sees plain arrays"
+        )
 
     def version(self) -> str:
         return np.__version__

@@ -26,6 +26,7 @@ from opperf.frameworks.torch import (
     options,
     overloads,
     private,
+    recorder,
     registry,
     restoring,
     schemas,
@@ -106,6 +107,7 @@ class PyTorch(Framework):
     with_outputs = staticmethod(inference.with_outputs)
     foreseen_refusal = staticmethod(inference.foreseen_refusal)
     tracing = staticmethod(tracing)
+    recorder = recorder.TorchRecorder
     has_events = staticmethod(has_events)
     event = staticmethod(event)
     ranges = staticmethod(ranges)

@@ -41,6 +41,16 @@ ACTIVITY_TYPE = PrivateName(
     "torch._C._autograd:_KinetoEvent.activity_type",
 )
 
+# The recorder. The numbers of autograd's nodes tie a backward call to the forward one.
+RECORDER = "recording a program"
+CURRENT_NODE = PrivateName(RECORDER, "torch._C:_current_autograd_node")
+SEQUENCE_NUMBER = PrivateName(RECORDER, "torch._C._autograd:_get_sequence_nr")
+DISPATCH_MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:_get_current_dispatch_mode")
+COMPILED_PROGRAM = PrivateName(
+    "the number of compiled programs of a recording",
+    "torch._inductor.output_code:CompiledFxGraph",
+)
+
 # The compiler, which takes a second to import.
 COMPILER_CONFIG = PrivateName(COMPILER, "torch._inductor:config")
 COMPILER_ERROR = PrivateName(COMPILER, "torch._dynamo.exc:TorchDynamoException")
@@ -95,6 +105,16 @@ def version_of(tensor: torch.Tensor) -> int:
 def dispatched_name(packet: Any) -> str:
     """Returns the name of an operator with all its overloads, as `aten::add`."""
     return str(packet._qualified_op_name)
+
+
+def number_of(node: Any) -> int:
+    """Returns the number of a node of autograd."""
+    return int(node._sequence_nr())
+
+
+def variable_of(node: Any) -> Any:
+    """Returns the parameter to whose gradient a node adds; None for any other node."""
+    return getattr(node, "variable", None)
 
 
 def recompilation_reasons() -> list[str] | None:

@@ -27,7 +27,7 @@ def describe(value: Any) -> TensorSpec | None:
     elif isinstance(value, torch.Tensor):
         _check(value)
         tensor = value
-        strides, offset, order = _place(value)
+        strides, offset, order = place(value)
     else:
         return None
     layout = layout_of(tensor)
@@ -81,7 +81,8 @@ def _check(value: torch.Tensor) -> None:
         raise UsageError("a quantised tensor is not contiguous; return tensor.contiguous()")
 
 
-def _place(value: torch.Tensor) -> tuple[tuple[int, ...], int, str]:
+def place(value: torch.Tensor) -> tuple[tuple[int, ...], int, str]:
+    """Returns the strides, offset and memory format of a tensor, as a spec has them."""
     if layout_of(value) != "dense" or value.is_quantized or not value.numel():
         return (), 0, ""
     steps, offset = value.stride(), int(value.storage_offset())

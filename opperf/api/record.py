@@ -1,0 +1,80 @@
+"""`opperf.record`: a recording of a part of a Python program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.recording import session
+from opperf.recording.output import check_files, written
+from opperf.recording.steps import StepRange, read_steps
+
+__all__ = ["record", "step"]
+
+step = session.step
+
+
+@contextmanager
+def record(
+    file: str | os.PathLike[str],
+    *,
+    timed: bool = False,
+    steps: str | range | None = None,
+    execution_trace: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> Iterator[None]:
+    """Records the calls of operators inside the context, those of PyTorch, MXNet and JAX, as
+    `opperf record` does those of a program.
+
+    Parameters
+    ----------
+    file : str or path
+        The recording, a run file ('model.jsonl'), which `opperf.run` and `opperf.read` take. It is
+        written at the end, after an exception too.
+    timed : bool
+        Whether to keep the time of each call, for which a GPU is waited for.
+    steps : str or range, optional
+        The steps to record, counted from 0: '10:20' are those from 10 up to 19. A step ends with
+        the step of the first optimizer, or at `opperf.step()`. By default all is recorded.
+    execution_trace : str or path, optional
+        A file for PyTorch's execution trace of what is recorded.
+    overwrite : bool
+        Whether to replace the files if they exist.
+
+    Raises
+    ------
+    OpperfError
+        At the beginning for a file that exists or cannot be written, and where a recording is being
+        made already; at the end if there was no call to record.
+    """
+    path = Path(file)
+    trace = None if execution_trace is None else Path(execution_trace)
+    check_files(path, trace, overwrite)
+    made = session.Session(" ".join(sys.argv) or "python", timed, _range_of(steps), trace)
+    made.start()
+    try:
+        yield
+    except BaseException as error:
+        made.stop()
+        made.note(f"{type(error).__name__} was raised; the recording has the calls until then")
+        if made.recorded().number:
+            written(made, path, overwrite)
+        raise
+    made.stop()
+    recorded = made.recorded()
+    if not recorded.number:
+        raise UsageError(f"{path}: {made.nothing()}")
+    written(made, path, overwrite)
+
+
+def _range_of(steps: str | range | None) -> StepRange | None:
+    """Returns the range of steps. Raises `UsageError` for one with gaps."""
+    if isinstance(steps, range):
+        if steps.step != 1:
+            raise UsageError(f"{steps} leaves steps out; record those from one to another")
+        return read_steps(f"{steps.start}:{steps.stop}")
+    return None if steps is None else read_steps(steps)

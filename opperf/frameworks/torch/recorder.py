@@ -1,0 +1,340 @@
+"""Records the calls of a program that uses PyTorch, by a dispatch mode: what reaches it are the
+operators below autograd, each with its tensors, those of the backward pass and of optimizers
+included.
+
+A call of the backward pass has the site of the forward call whose node of autograd it computes.
+Autograd numbers its nodes; a node's number is known before the forward call, and while it is
+evaluated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch.optim import optimizer as optimizers
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.calls import (
+    BACKWARD,
+    FORWARD,
+    OPTIMIZER,
+    Calls,
+    EndStep,
+    Frames,
+    Line,
+    Recorder,
+    Site,
+    caller,
+    site_at,
+)
+from opperf.frameworks.importing import after_import
+from opperf.frameworks.torch import private
+from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of
+from opperf.plurals import pluralize
+
+MOST_NODES = 2**18
+"""Nodes of autograd whose sites are kept: more than one step has, and some 50 MB."""
+
+IGNORED = frozenset({"profiler"})
+"""Namespaces of what computes nothing."""
+
+PLAIN_TYPES = frozenset({torch.Tensor, torch.nn.Parameter})
+
+COMPILED_CODE = "torch._inductor.output_code"
+"""The module of the programs that `torch.compile` makes."""
+
+
+class TorchRecorder(Recorder):
+    """Records PyTorch's calls of the thread that begins the recording, and of its backward
+    passes."""
+
+    def __init__(self, calls: Calls, end_step: EndStep) -> None:
+        super().__init__(calls, end_step)
+        self.sites = Sites()
+        self._mode = Mode(calls, self.sites)
+        self._hooks: list[Any] = []
+        self._of_modules: list[Any] = []
+        self._compiled = CompiledPrograms()
+
+    def install(self) -> None:
+        for name in (private.CURRENT_NODE, private.SEQUENCE_NUMBER):
+            name.get()
+        before = optimizers.register_optimizer_step_pre_hook
+        after = optimizers.register_optimizer_step_post_hook
+        self._hooks = [before(self._before_step), after(self._after_step)]
+        after_import(COMPILED_CODE, self._compiled.watch)
+
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
+        self.sites.optimizing = True
+
+    def _after_step(self, optimizer: Any, *_: Any) -> None:
+        self.sites.optimizing = False
+        self.end_step(optimizer)
+
+    def begin(self) -> None:
+        modules = torch.nn.modules.module
+        before = modules.register_module_forward_pre_hook(self.sites.enter)
+        after = modules.register_module_forward_hook(self.sites.leave, always_call=True)
+        self._of_modules = [before, after]
+        self._compiled.counting = True
+        self._mode.recording = True
+        self._mode.__enter__()
+
+    def end(self) -> None:
+        self._mode.recording = False
+        self._compiled.counting = False
+        stack = private.DISPATCH_MODE.get()
+        # A mode of the program's that lies above it ends first.
+        if stack() is self._mode:
+            self._mode.__exit__(None, None, None)
+        for hook in self._of_modules:
+            hook.remove()
+        self.sites.clear()
+
+    def remove(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._compiled.remove()
+
+    def notes(self) -> tuple[str, ...]:
+        return self._compiled.notes()
+
+
+class Mode(TorchDispatchMode):
+    """Sees each call of an operator, makes it, and adds it to the calls."""
+
+    # Without it, PyTorch refuses those that take functions.
+    supports_higher_order_operators = True
+
+    def __init__(self, calls: Calls, sites: Sites) -> None:
+        super().__init__()
+        self.recording = False
+        self._calls, self._sites = calls, sites
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        # Compiled functions stay compiled.
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        named = kwargs or {}
+        if not self.recording:
+            return func(*args, **named)
+        if types and not PLAIN_TYPES.issuperset(types):
+            # The class of a tensor has its own meaning of the operator, whose calls come next.
+            return NotImplemented
+        if not private.is_overload(func):
+            self._calls.refuse(str(func), "it takes functions, and is no operator with a schema")
+            return func(*args, **named)
+        if func.namespace in IGNORED:
+            return func(*args, **named)
+        calls = self._calls
+        calls.number += 1
+        site = self._sites.current()
+        key = key_of(func, args, named)
+        found = calls.known.get(key)
+        if found is None:
+            try:
+                without = key_of(func, args, named, numbers=False)
+                found = calls.begin(key, without, lambda: describe(func, args, named))
+            except UnsupportedError as error:
+                calls.refuse(name_of(func), str(error))
+        if not calls.timed or found is None:
+            result = func(*args, **named)
+            if found is not None:
+                found.add(site)
+            return result
+        wait = torch.cuda.synchronize if torch.cuda.is_initialized() else None
+        if wait is not None:
+            wait()
+        begun = time.perf_counter_ns()
+        result = func(*args, **named)
+        if wait is not None:
+            wait()
+        found.add(site, time.perf_counter_ns() - begun)
+        return result
+
+
+class Entered(NamedTuple):
+    """A module that is being called."""
+
+    path: str
+    is_backward: bool
+    """Whether the backward pass calls it, to compute its results again."""
+    frame: FrameType
+    """The frame that called the hook."""
+    line: Line
+    """The user's line around that."""
+
+
+class Sites:
+    """Knows the module and the line of the call that is being made."""
+
+    def __init__(self) -> None:
+        self.optimizing = False
+        """Whether an optimizer makes its step."""
+        self._stack: list[Entered] = []
+        self._names: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]]
+        self._names = weakref.WeakKeyDictionary()
+        self._root: dict[int, str] = {}
+        self._frames = Frames(str(torch.__file__))
+        self._known: dict[tuple[str, int, int, str], Site] = {}
+        """By module, the identity of the code, line and phase. Each is one object, as new ones at
+        each call would have Python look for garbage."""
+        self._codes: set[CodeType | None] = set()
+        """Codes of the known sites, whose identities no other has."""
+        self._backward: dict[Site, Site] = {}
+        """Of a forward site that of its backward calls."""
+        self._by_node: dict[int, Site] = {}
+        self._number = 0
+        """Number of the next node at the last call."""
+        self._node: Callable[[], Any] = private.CURRENT_NODE.get()
+        self._next_number: Callable[[], int] = private.SEQUENCE_NUMBER.get()
+
+    def clear(self) -> None:
+        """Forgets the modules that are being called, and the nodes."""
+        self._stack.clear()
+        self._by_node.clear()
+
+    def enter(self, module: torch.nn.Module, *_: Any) -> None:
+        """A hook: a module is called."""
+        if torch.compiler.is_compiling():
+            # The hook is a part of what is compiled, and is not to be.
+            return
+        frame = caller()
+        if self._stack:
+            outer = self._stack[-1]
+            path = self._root.get(id(module)) or f"{outer.path}.{type(module).__name__}"
+            line = self._frames.find(frame, outer.frame, outer.line)
+        else:
+            self._root = self._names_of(module)
+            path, line = type(module).__name__, self._frames.find(frame)
+        self._stack.append(Entered(path, self._node() is not None, frame, line))
+
+    def leave(self, module: torch.nn.Module, *_: Any) -> None:
+        """A hook: the call of a module ends, or failed."""
+        if not torch.compiler.is_compiling() and self._stack:
+            self._stack.pop()
+
+    def _names_of(self, root: torch.nn.Module) -> dict[int, str]:
+        """Returns the paths of a root's modules by their identity, and by that of their parameters
+        those of the modules that have these."""
+        names = self._names.get(root)
+        if names is None:
+            first = type(root).__name__
+            names = self._names[root] = {}
+            for name, module in root.named_modules():
+                names[id(module)] = path = f"{first}.{name}" if name else first
+                for parameter in module.parameters(recurse=False):
+                    names[id(parameter)] = path
+        return names
+
+    def current(self) -> Site:
+        """Returns the site of the call that the dispatch mode handles."""
+        node = self._node()
+        inner = self._stack[-1] if self._stack else None
+        if node is None or (inner is not None and inner.is_backward):
+            # In the backward pass it is computed again, for a checkpoint.
+            phase = BACKWARD if node is not None else FORWARD
+            if inner is None:
+                phase = OPTIMIZER if self.optimizing else phase
+                site = self._at("", self._frames.find(caller()), phase)
+            else:
+                line = self._frames.find(caller(), inner.frame, inner.line)
+                site = self._at(inner.path, line, phase)
+            self._note_nodes(site)
+            return site
+        of_forward = self._by_node.get(private.number_of(node))
+        if of_forward is not None:
+            self._note_nodes(of_forward)
+            site = self._backward.get(of_forward, of_forward)
+            if site is of_forward:
+                site = self._backward[of_forward] = of_forward._replace(phase=BACKWARD)
+            return site
+        variable = private.variable_of(node)
+        module = "" if variable is None else self._root.get(id(variable), "")
+        return self._at(module, self._frames.find(caller()), BACKWARD)
+
+    def _at(self, module: str, line: Line, phase: str) -> Site:
+        code, number = line
+        key = (module, id(code), number, phase)
+        site = self._known.get(key)
+        if site is None:
+            self._codes.add(code)
+            site = self._known[key] = site_at(module, line, phase)
+        return site
+
+    def _note_nodes(self, site: Site) -> None:
+        """Notes the site of the nodes that autograd has made since the last call: they are those
+        of the call that is made now."""
+        number = self._next_number()
+        if number == self._number:
+            return
+        # A thread has its own numbers.
+        for made in range(max(self._number, number - MOST_OF_A_CALL), number):
+            self._by_node[made] = site
+        self._number = number
+        if len(self._by_node) > MOST_NODES:
+            for made in list(itertools.islice(self._by_node, MOST_NODES // 2)):
+                del self._by_node[made]
+
+
+MOST_OF_A_CALL = 8
+"""Nodes of one call: one, and those of views that no call is made for."""
+
+
+class CompiledPrograms:
+    """Counts the calls of the programs that `torch.compile` has made, whose own kernels no dispatch
+    mode sees."""
+
+    def __init__(self) -> None:
+        self.counting = False
+        self._calls: dict[int, int] = {}
+        """By the identity of the program."""
+        self._time_ns = 0
+        self._restore: Callable[[], None] = lambda: None
+
+    def watch(self) -> None:
+        """Watches the programs, once their module is imported."""
+        kind = private.COMPILED_PROGRAM.find()
+        if kind is None:
+            return
+        original = kind.__call__
+
+        def call(program: Any, *args: Any, **named: Any) -> Any:
+            begun = time.perf_counter_ns()
+            try:
+                return original(program, *args, **named)
+            finally:
+                if self.counting:
+                    self._time_ns += time.perf_counter_ns() - begun
+                    self._calls[id(program)] = self._calls.get(id(program), 0) + 1
+
+        def restore() -> None:
+            kind.__call__ = original
+
+        kind.__call__, self._restore = call, restore
+
+    def remove(self) -> None:
+        """Ends watching."""
+        self._restore()
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns what the programs took, if there were any."""
+        if not self._calls:
+            return ()
+        number = sum(self._calls.values())
+        return (
+            f"{pluralize(len(self._calls), 'compiled program')} ran {number:,} times, for "
+            f"{self._time_ns / 1e6:,.1f} ms in all: their own fused kernels are no operators and "
+            "are not among the calls, which are those that they make of operators",
+        )

@@ -1,0 +1,1 @@
+"""Recordings of programs: which calls of operators a program makes, how often, and where."""

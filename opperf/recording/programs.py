@@ -1,0 +1,145 @@
+"""Runs a script or module in this process, as Python runs it, and says how it ended."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import runpy
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from opperf.errors import INTERRUPTED, UsageError, one_line
+
+FAILED = 1
+"""Exit code of Python after an exception."""
+
+TERMINATED = 128 + signal.SIGTERM
+"""Exit code after a signal that ends a process, as shells have it."""
+
+
+class Outcome(NamedTuple):
+    """How a program ended."""
+
+    code: int
+    """Its exit code."""
+    why: str = ""
+    """The event that ended it early, in a clause; empty if it ran to its end."""
+
+
+class Script(NamedTuple):
+    """A script, or a module that is run as one, with its arguments."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    is_module: bool = False
+
+    @property
+    def command(self) -> str:
+        """The words that Python runs it with."""
+        return " ".join((*(("-m",) if self.is_module else ()), self.name, *self.arguments))
+
+    def check(self) -> None:
+        """Raises `UsageError` if there is no such script or module."""
+        if not self.is_module:
+            if not Path(self.name).is_file():
+                advice = (
+                    "" if self.name.endswith(".py") else f"; for a module, write -m {self.name}"
+                )
+                raise UsageError(f"{self.name}: no such script{advice}")
+            return
+        with _as_main(self):
+            try:
+                found = importlib.util.find_spec(self.name)
+            except (ImportError, ValueError):
+                found = None
+        if found is None:
+            advice = "; for a script, omit -m" if self.name.endswith(".py") else ""
+            raise UsageError(f"{self.name}: no such module{advice}")
+
+    def run(self, at_exit: Callable[[], None] = lambda: None) -> Outcome:
+        """Runs it to its end. `at_exit` is called if it ends the process at once, by `os._exit`.
+        The traceback of an error is printed, as Python does."""
+        with _as_main(self), _catching_ends(at_exit):
+            try:
+                if self.is_module:
+                    runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+                else:
+                    runpy.run_path(self.name, run_name="__main__")
+            except SystemExit as end:
+                return _exit(end)
+            except KeyboardInterrupt:
+                return Outcome(INTERRUPTED, "was interrupted")
+            except BaseException as error:
+                _print_traceback(error)
+                reason = one_line(f"{type(error).__name__}: {error}").removesuffix(": ")
+                return Outcome(FAILED, f"raised {reason}")
+        return Outcome(0)
+
+
+def _exit(end: SystemExit) -> Outcome:
+    """Returns the outcome of `sys.exit`, which may be given a message."""
+    code = end.code
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = FAILED
+    if code == TERMINATED:
+        return Outcome(code, "was terminated")
+    return Outcome(code or 0, f"ended with exit code {code}" if code else "")
+
+
+@contextmanager
+def _as_main(script: Script) -> Iterator[None]:
+    """Has the program's arguments and its folder where it looks for them."""
+    arguments, path = sys.argv, list(sys.path)
+    sys.argv = [script.name, *script.arguments]
+    folder = str(Path.cwd() if script.is_module else Path(script.name).resolve().parent)
+    sys.path[:1] = [folder]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = arguments, path
+
+
+@contextmanager
+def _catching_ends(at_exit: Callable[[], None]) -> Iterator[None]:
+    """Has what would end the process at once end the program first: a signal to terminate, and
+    `os._exit`."""
+    leave = os._exit
+
+    def exit_at_once(code: int) -> None:
+        at_exit()
+        leave(code)
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(TERMINATED)
+
+    before = signal.getsignal(signal.SIGTERM)
+    os._exit = exit_at_once  # type: ignore[assignment]
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        os._exit = leave
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Prints an error's traceback without the frames of opperf and `runpy` above the program."""
+    trace = error.__traceback__
+    while trace is not None and _is_above(trace.tb_frame):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace or error.__traceback__)
+
+
+def _is_above(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") in (__name__, "runpy") or (
+        frame.f_code.co_filename == "<frozen runpy>"
+    )

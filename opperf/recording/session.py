@@ -1,0 +1,203 @@
+"""A recording while it is made: the frameworks that this process uses, their calls and steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from opperf.errors import FrameworkError, UnsupportedError, UsageError
+from opperf.frameworks import available, load, package_of
+from opperf.frameworks.calls import Calls, Recorder
+from opperf.frameworks.importing import after_import
+from opperf.model import Program
+from opperf.plurals import pluralize
+from opperf.recording.steps import MARKED, StepRange, Steps
+from opperf.recording.writing import Recorded, summarise_steps
+
+_present: list[Session] = []
+"""The recording of this process, while there is one."""
+
+
+def _before_fork() -> None:
+    for session in _present:
+        session.forks += 1
+
+
+def _in_child() -> None:
+    """Ends recording in a child of the process."""
+    for session in tuple(_present):
+        session.stop()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_in_child)
+
+
+def step() -> None:
+    """Ends a step of the program, where it has no optimizer that does, or where its own ends are
+    others: `opperf record --steps A:B` counts these. Without a recorder it does nothing."""
+    for session in _present:
+        session.steps.end(MARKED)
+
+
+class Session:
+    """Records the calls of all frameworks that this process imports, until it is stopped. Raises
+    `UsageError` if there is one already."""
+
+    def __init__(
+        self,
+        command: str,
+        timed: bool = False,
+        wanted: StepRange | None = None,
+        trace: Path | None = None,
+    ) -> None:
+        """`command` is the program's, `wanted` are the steps to record, and `trace` is the file for
+        the framework's own trace of them."""
+        if _present:
+            raise UsageError("a recording is being made already; end it before another begins")
+        self.command = command
+        self.timed = timed
+        self.wanted = wanted or StepRange()
+        self.steps = Steps(self.wanted, self._switch)
+        self.unsupported: dict[str, str] = {}
+        """Frameworks of the program that cannot be recorded, each with the reason."""
+        self.forks = 0
+        """Times that the process was forked."""
+        self._trace = trace
+        self._traces = ExitStack()
+        self._calls: dict[str, Calls] = {}
+        self._recorders: dict[str, Recorder] = {}
+        self._waiting: list[Callable[[], None]] = []
+        self._recording = False
+        self._process = os.getpid()
+        self._notes: list[str] = []
+
+    def start(self, frameworks: Iterable[str] = ()) -> None:
+        """Begins with the frameworks that are imported, and waits for the others; of those named
+        here, raises the error of one that cannot be recorded."""
+        _present.append(self)
+        named = tuple(frameworks)
+        for name in named:
+            self._add(name)
+        self.steps.begin()
+        for name, module in _modules().items():
+            if name not in named:
+                self._waiting.append(after_import(module, partial(self._try, name)))
+
+    def _try(self, name: str) -> None:
+        """Adds a framework, if it can be recorded."""
+        try:
+            self._add(name)
+        except (UnsupportedError, FrameworkError) as error:
+            self.unsupported[name] = str(error)
+
+    def _add(self, name: str) -> None:
+        calls = Calls(self.timed)
+        recorder = load(name).recorder(calls, self.steps.end)
+        recorder.install()
+        self._calls[name], self._recorders[name] = calls, recorder
+        if self._recording:
+            self._begin(name)
+
+    def _begin(self, name: str) -> None:
+        """Begins to record a framework, and its own trace, of which there is one."""
+        if self._trace is not None:
+            tracing = load(name).tracing(None, self._trace)
+            try:
+                self._traces.enter_context(tracing)
+                self._trace = None
+            except UnsupportedError:
+                # Another framework of the program may write one.
+                pass
+        self._recorders[name].begin()
+
+    def _switch(self, recording: bool) -> None:
+        self._recording = recording
+        for name, recorder in self._recorders.items():
+            if recording:
+                self._begin(name)
+            else:
+                recorder.end()
+        if not recording:
+            self._traces.close()
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether this process is the one that began it, and no fork of that."""
+        return os.getpid() == self._process
+
+    def stop(self) -> None:
+        """Ends recording, and undoes what it has changed in the frameworks."""
+        self.steps.stop()
+        for cancel in self._waiting:
+            cancel()
+        for recorder in self._recorders.values():
+            recorder.remove()
+        if self in _present:
+            _present.remove(self)
+
+    def note(self, sentence: str) -> None:
+        """Adds what a reader of the recording must know."""
+        self._notes.append(sentence)
+
+    def missed(self) -> str:
+        """Returns which of the wanted steps the program did not make; empty if it made all."""
+        return self.steps.missed(self.wanted)
+
+    def nothing(self) -> str:
+        """Returns why nothing was recorded."""
+        missed = self.missed()
+        if missed:
+            return f"nothing is recorded: {missed}"
+        reasons = "".join(f"; {reason}" for reason in self.unsupported.values())
+        return f"no operator was called that can be recorded{reasons}"
+
+    def recorded(self) -> Recorded:
+        """Returns what was recorded so far."""
+        used = {name: calls for name, calls in self._calls.items() if calls.number}
+        frameworks = ", ".join(sorted(used, key=lambda name: -used[name].number))
+        program = Program(
+            command=self.command,
+            framework=frameworks,
+            steps=max(1, self.steps.recorded),
+            step=summarise_steps(self.steps.times[False]),
+            recorded_step=summarise_steps(self.steps.times[True]),
+            notes=(*self._notes, *self._further_notes(used)),
+        )
+        return Recorded(program, used)
+
+    def _further_notes(self, used: dict[str, Calls]) -> Iterable[str]:
+        if self.missed():
+            yield self.missed()
+        if self.forks:
+            yield (
+                f"the program forked {pluralize(self.forks, 'time')}: the calls of its children "
+                "are not among these"
+            )
+        for name, calls in used.items():
+            if calls.merged:
+                yield (
+                    f"{pluralize(calls.merged, 'call')} of {name} with further numbers are counted "
+                    "with those of other numbers and the same tensors"
+                )
+            if calls.left_out:
+                yield (
+                    f"{pluralize(calls.left_out, 'call')} of {name} are not recorded, as there are "
+                    "too many distinct ones; record fewer steps"
+                )
+            yield from self._recorders[name].notes()
+
+
+def _modules() -> dict[str, str]:
+    """Returns the module of each framework by name, of those that a program may import."""
+    found = {}
+    for name in available():
+        try:
+            package = package_of(name)
+        except FrameworkError:
+            continue
+        if package is not None:
+            found[name] = package.name
+    return found

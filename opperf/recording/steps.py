@@ -1,0 +1,125 @@
+"""The steps of a program: which of them are recorded, and what they take.
+
+A step ends when the optimizer that made the first step has made another, or where the program calls
+`opperf.step()`; once it does, only there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from opperf.errors import UsageError
+from opperf.plurals import pluralize
+
+MARKED = "opperf.step()"
+"""The end of a step, in a program that says so itself."""
+
+
+class StepRange(NamedTuple):
+    """The steps to record, numbered from 0: from `first` up to and without `end`, which is None for
+    all that follow."""
+
+    first: int = 0
+    end: int | None = None
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and number >= self.first and not self.is_past(number)
+
+    def is_past(self, number: int) -> bool:
+        """Whether a step and all that follow are behind the range."""
+        return self.end is not None and number >= self.end
+
+    def __str__(self) -> str:
+        return f"{self.first}:{'' if self.end is None else self.end}"
+
+
+STEPS = re.compile(r"(\d*):(\d*)")
+
+
+def read_steps(text: str) -> StepRange:
+    """Returns the range of `A:B`, of which each may be omitted. Raises `UsageError`."""
+    match = STEPS.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is no range of steps; write A:B, as 10:20 for ten steps")
+    first, end = int(match[1] or 0), int(match[2]) if match[2] else None
+    if end is not None and end <= first:
+        raise UsageError(f"{text!r} has no step in it; A:B are the steps from A up to B-1")
+    return StepRange(first, end)
+
+
+class Steps:
+    """Counts the steps of a program, times them, and begins and ends recording."""
+
+    def __init__(
+        self,
+        wanted: StepRange,
+        switch: Callable[[bool], None],
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        """`switch` begins or ends recording; `clock` returns nanoseconds."""
+        self._wanted = wanted
+        self.number = 0
+        """Steps that have ended; the number of the present one."""
+        self.recorded = 0
+        """Steps that were recorded."""
+        self.times: dict[bool, list[int]] = {True: [], False: []}
+        """Times of steps, in nanoseconds, by whether they were recorded."""
+        self._switch, self._clock = switch, clock
+        self._owner: object = None
+        self._begun: int | None = None
+        """When the present step began; None of the first, which has the program's start in it."""
+        self._recording = False
+
+    def begin(self) -> None:
+        """Begins with the first step."""
+        self._set(self.number in self._wanted)
+
+    def mark(self) -> None:
+        """Begins timing here: what comes next is a step alone."""
+        self._begun = self._clock()
+
+    def end(self, owner: object) -> None:
+        """Ends a step, if what ended it is what ends the program's steps."""
+        if owner == MARKED and self._owner not in (None, MARKED):
+            # The program says where its steps end: here this one, which an optimizer has ended.
+            self._owner = MARKED
+            return
+        if self._owner is None:
+            # An identity, as an optimizer is not to be kept.
+            self._owner = owner if owner == MARKED else id(owner)
+        if self._owner not in (owner, id(owner)):
+            return
+        now = self._clock()
+        if self._begun is not None:
+            self.times[self._recording].append(now - self._begun)
+        self.recorded += self._recording
+        self.number += 1
+        self._set(self.number in self._wanted)
+        self._begun = self._clock()
+
+    def _set(self, recording: bool) -> None:
+        if recording != self._recording:
+            self._recording = recording
+            self._switch(recording)
+
+    def stop(self) -> None:
+        """Ends recording for good."""
+        self._wanted = StepRange(0, 0)
+        self._set(False)
+
+    def missed(self, wanted: StepRange) -> str:
+        """Returns how many of these steps the program did not make; empty if it made all."""
+        if self.number >= (wanted.first + 1 if wanted.end is None else wanted.end):
+            return ""
+        if wanted == StepRange():
+            # The whole program, with or without steps.
+            return ""
+        how = (
+            f"it made {pluralize(self.number, 'step')}"
+            if self.number
+            else f"it ended none, as no optimizer did; call {MARKED} at the end of each"
+        )
+        return f"the program did not reach the end of the steps {wanted}: {how}"

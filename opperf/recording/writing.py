@@ -1,0 +1,159 @@
+"""Writes a recording: a run file, whose cases a run measures again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.dtypes import kind_of
+from opperf.execution.run_header import utc_now
+from opperf.execution.workers import Workers
+from opperf.frameworks.calls import Calls, Range, RecordedCall
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.recorded import RECORDED
+from opperf.model import (
+    SCHEMA_VERSION,
+    Argument,
+    Case,
+    Closing,
+    Environment,
+    Fill,
+    Header,
+    Program,
+    Record,
+    Settings,
+    Status,
+    Summary,
+    TensorSpec,
+    map_tensors,
+)
+from opperf.plurals import pluralize
+from opperf.results.kept import new_id
+from opperf.results.runfile import RunWriter
+from opperf.sources.call_dtype import call_dtype
+from opperf.sources.completing import merge
+from opperf.sources.registry import OWN_DEFAULT
+from opperf.sources.varying import with_settings
+from opperf.worker.client import Worker
+
+
+class Recorded(NamedTuple):
+    """The calls of a program."""
+
+    program: Program
+    calls: Mapping[str, Calls]
+    """By framework."""
+
+    @property
+    def number(self) -> int:
+        """Number of all calls."""
+        return sum(calls.number for calls in self.calls.values())
+
+
+def summarise_steps(times_ns: Sequence[int]) -> Summary | None:
+    """Returns the summary of the times of steps; None without any."""
+    return summarise(list(map(float, times_ns)), RECORDED.unit) if times_ns else None
+
+
+def write(recorded: Recorded, file: Path, overwrite: bool = False) -> tuple[Case, ...]:
+    """Writes a recording as a run file, and returns its cases, the most frequent first. The times
+    of calls are records.
+
+    Raises `OutputError` if it cannot be written, and `WorkerError` if no process can complete the
+    cases.
+    """
+    cases: list[Case] = []
+    environments: dict[str, Environment] = {}
+    excluded: dict[str, str] = {}
+    with Workers() as workers:
+        for framework, calls in recorded.calls.items():
+            excluded |= calls.refused
+            worker = workers.of(framework, Settings())
+            cases += _complete(worker, calls.recorded(), recorded.program)
+            environments[framework] = worker.environment()
+    cases = merge(cases)
+    header = Header(
+        schema=SCHEMA_VERSION,
+        started=utc_now(),
+        options={"command": f"opperf record {recorded.program.command}"},
+        excluded=excluded,
+        id=new_id(),
+        program=recorded.program,
+    )
+    timed = [case for case in cases if case.recorded]
+    with RunWriter.create(file, header, cases, overwrite, environments.values()) as writer:
+        for case in timed:
+            writer.record(_record(case, environments[case.target.framework]))
+        writer.close_run(Closing(utc_now(), 0.0, {Status.OK.value: len(timed)} if timed else {}))
+    return tuple(cases)
+
+
+def _record(case: Case, environment: Environment) -> Record:
+    """Returns the record of the times of a case's calls."""
+    times = list(map(float, case.recorded))
+    return Record(
+        case=case,
+        id=case.id,
+        status=Status.OK,
+        summaries={RECORDED.name: summarise(times, RECORDED.unit)},
+        samples={RECORDED.name: times},
+        environment=environment.id,
+    )
+
+
+def _complete(worker: Worker, calls: Sequence[RecordedCall], program: Program) -> Iterator[Case]:
+    """Yields the calls as cases that their framework can measure."""
+    axes = worker.resolve({}).axes
+    own = {name: axes[name][0] for name in OWN_DEFAULT}
+    for call, completed in zip(
+        calls, worker.complete([_as_case(call) for call in calls]), strict=True
+    ):
+        case = with_ranges(completed.case, call.ranges)
+        device = case.settings.device or own["device"]
+        settings = {"profiler": own["profiler"], "mode": own["mode"], "device": device}
+        yield with_settings(case, settings)
+
+
+def _as_case(call: RecordedCall) -> Case:
+    """Returns a call as a case that its framework has yet to complete."""
+    case = call.case
+    sites = call.call_sites()
+    first = sites[0] if sites else None
+    place = f"{first.file}:{first.line}" if first is not None and first.file else ""
+    settings = msgspec.structs.replace(case.settings, dtype=call_dtype(case.arguments.values()))
+    return msgspec.structs.replace(
+        case,
+        settings=settings,
+        origin=place,
+        why=f"{pluralize(call.count, 'call')} of the program",
+        count=call.count,
+        sites=sites,
+        recorded=tuple(call.times),
+    )
+
+
+UNKNOWN = (Fill(), Fill("integers", 0.0, 1000.0), Fill("boolean"))
+"""Fills of integers of which the operator's rule knows nothing."""
+
+
+def with_ranges(case: Case, ranges: Mapping[int, Range]) -> Case:
+    """Returns a case whose tensors of integers are in the recorded range, where they index nothing
+    that bounds them. The ranges are by the tensor's position in the call."""
+    places = iter(range(sum(1 for _ in case.tensors())))
+
+    def bounded(spec: TensorSpec) -> TensorSpec:
+        found = ranges.get(next(places))
+        is_whole = kind_of(spec.dtype) == "integer"
+        if found is None or not is_whole or spec.fill not in UNKNOWN:
+            return spec
+        low, high = found
+        fill = Fill("integers", float(low), float(high + 1))
+        return msgspec.structs.replace(spec, fill=fill)
+
+    arguments: dict[str, Argument] = {
+        name: map_tensors(value, bounded) for name, value in case.arguments.items()
+    }
+    return msgspec.structs.replace(case, arguments=arguments)

@@ -1,0 +1,290 @@
+"""Recordings of programs that use PyTorch."""
+
+import textwrap
+
+import msgspec
+import pytest
+
+import opperf
+from opperf.frameworks import load
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.model import TensorSpec
+from tests.shared_workers import replace_workers
+
+torch = pytest.importorskip("torch")
+
+TRAIN = """\
+import sys
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 8)
+        self.layers = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = torch.relu(layer(x))    # line 15
+        return self.head(x.mean(1))
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(int(sys.argv[1])):
+    tokens = torch.randint(0, 50, (4, 6))
+    loss = nn.functional.cross_entropy(net(tokens), torch.zeros(4, dtype=torch.long))
+    optimizer.zero_grad()
+    loss.backward()                     # line 24
+    optimizer.step()                    # line 25
+"""
+
+LINE, BACKWARD_LINE, STEP_LINE = 15, 24, 25
+
+
+@pytest.fixture
+def programs(command_here):
+    """Writes scripts by their names; returns the command."""
+
+    def write(**texts):
+        for name, text in texts.items():
+            (command_here.folder / f"{name}.py").write_text(textwrap.dedent(text))
+        return command_here
+
+    return write
+
+
+def read(command, name="recording.jsonl"):
+    return opperf.read(command.folder / name).run
+
+
+def calls(run, label):
+    return [case for case in run.cases if case.target.name == label]
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch, shared_worker):
+    replace_workers(monkeypatch, shared_worker)
+
+
+def test_a_training_script_is_recorded_and_can_be_run(programs):
+    command = programs(train=TRAIN)
+    _, err = command("record", "--timed", "--steps", "2:4", "-o", "r.jsonl", "train.py", "6")
+    run = read(command, "r.jsonl")
+    program = run.header.program
+    assert (program.command, program.framework, program.steps) == ("train.py 6", "torch", 2)
+    assert program.recorded_step.n == 2 and program.step.n == 3
+    assert "in 2 steps" in err and not program.notes
+    (embedding,) = calls(run, "embedding")
+    assert embedding.count == 2
+    indices = embedding.arguments["indices"]
+    assert (indices.shape, indices.fill.low, indices.fill.high) == ((4, 6), 0, 50)
+    # Both layers, forward.
+    (relu,) = calls(run, "relu")
+    (site,) = relu.sites
+    assert (site.module, site.line, site.function, site.count) == ("Net", LINE, "Net.forward", 4)
+    (addmm,) = (case for case in calls(run, "addmm") if case.count == 4)
+    assert [site.module for site in addmm.sites] == ["Net.layers.0", "Net.layers.1"]
+    # Backward calls are those of the forward call's module and line.
+    (threshold,) = calls(run, "threshold_backward")
+    (site,) = threshold.sites
+    assert (site.module, site.line, site.phase) == ("Net", LINE, "backward")
+    (updated,) = {
+        (site.line, site.phase)
+        for case in run.cases
+        for site in case.sites
+        if site.phase == "optimizer"
+    }
+    assert updated == (STEP_LINE, "optimizer")
+    assert all(len(case.recorded) == case.count for case in run.cases)
+    assert sum(site.time_ns for case in run.cases for site in case.sites) == pytest.approx(
+        sum(sum(case.recorded) for case in run.cases)
+    )
+    framework = load("torch")
+    for case in run.cases:
+        with case_scope(case, framework):
+            PreparedCase(case, framework).call()
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        ("raise ValueError('bad data')", 1, "raised ValueError: bad data"),
+        ("sys.exit(3)", 3, "ended with exit code 3"),
+        ("raise KeyboardInterrupt", 130, "was interrupted"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "was terminated"),
+    ],
+)
+def test_a_program_that_ends_early_leaves_its_recording(programs, end, code, said):
+    text = f"import os, signal, sys, torch\ntorch.ones(3) + 1\n{end}\ntorch.ones(3) - 1\n"
+    command = programs(early=text)
+    _, err = command("record", "early.py", code=code)
+    run = read(command, "early.jsonl")
+    assert [case.target.name for case in run.cases] == ["ones", "add"]
+    assert said in err and said in run.header.program.notes[0]
+
+
+def test_what_cannot_be_recorded_is_one_line(programs):
+    command = programs(
+        plain="print(1)",
+        train=TRAIN,
+        forks="""\
+            import os, torch
+            x = torch.ones(3)
+            if os.fork() == 0:
+                x - 1
+                os._exit(0)
+            os.wait()
+            """,
+    )
+    for words, said in {
+        ("missing.py",): "missing.py: no such script",
+        ("-m", "missing_module"): "missing_module: no such module",
+        ("plain.py",): "plain.py: no operator was called that can be recorded",
+        ("--steps", "8:9", "train.py", "2"): "steps 8:9: it made 2 steps",
+        ("--steps", "x", "train.py"): "is no range of steps",
+        ("-o", "r.json", "train.py"): "whose name ends with .jsonl",
+        ("--shape", "x=3", "train.py"): "--shape has no effect",
+        (): "name a program",
+    }.items():
+        out, err = command("record", *words, code=2)
+        assert said in err and len(err.strip().splitlines()) == 1
+        assert not list(command.folder.glob("*.jsonl"))
+    _, err = command("record", "forks.py")
+    assert "forked 1 time" in err
+    assert [case.target.name for case in read(command, "forks.jsonl").cases] == ["ones"]
+    _, err = command("record", "forks.py", code=2)
+    assert "forks.jsonl exists; add --overwrite" in err
+
+
+def test_steps_that_are_not_reached_leave_those_before(programs):
+    command = programs(train=TRAIN)
+    _, err = command("record", "--steps", "1:9", "train.py", "2")
+    assert "did not reach the end of the steps 1:9: it made 2 steps" in err
+    assert read(command, "train.jsonl").header.program.steps == 1
+
+
+def test_a_model_is_called_with_inputs_by_their_shape(programs):
+    command = programs(train=TRAIN.partition("net = Net()")[0])
+    command("record", "train.py:Net", "--shape", "tokens=2x3", "-r", "2", "-o", "net.jsonl")
+    run = read(command, "net.jsonl")
+    assert (run.header.program.command, run.header.program.steps) == ("train.py:Net", 2)
+    assert {site.phase for case in run.cases for site in case.sites} == {"forward", "backward"}
+    (relu,) = calls(run, "relu")
+    assert relu.count == 4 and relu.sites[0].module == "Net"
+    _, err = command("record", "train.py:Nothing", code=2)
+    assert "has no 'Nothing'" in err
+
+
+def record(tmp_path, function, **options):
+    """Returns the cases of a function's calls."""
+    file = tmp_path / "calls.jsonl"
+    with opperf.record(file, overwrite=True, **options):
+        function()
+    return opperf.read(file).run
+
+
+def test_strides_storages_values_and_ranges_are_recorded(tmp_path):
+    x, counts = torch.ones(4, 6), torch.tensor([2, 0, 3, 1])
+
+    def program():
+        x[:, ::2].add_(x[:, 1::2], alpha=2)
+        counts * 3
+        x.to(torch.float64)
+        torch.cat([x, x])
+
+    run = record(tmp_path, program)
+    (added,) = calls(run, "add_")
+    left, right = added.arguments["self"], added.arguments["other"]
+    assert left.strides == right.strides == (6, 2)
+    assert left.storage == right.storage != "" and right.offset - left.offset == 1
+    assert added.arguments["alpha"] == 2
+    (tripled,) = calls(run, "mul")
+    fill = tripled.arguments["self"].fill
+    assert (fill.distribution, fill.low, fill.high) == ("integers", 0, 4)
+    (joined,) = calls(run, "cat")
+    first, second = joined.arguments["tensors"]
+    assert isinstance(first, TensorSpec) and first.storage == second.storage != ""
+
+
+def test_equal_calls_are_one_and_numbers_of_other_types_are_not(tmp_path):
+    x = torch.ones(3)
+
+    def program():
+        for value in (1, 1, 1.0, 2):
+            x * value
+
+    run = record(tmp_path, program)
+    assert sorted(case.count for case in calls(run, "mul")) == [1, 1, 2]
+
+
+def test_a_checkpoint_is_computed_again_in_the_backward_pass(tmp_path):
+    from torch.utils.checkpoint import checkpoint
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+    x = torch.ones(2, 4, requires_grad=True)
+    run = record(tmp_path, lambda: checkpoint(net, x, use_reentrant=False).sum().backward())
+    (relu,) = calls(run, "relu")
+    assert [(site.module, site.phase, site.count) for site in relu.sites] == [
+        ("Sequential.1", "forward", 1),
+        ("Sequential.1", "backward", 1),
+    ]
+
+
+def test_a_tensors_own_class_is_seen_by_what_it_calls(tmp_path):
+    class Doubled(torch.Tensor):
+        @staticmethod
+        def __new__(cls, half):
+            return torch.Tensor._make_wrapper_subclass(cls, half.shape)
+
+        def __init__(self, half):
+            self.half = half
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*(arg.half * 2 if isinstance(arg, cls) else arg for arg in args))
+
+    x = Doubled(torch.ones(3))
+    run = record(tmp_path, lambda: x + 1)
+    assert [case.target.name for case in run.cases] == ["mul", "add"]
+
+
+def test_a_recording_inside_another_and_an_empty_one_are_refused(tmp_path):
+    with pytest.raises(opperf.errors.UsageError, match="no operator was called"):
+        record(tmp_path, lambda: None)
+
+    def nested():
+        with opperf.record(tmp_path / "inner.jsonl"):
+            pass
+
+    with pytest.raises(opperf.errors.UsageError, match="being made already"):
+        record(tmp_path, nested)
+    # What is recorded when it fails is kept, and afterwards nothing is.
+    with pytest.raises(ZeroDivisionError), opperf.record(tmp_path / "failed.jsonl"):
+        torch.ones(2) + 1 / 0
+    run = opperf.read(tmp_path / "failed.jsonl").run
+    assert [case.target.name for case in run.cases] == ["ones"]
+    assert "ZeroDivisionError" in run.header.program.notes[0]
+
+
+def test_no_data_is_kept(tmp_path):
+    x = torch.full((3,), 123456.75)
+    record(tmp_path, lambda: x * 2)
+    assert "123456" not in (tmp_path / "calls.jsonl").read_text()
+
+
+def test_marked_steps_and_an_execution_trace(tmp_path):
+    x = torch.ones(3)
+
+    def program():
+        for _ in range(4):
+            x + 1
+            opperf.step()
+
+    trace = tmp_path / "trace.json"
+    run = record(tmp_path, program, steps=range(1, 3), execution_trace=trace)
+    assert [case.count for case in calls(run, "add")] == [2]
+    names = {node["name"] for node in msgspec.json.decode(trace.read_bytes())["nodes"]}
+    assert "aten::add" in names
