@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,9 +64,15 @@ class ProfilingExecutor:
     lanes = 1
 
     def __init__(
-        self, measuring: Executor, wrapping: Wrapping, task: Task, pinning: Pinning, folder: Path
+        self,
+        measuring: Executor,
+        wrapping: Wrapping,
+        task: Task,
+        pinning: Pinning,
+        folder: Path,
+        release: Callable[[], object],
     ) -> None:
-        self._measuring, self._wrapping = measuring, wrapping
+        self._measuring, self._wrapping, self._release = measuring, wrapping, release
         self._task, self._pinning, self._folder = task, pinning, folder
         self._waiting = {case.id: case for case in reversed(task.cases)}
         """Cases that are not profiled yet, the next one last."""
@@ -109,6 +115,9 @@ class ProfilingExecutor:
                 batch.append(other)
         for profiled in batch:
             del self._waiting[profiled.id]
+        if not case.settings.device.startswith("cpu"):
+            # A framework keeps a GPU's memory for later cases; JAX takes three quarters of it.
+            self._release()
         for wrapper in self._wrapping.wrappers:
             for group in _groups(program_of(wrapper), batch):
                 for id, profile in self._run(wrapper, *group).items():
@@ -317,16 +326,21 @@ def check_programs(cases: Sequence[Case], wrapping: Wrapping | None, is_local: b
 
 @contextmanager
 def profiling(
-    executor: Executor, wrapping: Wrapping | None, task: Task, pinning: Pinning, folder: Path
+    executor: Executor,
+    wrapping: Wrapping | None,
+    task: Task,
+    pinning: Pinning,
+    folder: Path,
+    release: Callable[[], object],
 ) -> Iterator[Executor]:
     """Returns a context with an executor that profiles too; the given one without programs.
-    `folder` keeps what the programs write."""
+    `folder` keeps what the programs write, and `release` ends the processes that have measured."""
     if wrapping is None:
         yield executor
         return
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        yield ProfilingExecutor(executor, wrapping, task, pinning, folder)
+        yield ProfilingExecutor(executor, wrapping, task, pinning, folder, release)
     finally:
         # Not every program leaves a file there.
         with suppress(OSError):

@@ -215,7 +215,7 @@ def measure_work(
     folder = wrapped_profiles_of(run_file)
     with (
         open_executor(request.executor, task, workers, pinning) as measuring,
-        profiling(measuring, work.wrapping, task, pinning, folder) as executor,
+        profiling(measuring, work.wrapping, task, pinning, folder, workers.close) as executor,
     ):
         return execute_to_file(
             run_file,
