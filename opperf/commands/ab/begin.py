@@ -18,7 +18,6 @@ from opperf.commands.ab.planning import (
 )
 from opperf.commands.ab.request import Request
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
-from opperf.commands.run.request import spelling
 from opperf.comparison.ab.arms import (
     COARSE_BLOCKS,
     ArmSpec,
@@ -45,6 +44,7 @@ from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_environment
 from opperf.model import DECLARED, DIFFERENT, Environment, Settings, Tolerance
+from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.results.output import check_output
 from opperf.sources.selecting import Selection

@@ -17,7 +17,6 @@ from opperf.commands.ab.planning import case_table, pair_plans, plan_arms, show_
 from opperf.commands.ab.request import Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
-from opperf.commands.run.request import spelling
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_arms
@@ -32,6 +31,7 @@ from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import DEFAULTS, INSTRUCTIONS, Case, Closing, Place, Record, Run
+from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.results.kept import profile_folder
 from opperf.results.messages import tell

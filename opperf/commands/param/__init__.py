@@ -10,8 +10,8 @@ import click
 import opperf
 from opperf.commands.command import command
 from opperf.commands.run import run
-from opperf.commands.run.wrapping import option_of, without_program, wrapping_options
-from opperf.parameters import debug, explicit_options
+from opperf.commands.run.wrapping import without_program, wrapping_options
+from opperf.parameters import debug, explicit_options, spelling
 
 Decorated = Callable[..., object]
 
@@ -143,7 +143,7 @@ def param(ctx: click.Context, /, **options: object) -> None:
     given = [f"--{name}" for name in names if options.pop(name.replace("-", "_"))]
     # Scripts may have them for runs with a program and without.
     for name, _ in without_program(options):
-        given.append(option_of(name))
+        given.append(spelling(name))
         options[name] = None
     if given:
         click.echo(f"opperf: no effect here: {', '.join(given)}", err=True)

@@ -17,7 +17,6 @@ from opperf.commands.run.request import (
     build_fuzz,
     build_groups,
     check_shape_options,
-    spelling,
     split_sources,
 )
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
@@ -29,6 +28,7 @@ from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers, interpreter_of
 from opperf.folders import cache_folder
 from opperf.model import Case, Interpreter, ListedOperator, Listing, Record, Settings
+from opperf.parameters import spelling
 from opperf.reports.coverage import coverage
 from opperf.reports.coverage import report_of as report_of_coverage
 from opperf.reports.listing import categories_report, operators_report

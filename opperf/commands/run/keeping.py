@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from opperf.commands.run.request import Request, spelling
+from opperf.commands.run.request import Request
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
+from opperf.parameters import spelling
 from opperf.results import run_files
 from opperf.results.kept import (
     BESIDE,

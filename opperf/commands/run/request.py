@@ -17,6 +17,7 @@ from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status, Wrapping
+from opperf.parameters import spelling
 from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
@@ -208,30 +209,6 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     if least > most:
         raise UsageError(f"--min-elements {least} is more than --max-elements {most}")
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
-
-
-SPELLINGS = {
-    "names": "OPERATOR",
-    "categories": "--category",
-    "namespaces": "--namespace",
-    "tags": "--tag",
-    "shapes": "--shape",
-    "values": "--arg",
-    "sweeps": "--sweep",
-    "configurations": "--max-configs",
-    "batch_factor": "--scale-batch",
-    "ids": "--id",
-    "least_elements": "--min-elements",
-    "most_elements": "--max-elements",
-}
-"""Options whose parameter has another name, by that."""
-
-
-def spelling(parameter: str) -> str:
-    """Returns the option of a parameter, as users write it."""
-    if parameter in DECLARED:
-        return DECLARED[parameter].option
-    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
 FUZZED = ("size", "shapes", "sweeps", "input_function")

@@ -13,7 +13,7 @@ from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import name_of
 from opperf.model import Wrapper, Wrapping
 from opperf.model.wrapping import BATCH_SIZE
-from opperf.parameters import Command, combine, count_option
+from opperf.parameters import Command, combine, count_option, spelling
 
 
 class Nsight(NamedTuple):
@@ -37,7 +37,6 @@ WARMUP = 5
 
 
 def _of_nsight(nsight: Nsight) -> Callable[[Command], Command]:
-    """Returns the options of a program."""
     return combine(
         click.option(
             f"--{nsight.name}",
@@ -105,14 +104,6 @@ NAMES = (
 )
 """Parameters of these options."""
 
-OPTIONS = {"batch_size": "--run-batch-size", "cuda_device": "--batch-cuda-device"}
-"""Options whose parameters have other names."""
-
-
-def option_of(name: str) -> str:
-    """Returns the option of a parameter."""
-    return OPTIONS.get(name, f"--{name.replace('_', '-')}")
-
 
 def is_set(options: Mapping[str, Any], name: str) -> bool:
     """Whether the user has set an option: 0 is a value."""
@@ -129,16 +120,16 @@ def without_program(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield name, f"--{nsight.name}"
     programs = [*(nsight.name for nsight in NSIGHT), "batch_cmd"]
     if not any(options[name] for name in programs):
-        for name in OPTIONS:
+        for name in ("batch_size", "cuda_device"):
             if is_set(options, name):
-                yield name, " or ".join(map(option_of, programs))
+                yield name, " or ".join(map(spelling, programs))
 
 
 def words_of(options: Mapping[str, Any]) -> Iterator[str]:
     """Yields the words of the options that are set."""
     for name in NAMES:
         if is_set(options, name):
-            yield option_of(name)
+            yield spelling(name)
             if options[name] is not True:
                 yield str(options[name])
 
@@ -147,7 +138,7 @@ def read_wrapping(options: Mapping[str, Any]) -> Wrapping | None:
     """Returns the programs that the options name; None without one. Raises `UsageError` for an
     option that has no effect, a file that cannot be read and a command that is none."""
     for name, needed in without_program(options):
-        raise UsageError(f"{option_of(name)} needs {needed}")
+        raise UsageError(f"{spelling(name)} needs {needed}")
     wrappers = [_of_options(nsight, options) for nsight in NSIGHT if options[nsight.name]]
     if options["batch_cmd"] is not None:
         words = _split(options["batch_cmd"], "--batch-cmd")
@@ -164,7 +155,6 @@ def read_wrapping(options: Mapping[str, Any]) -> Wrapping | None:
 
 
 def _of_options(nsight: Nsight, options: Mapping[str, Any]) -> Wrapper:
-    """Returns a program of NVIDIA's as its options say."""
     path: Path | None = options[f"{nsight.name}_args_file"]
     warmup, runs = options[f"{nsight.name}_warmup"], options[f"{nsight.name}_iteration"]
     arguments: tuple[str, ...] = ()

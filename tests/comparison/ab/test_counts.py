@@ -6,12 +6,12 @@ from click.testing import CliRunner
 from opperf.commands.ab import ab
 from opperf.commands.ab.begin import SETTINGS
 from opperf.commands.ab.counting import OF_TIMES
-from opperf.commands.run.request import spelling
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget
+from opperf.parameters import spelling
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 RELU = Case(OperatorTarget("fake", "relu"), {})
