@@ -82,18 +82,15 @@ class ProfilingExecutor:
         self._killed = False
 
     def environment(self, case: Case) -> Environment:
-        """Returns the environment of the process that measures the case."""
         return self._measuring.environment(case)
 
     def kill(self) -> None:
-        """Ends what is being measured or profiled."""
         self._killed = True
         self._measuring.kill()
         if self._process is not None:
             self._process.kill()
 
     def measure(self, case: Case) -> Record:
-        """Returns the record of a case, with what the programs found of it."""
         record = self._measuring.measure(case)
         if record.status is not Status.OK:
             self._waiting.pop(case.id, None)
@@ -204,7 +201,6 @@ class ProfilingExecutor:
         files: ProcessFiles,
         empty: Mapping[str, float],
     ) -> dict[str, Profile]:
-        """Returns what a program found of the cases whose calls were made."""
         made = {id: line.passes for id, line in ended.made.items()}
         findings = program.read(files, made, empty)
         kept = program.kept(files)
@@ -252,7 +248,6 @@ class ProfilingExecutor:
         return {} if device is None else {VISIBLE_DEVICES: str(device)}
 
     def _visible(self, case: Case) -> Case:
-        """Returns a case on the device by which its process knows it."""
         if self._wrapping.cuda_device is None or not case.settings.device.startswith("gpu"):
             return case
         settings = msgspec.structs.replace(case.settings, device=ONLY_GPU)
@@ -271,14 +266,13 @@ def _files_in(folder: Path, report: Path, is_controlled: bool) -> ProcessFiles:
 def _groups(
     program: WrappingProgram, cases: Sequence[Case]
 ) -> list[tuple[list[Case], tuple[Pass, ...]]]:
-    """Returns the cases that share a process, each group with the passes that are profiled."""
+    """Returns the cases that share a process, each group with its passes."""
     if program.counts_process:
         return [([case], (name,)) for case in cases for name in case.passes]
     return [(list(cases), ("forward", "backward"))]
 
 
 def _without(wrapper: Wrapper, reason: str) -> Profile:
-    """Returns the profile of a case that ended its process."""
     note = Note("", NoteCode.NOT_PROFILED, f"not profiled by {wrapper.name}: {reason}")
     return Profile(wrapper.name, Findings(notes=[note]))
 

@@ -11,6 +11,7 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import CPU
 from opperf.instruments.callgrind.counter import Counter, Counts, Phase
 from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
+from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.prepared import Visit
 from opperf.model import MetricKind, NoteCode, Pass
 
@@ -21,8 +22,6 @@ EVENTS = {
     "branches": ("Bc", "Bi"),
     "branch_misses": ("Bcm", "Bim"),
 }
-
-SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
 
 STEADY = 0.001
 """Half-width of the samples, as a share of the median, from which on a count is called unsteady: a

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from opperf.errors import UsageError
-from opperf.instruments.instrument import Instrument, Launcher, Needs
+from opperf.instruments.instrument import Instrument, Launcher, Needs, backward_of
 from opperf.model import INSTRUCTIONS as PROFILER
 from opperf.model import Case, Metric, MetricKind, Settings
 
@@ -28,19 +26,7 @@ INSTRUCTIONS = Metric(
 of PyTorch's operators in different orders, calls of up to 10,000 instructions differed by up to 26
 of them, longer ones by less than 0.1 %, but for the backward pass of a GRU (0.3 %)."""
 
-
-def _backward(metric: Metric) -> Metric:
-    """Returns the metric of the backward pass."""
-    return msgspec.structs.replace(
-        metric,
-        name=f"{metric.name}_backward",
-        title=f"{metric.title} backward",
-        forward=metric.name,
-        description=metric.description.replace("forward", "backward"),
-    )
-
-
-INSTRUCTIONS_BACKWARD = _backward(INSTRUCTIONS)
+INSTRUCTIONS_BACKWARD = backward_of(INSTRUCTIONS)
 
 INSTRUCTIONS_EMPTY = Metric(
     "instructions_empty",
@@ -67,7 +53,7 @@ def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
         relative_tolerance=SIMULATED_SHARE,
         absolute_tolerance=SIMULATED_EVENTS,
     )
-    return forward, _backward(forward)
+    return forward, backward_of(forward)
 
 
 SIMULATED = (

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from opperf.model import Case, Metric, Settings, Struct
+import msgspec
+
+from opperf.model import Case, Metric, Pass, Settings, Struct
 
 if TYPE_CHECKING:
     from opperf.instruments.peaks import MemoryMeter
@@ -15,6 +17,21 @@ if TYPE_CHECKING:
 
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
+
+
+SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
+"""Ends of the names of a pass's metrics."""
+
+
+def backward_of(metric: Metric) -> Metric:
+    """Returns the metric of the backward pass, for one of the forward pass."""
+    return msgspec.structs.replace(
+        metric,
+        name=f"{metric.name}{SUFFIXES['backward']}",
+        title=f"{metric.title} backward",
+        forward=metric.name,
+        description=metric.description.replace("forward", "backward"),
+    )
 
 
 class Needs(Struct, frozen=True):

@@ -161,7 +161,6 @@ class ProfiledCase:
 
     @staticmethod
     def _time(prepare: Step, call: Step, visit: Visit) -> float:
-        """Returns the seconds of a call."""
         prepare()
         begun = time.perf_counter()
         call()

@@ -152,7 +152,6 @@ class WrappedProcess:
                 return f"not finished after {limit_s:g} s; raise --timeout"
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends what is left of a process and those that it has started."""
         self._process = None
         _kill(process)
         with suppress(subprocess.TimeoutExpired):
@@ -162,7 +161,6 @@ class WrappedProcess:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kills a process and those in its group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -172,7 +170,6 @@ def _limit_s(case: Case, program: WrappingProgram) -> float:
 
 
 def _read(lines: Path) -> list[Line]:
-    """Returns the whole lines that a process has written."""
     decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
     return [decoder.decode(line) for line in lines.read_bytes().split(b"\n")[:-1]]
 
@@ -184,7 +181,6 @@ def _signal_or_code(code: int) -> int:
 
 
 def _ended(lines: Path, code: int | None, timed_out: str, batch: Batch, log: Path) -> Ended:
-    """Returns what a process did, by its lines and its end."""
     ended = Ended()
     for line in _read(lines):
         if isinstance(line, Begun):

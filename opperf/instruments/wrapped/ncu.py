@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError
 from opperf.frameworks.nvtx_ranges import DOMAIN
+from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.wrapped.program import (
     NAME,
     RANGE,
-    SUFFIXES,
     CallsMade,
     Findings,
     ProcessFiles,

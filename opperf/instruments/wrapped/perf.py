@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from opperf.errors import UsageError
+from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.wrapped.program import (
-    SUFFIXES,
     CallsMade,
     Findings,
     ProcessFiles,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opperf.instruments.instrument import backward_of
 from opperf.model import Metric, MetricKind, Note, Pass, Struct, Wrapper
 
 RANGE = "opperf"
@@ -105,28 +106,6 @@ def written(report: Path) -> list[Path]:
     return sorted(path for path in found if path.exists())
 
 
-def both(metric: Metric) -> tuple[Metric, Metric]:
-    """Returns a metric of the forward pass, and the same of the backward pass."""
-    return metric, Metric(
-        f"{metric.name}_backward",
-        metric.unit,
-        metric.kind,
-        title=f"{metric.title} backward",
-        description=metric.description.replace(FORWARD_PASS, BACKWARD_PASS),
-        lower_is_better=metric.lower_is_better,
-        usual=metric.usual,
-        on_request=True,
-        forward=metric.name,
-        relative_tolerance=metric.relative_tolerance,
-    )
-
-
-FORWARD_PASS, BACKWARD_PASS = "the forward pass", "the backward pass"
-
-SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
-"""Ends of the names of a pass's metrics."""
-
-
 def wrapped_metric(
     name: str,
     unit: str,
@@ -138,19 +117,18 @@ def wrapped_metric(
     usual: bool = False,
 ) -> tuple[Metric, Metric]:
     """Returns the metrics of a quantity in both passes."""
-    return both(
-        Metric(
-            name,
-            unit,
-            kind,
-            title=title,
-            description=f"{description} in {FORWARD_PASS}",
-            lower_is_better=lower_is_better,
-            usual=usual,
-            on_request=True,
-            relative_tolerance=relative_tolerance,
-        )
+    forward = Metric(
+        name,
+        unit,
+        kind,
+        title=title,
+        description=f"{description} in the forward pass",
+        lower_is_better=lower_is_better,
+        usual=usual,
+        on_request=True,
+        relative_tolerance=relative_tolerance,
     )
+    return forward, backward_of(forward)
 
 
 def is_given(words: Sequence[str], *options: str) -> bool:

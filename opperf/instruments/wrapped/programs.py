@@ -1,4 +1,5 @@
-"""The table of programs that a run's cases are profiled under."""
+"""The table of programs that a run's cases are profiled under: Nsight Compute and perf, which have
+modules of their own, Nsight Systems, whose report is for its own tools, and any other."""
 
 from __future__ import annotations
 
@@ -8,11 +9,49 @@ from pathlib import Path
 
 from opperf.errors import UsageError
 from opperf.instruments.wrapped.ncu import Ncu
-from opperf.instruments.wrapped.nsys import Nsys
-from opperf.instruments.wrapped.other import Other
 from opperf.instruments.wrapped.perf import PerfRecord, PerfStat
-from opperf.instruments.wrapped.program import WrappingProgram
+from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram, is_given
 from opperf.model import Metric, Wrapper
+
+TRACED = "cuda,nvtx"
+"""Traced unless the user says otherwise: the GPU's work, and the ranges of the calls."""
+
+
+class Nsys(WrappingProgram):
+    """NVIDIA Nsight Systems' `nsys profile`."""
+
+    name = "nsys"
+    title = "Nsight Systems"
+    # A trace costs microseconds a call, and its report some seconds a process.
+    slowdown = 10.0
+
+    def command(self, wrapper: Wrapper, files: ProcessFiles) -> list[str]:
+        program, *own = wrapper.words
+        # It takes the values of long options behind an equals sign only.
+        traced = [f"--trace={TRACED}"] if not is_given(own, "-t", "--trace") else []
+        output = f"--output={files.report}"
+        return [program, "profile", "--force-overwrite=true", output, *traced, *own]
+
+
+REPORT = "{report}"
+"""Stands in a command for the path of the program's report, without its ending."""
+
+
+class Other(WrappingProgram):
+    """A program of which opperf knows only how the user calls it. What it prints is kept, and what
+    it writes where `{report}` stands."""
+
+    name = "command"
+    title = "the program"
+    # As large as of ncu, as nothing is known.
+    slowdown = 100.0
+
+    def command(self, wrapper: Wrapper, files: ProcessFiles) -> list[str]:
+        return [word.replace(REPORT, str(files.report)) for word in wrapper.words]
+
+    def kept(self, files: ProcessFiles) -> list[Path]:
+        return super().kept(files) or [Path(shutil.move(files.log, f"{files.report}.txt"))]
+
 
 NCU, NSYS, OTHER = Ncu(), Nsys(), Other()
 

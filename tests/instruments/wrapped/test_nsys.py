@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opperf.instruments.wrapped.nsys import Nsys
 from opperf.instruments.wrapped.program import ProcessFiles
+from opperf.instruments.wrapped.programs import Nsys
 from opperf.model import Wrapper
 
 
