@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from opperf.model import MetricKind
+from opperf.plurals import pluralize
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
@@ -124,7 +125,7 @@ def _unexplained(account: Account) -> Iterator[str]:
         yield (
             f"A measured call that moves no data takes {time_text(account.dispatch_ns)}: about "
             f"{time_text(total)} ({percent(share)}) of the operators' time is the dispatch of "
-            f"{calls:,.0f} calls."
+            f"{pluralize(round(calls), 'call')}."
         )
     if len(account.parts) > 1:
         yield (
