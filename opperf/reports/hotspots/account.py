@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from opperf.model import Case, MetricKind, Program, Record, Run
-from opperf.reports.hotspots.places import phase_of, sites_of
+from opperf.reports.hotspots.places import in_order, phase_of, sites_of
 from opperf.reports.hotspots.times import (
     MEASURED,
     RECORDED_TIMES,
@@ -190,10 +190,11 @@ def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
     yield rest
     is_complete = all(call.recorded is not None for call in calls if call.measured is not None)
     if recorded is not None and is_complete:
-        beyond = recorded.value / steps - math.fsum(part.time.value for part in inner)
-        between = step.value - recorded.value / steps
-        yield _part("beyond_measured", Figure(beyond), step, 2)
-        yield _part("between", Figure(between), step, 2)
+        beyond = per_step = _divided(recorded, steps)
+        for part in inner:
+            beyond = _difference(beyond, part.time)
+        yield _part("beyond_measured", beyond, step, 2)
+        yield _part("between", _difference(step, per_step), step, 2)
 
 
 def _sum(counted: Iterable[tuple[int, Figure | None]]) -> Figure | None:
@@ -208,11 +209,15 @@ def _inner(
     left = step
     for key, total in sums.items():
         if total is not None:
-            half_width = None if total.half_width is None else total.half_width / steps
-            part = Figure(total.value / steps, half_width, total.unreliable)
+            part = _divided(total, steps)
             yield _part(key, part, step, 1)
             left = _difference(left, part)
     yield _part(rest, left, step, 1)
+
+
+def _divided(total: Figure, steps: int) -> Figure:
+    half_width = None if total.half_width is None else total.half_width / steps
+    return Figure(total.value / steps, half_width, total.unreliable)
 
 
 def _difference(first: Figure, other: Figure) -> Figure:
@@ -233,8 +238,8 @@ def _phases(calls: Iterable[_Calls], step: Figure, steps: int) -> Iterator[Part]
                 phase = phase_of(site)
                 times[phase] = times.get(phase, 0.0) + time / steps
     if len(times) > 1:
-        for phase, time in times.items():
-            yield _part(phase, Figure(time), step, 2)
+        for phase in in_order(times):
+            yield _part(phase, Figure(times[phase]), step, 2)
 
 
 def _part(key: str, time: Figure, step: Figure, depth: int) -> Part:

@@ -49,6 +49,11 @@ OTHER = "other"
 """Stands for an unknown phase."""
 
 
+def in_order(phases: Iterable[str]) -> list[str]:
+    """Returns different phases in the order of a step, an unknown one last."""
+    return sorted(set(phases), key=[*PHASES, OTHER].index)
+
+
 def phase_of(site: CallSite) -> str:
     """Returns the phase of a place, one of `PHASES` or `OTHER`."""
     return site.phase if site.phase in PHASES else OTHER

@@ -216,9 +216,10 @@ def unmeasured_table(unmeasured: Sequence[Unmeasured], most: int | None) -> Tabl
     return Table(columns, more=f"and {len(left):,} more, of {calls}" if left else "")
 
 
-def marks(found: Hotspots, most: int | None) -> list[str]:
+def marks(found: Hotspots, most: int | None, accounts: Sequence[Account] = ()) -> list[str]:
     """Returns the sentence on the mark of uncertain figures, if a time has it."""
-    return mark_legend([found.time, *(row.time for row in found.rows[:most])])
+    parts = (part.time for account in accounts for part in account.parts)
+    return mark_legend([found.time, *(row.time for row in found.rows[:most]), *parts])
 
 
 def report_of(
@@ -244,7 +245,7 @@ def report_of(
                 for table in _tables(found, shown, tree is not None)
                 if table.height
             ),
-            *(Section(prose=[line]) for line in marks(found, shown)),
+            *(Section(prose=[line]) for line in marks(found, shown, recording.accounts)),
         ],
         data=values(found, most) | recording_values(found, *recording),
         header=columns_of(found),

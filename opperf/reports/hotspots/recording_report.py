@@ -10,7 +10,7 @@ from opperf.plurals import pluralize
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
-from opperf.reports.hotspots.places import places_of, unite_numbered
+from opperf.reports.hotspots.places import in_order, places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import (
@@ -176,7 +176,7 @@ def tree_table(found: Hotspots, tree: Module) -> Table:
     rows = list(unite_alike(tree).walk())
     total = found.time.value
     shares = [module.total.time / total if total else 0.0 for _, module in rows]
-    phases = dict.fromkeys(phase for _, module in rows for phase in module.phases)
+    phases = in_order(phase for _, module in rows for phase in module.phases)
     modules = [module for _, module in rows]
     columns = [
         Column("Module", [Cell(module.name, depth=depth) for depth, module in rows], is_name=True),
