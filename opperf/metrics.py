@@ -89,8 +89,11 @@ def metrics_by_name() -> dict[str, Metric]:
 
 
 def metric_named(name: str, unit: str) -> Metric:
-    """Returns the metric of that name; one of that unit if no installed package declares it."""
-    return metrics_by_name().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
+    """Returns the metric of that name; one of that unit if no installed package declares it. Those
+    of a profiling program's own names are in no table unless they are named."""
+    known = metrics_by_name().get(name)
+    usual = not name.startswith(OWN_NAMES)
+    return known or Metric(name, unit, MetricKind.DERIVED, title=name, usual=usual)
 
 
 def expected_metrics(case: Case) -> tuple[str, ...]:

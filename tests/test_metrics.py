@@ -175,6 +175,8 @@ def test_a_metric_that_nobody_declares_is_shown_under_its_own_name():
     assert (found.title, found.unit, found.usual) == ("odd", "widgets", True)
     assert not (found.is_time or found.is_steady)
     assert metric_named("forward", "ns") is FORWARD
+    # One of hundreds that ncu has.
+    assert not metric_named("ncu.sm__cycles_active.max", "cycle").usual
 
 
 def test_a_metric_of_another_package_is_found(toy):

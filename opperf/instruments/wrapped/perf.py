@@ -92,6 +92,9 @@ NAME = re.compile(r"(?:cpu\w*/)?(?P<event>[^/:]+)/?(?::[ukhGHSDWep]+)?")
 """An event as perf prints it: with the cores that have it, and `:u` where only a user's own code is
 counted."""
 
+OWN = "perf."
+"""Before the names of events that are not in the table."""
+
 SPANS = 20
 """Spans without a call, of which the mean is subtracted."""
 
@@ -215,6 +218,6 @@ def metric_of(event: Counted, name: Pass) -> tuple[str, float, str]:
     event that is not in the table keeps perf's name."""
     known = EVENTS.get(event.name)
     if known is None:
-        return f"perf.{event.name}{SUFFIXES[name]}", 1.0, event.unit or "events"
+        return f"{OWN}{event.name}{SUFFIXES[name]}", 1.0, event.unit or "events"
     metric = known.metrics[list(SUFFIXES).index(name)]
     return metric.name, known.factor, metric.unit

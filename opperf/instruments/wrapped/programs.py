@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opperf.errors import UsageError
+from opperf.instruments.wrapped import ncu, perf
 from opperf.instruments.wrapped.ncu import Ncu
 from opperf.instruments.wrapped.perf import PerfRecord, PerfStat
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram, is_given
@@ -59,6 +60,9 @@ PROGRAMS: tuple[WrappingProgram, ...] = (NCU, NSYS, PerfStat(), PerfRecord())
 """Those that opperf knows, by their names; perf's by the command too."""
 
 BY_NAME = {program.name: program for program in PROGRAMS}
+
+OWN_NAMES = (ncu.OWN, perf.OWN)
+"""Beginnings of the names of metrics that opperf does not declare: there may be hundreds."""
 
 METRICS: tuple[Metric, ...] = tuple(metric for program in PROGRAMS for metric in program.metrics)
 

@@ -93,5 +93,5 @@ def test_a_metric_of_the_users_keeps_ncus_name_and_unit(tmp_path):
     files = ProcessFiles(tmp_path / "report", tmp_path / "log", tmp_path / "table")
     files.table.write_text("\n".join(lines))
     found = Ncu().read(files, {"ab12": {"forward": Calls(1, 1)}}, {})["ab12"]
-    assert found.samples["sm__cycles_active.max"] == [6.0]
-    assert found.units["sm__cycles_active.max"] == "cycle"
+    assert found.samples["ncu.sm__cycles_active.max"] == [6.0]
+    assert found.units["ncu.sm__cycles_active.max"] == "cycle"
