@@ -16,6 +16,7 @@ from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.times import TIMES
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
+from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.model import Case, Metric, MetricKind, Record, Settings
 
 BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES)

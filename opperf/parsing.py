@@ -86,13 +86,14 @@ def split_dimensions(ctx: click.Context, param: click.Parameter, values: Words) 
     return tuple(dict.fromkeys(w if w.startswith("label.") else w.lower() for w in words))
 
 
-def words_among(known: Callable[[], Words]) -> Callback[Words, Words]:
-    """Returns a parser of `a,b` into distinct words in lower case, all of them known."""
+def words_among(known: Callable[[], Words], beginnings: Words = ()) -> Callback[Words, Words]:
+    """Returns a parser of `a,b` into distinct words in lower case, all of them known, or with one
+    of these beginnings."""
 
     def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
         words = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
         for word in words:
-            if word not in known():
+            if word not in known() and not word.startswith(beginnings):
                 raise click.BadParameter(f"{word!r} is not one of {', '.join(known())}")
         return words
 

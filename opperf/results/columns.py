@@ -10,7 +10,8 @@ from typing import NamedTuple
 from opperf.errors import unknown
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.metrics import metrics_by_name, metrics_in
+from opperf.instruments.wrapped.programs import OWN_NAMES
+from opperf.metrics import metric_named, metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record
 from opperf.results.units import Figure, figure_of
 
@@ -154,7 +155,7 @@ def check_columns(names: Iterable[str]) -> None:
     """Raises `UsageError` for an unknown column."""
     known = known_columns()
     for name in names:
-        if name not in known:
+        if name not in known and not name.startswith(OWN_NAMES):
             raise unknown("column", name, sorted(known))
 
 
@@ -162,8 +163,9 @@ def select_columns(records: Sequence[Record], names: Sequence[str] = ()) -> list
     """Returns the columns with these names; without names, those of the records' usual metrics, and
     the times that were recorded elsewhere."""
     if names:
-        known = known_columns()
-        return [known[name] for name in names]
+        # A profiling program's own metric has its unit in the records.
+        known = known_columns() | {m.name: column_of(m) for m in metrics_in(records)}
+        return [known.get(name) or column_of(metric_named(name, "")) for name in names]
     return [
         column_of(metric)
         for metric in metrics_in(records)

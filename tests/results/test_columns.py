@@ -54,6 +54,20 @@ def test_without_names_the_columns_are_the_usual_metrics(record: Record) -> None
     assert [column.metric.name for column in named] == ["memory_forward", "bandwidth"]
 
 
+def test_a_profiling_programs_own_metric_is_a_column_if_it_is_named(record: Record) -> None:
+    name = "ncu.sm__cycles_active.max"
+    own = {name: summary(7.0, "cycle")}
+    profiled = msgspec.structs.replace(record, summaries=record.summaries | own)
+    assert name not in [column.metric.name for column in select_columns([profiled])]
+    check_columns([name])
+    (column,) = select_columns([record, profiled], [name])
+    assert column.metric.unit == "cycle" and column.read(record) is None
+    found = column.read(profiled)
+    assert found is not None and found.value == 7.0
+    (without,) = select_columns([record], [name])
+    assert without.read(record) is None
+
+
 def test_bandwidth_is_bytes_over_the_time_of_the_forward_pass(record: Record) -> None:
     found = figure(record, "bandwidth")
     assert found is not None

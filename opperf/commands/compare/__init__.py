@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command, option_name
+from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.parameters import (
     choice_option,
     debug,
@@ -84,7 +85,7 @@ class MetricOption(click.Option):
     cls=MetricOption,
     multiple=True,
     metavar="METRICS",
-    callback=words_among(metric_names),
+    callback=words_among(metric_names, OWN_NAMES),
 )
 @limits
 @names_option(

@@ -171,7 +171,7 @@ COLUMNS = (
 loops that wait for other blocks repeat by chance."""
 
 OWN = "ncu."
-"""Before the names of other metrics."""
+"""Before the names of other metrics, in lower case."""
 
 KERNELS = wrapped_metric(
     "ncu_kernels", "kernels", "ncu kernels", "kernels of a call", MetricKind.COUNT, usual=True
@@ -328,7 +328,7 @@ def _add(findings: Findings, name: Pass, listed: Sequence[Kernel]) -> None:
             _keep(findings, metric.name, column.combine(values), metric.unit)
             continue
         combine = next((ENDINGS[end] for end in ENDINGS if source.endswith(end)), mean)
-        _keep(findings, f"{OWN}{source}{SUFFIXES[name]}", combine(values), unit)
+        _keep(findings, f"{OWN}{source.lower()}{SUFFIXES[name]}", combine(values), unit)
 
 
 def _keep(findings: Findings, name: str, value: float, unit: str) -> None:

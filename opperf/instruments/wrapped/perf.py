@@ -93,7 +93,7 @@ NAME = re.compile(r"(?:cpu\w*/)?(?P<event>[^/:]+)/?(?::[ukhGHSDWep]+)?")
 counted."""
 
 OWN = "perf."
-"""Before the names of events that are not in the table."""
+"""Before the names, in lower case, of events that are not in the table."""
 
 SPANS = 20
 """Spans without a call, of which the mean is subtracted."""
@@ -218,6 +218,6 @@ def metric_of(event: Counted, name: Pass) -> tuple[str, float, str]:
     event that is not in the table keeps perf's name."""
     known = EVENTS.get(event.name)
     if known is None:
-        return f"{OWN}{event.name}{SUFFIXES[name]}", 1.0, event.unit or "events"
+        return f"{OWN}{event.name.lower()}{SUFFIXES[name]}", 1.0, event.unit or "events"
     metric = known.metrics[list(SUFFIXES).index(name)]
     return metric.name, known.factor, metric.unit
