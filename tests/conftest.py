@@ -156,6 +156,9 @@ class InProcessWorkers:
     def __exit__(self, *error):
         self.worker.end()
 
+    def close(self):
+        self.worker.end()
+
     def add_interpreters(self, interpreters):
         self.interpreters += tuple(interpreters)
 

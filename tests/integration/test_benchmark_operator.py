@@ -8,7 +8,7 @@ import mxnet as mx
 import numpy as np
 import pytest
 
-from opperf.api import performance_test
+from opperf.api import selections
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
 from opperf.model import Settings
@@ -232,8 +232,8 @@ def test_only_what_needs_the_callers_arrays_is_measured_in_its_process(monkeypat
         here.extend(case.label for case in cases)
         return measure_cases(cases, executor)
 
-    measure_cases = performance_test.measure_cases
-    monkeypatch.setattr(performance_test, "measure_cases", measured)
+    measure_cases = selections.measure_cases
+    monkeypatch.setattr(selections, "measure_cases", measured)
     run_benchmark_operator(name="exp", size=SQUARE, **FEW)
     assert here == []
     found = run_benchmark_operator(
