@@ -59,7 +59,7 @@ class Profile:
 
 
 class ProfilingExecutor:
-    """Measures by another executor, and profiles each case at its first record that is ok."""
+    """Measures by another executor, and profiles each case, once for every round."""
 
     lanes = 1
 
@@ -74,8 +74,8 @@ class ProfilingExecutor:
     ) -> None:
         self._measuring, self._wrapping, self._release = measuring, wrapping, release
         self._task, self._pinning, self._folder = task, pinning, folder
-        self._waiting = {case.id: case for case in reversed(task.cases)}
-        """Cases that are not profiled yet, the next one last."""
+        self._visits = dict(enumerate(task.cases))
+        """Planned visits whose cases are not profiled yet, in order."""
         self._found: dict[str, list[Profile]] = {}
         self._empty: dict[tuple[str, str], dict[str, float]] = {}
         self._process: WrappedProcess | None = None
@@ -91,32 +91,37 @@ class ProfilingExecutor:
             self._process.kill()
 
     def measure(self, case: Case) -> Record:
+        """Returns the record of a case, with what the programs found of it; a second measurement
+        that was not planned has none of that."""
         record = self._measuring.measure(case)
-        if record.status is not Status.OK:
-            self._waiting.pop(case.id, None)
-            return record
-        if case.id in self._waiting:
+        is_due = case.id not in self._found and self._take(case.id)
+        if is_due and record.status is Status.OK:
             self._profile(case)
-        for profile in self._found.pop(case.id, ()):
+        for profile in self._found.pop(case.id, ()) if record.status is Status.OK else ():
             record = with_profile(record, profile)
         return record
 
+    def _take(self, id: str) -> bool:
+        """Removes the next visit of a case, and returns whether there is one."""
+        number = next((number for number, case in self._visits.items() if case.id == id), None)
+        return number is not None and bool(self._visits.pop(number))
+
     def _profile(self, case: Case) -> None:
-        """Profiles a case, and with it those that follow in a process of the same settings."""
+        """Profiles a case, and with it those of the next visits in a process of the same
+        settings."""
         key = process_key(case.target.framework, case.settings)
-        batch = [case]
-        for other in reversed(self._waiting.values()):
+        batch = {case.id: case}
+        for number, other in list(self._visits.items()):
             if len(batch) == self._wrapping.batch_size:
                 break
-            if other.id != case.id and process_key(other.target.framework, other.settings) == key:
-                batch.append(other)
-        for profiled in batch:
-            del self._waiting[profiled.id]
+            is_new = other.id not in batch and other.id not in self._found
+            if is_new and process_key(other.target.framework, other.settings) == key:
+                batch[other.id] = self._visits.pop(number)
         if not case.settings.device.startswith("cpu"):
             # A framework keeps a GPU's memory for later cases; JAX takes three quarters of it.
             self._release()
         for wrapper in self._wrapping.wrappers:
-            for group in _groups(program_of(wrapper), batch):
+            for group in _groups(program_of(wrapper), list(batch.values())):
                 for id, profile in self._run(wrapper, *group).items():
                     self._found.setdefault(id, []).append(profile)
 

@@ -123,6 +123,19 @@ def test_several_programs_profile_each_batch(profile, make_case, tmp_path):
     assert (tmp_path / "profiles/opperf-nsys-1.nsys-rep").read_text() == "cuda,nvtx"
 
 
+def test_each_round_has_a_sample_of_its_own_and_a_second_measurement_none(
+    programs, fake, make_case, tmp_path
+):
+    one, other = (make_case(name, device="gpu(0)") for name in ("relu", "negative"))
+    made = Wrapping((wrapper("ncu", runs=1),))
+    with executor_of([one, other, other, one], made, fake, tmp_path) as executor:
+        found = [executor.measure(case) for case in (one, other, other, one, one)]
+    assert [len(record.samples.get("ncu_time", [])) for record in found] == [1, 1, 1, 1, 0]
+    used = [record.profiles.get("ncu", "") for record in found]
+    # The first process had one visit of each, and the others too.
+    assert used[0] == used[1] != used[2] == used[3] and not used[4]
+
+
 def test_perf_counts_each_pass_without_what_counting_costs(profile, make_case, tmp_path):
     cases = [make_case("relu", passes=BOTH)]
     kept = partial(pytest.fail, "a process on the CPU keeps no memory of a device")
