@@ -142,7 +142,8 @@ def with_names(framework: Framework, case: Case, known: Known) -> Case:
     operator by name, as far as it has such. Raises the errors of `look_up`."""
     if isinstance(case.target, ObjectTarget):
         return case
-    case = framework.with_overload(case)
+    if isinstance(case.target, OperatorTarget) and not case.target.overload:
+        case = framework.with_overload(case)
     target, _, signature, _ = look_up(framework, case.target, known)
     case = msgspec.structs.replace(case, target=target, category=signature.category)
     if not isinstance(target, OperatorTarget):
