@@ -162,6 +162,7 @@ class Session:
             command=self.command,
             framework=frameworks,
             steps=max(1, self.steps.recorded),
+            calls=sum(calls.number for calls in used.values()),
             step=summarise_steps(self.steps.times[False]),
             recorded_step=summarise_steps(self.steps.times[True]),
             notes=(*self._notes, *self._further_notes(used)),

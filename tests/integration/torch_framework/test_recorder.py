@@ -1,5 +1,6 @@
 """Recordings of programs that use PyTorch."""
 
+import json
 import textwrap
 
 import msgspec
@@ -102,10 +103,29 @@ def test_a_training_script_is_recorded_and_can_be_run(programs):
     assert sum(site.time_ns for case in run.cases for site in case.sites) == pytest.approx(
         sum(sum(case.recorded) for case in run.cases)
     )
+    assert program.calls == sum(case.count for case in run.cases)
     framework = load("torch")
     for case in run.cases:
         with case_scope(case, framework):
             PreparedCase(case, framework).call()
+
+
+def test_a_report_has_the_places_and_what_the_step_consists_of(programs):
+    command = programs(train=TRAIN)
+    command("record", "--timed", "--steps", "2:4", "-o", "r.jsonl", "train.py", "6")
+    recorded = sum(sum(case.recorded) for case in read(command, "r.jsonl").cases)
+    out, _ = command("report", "r.jsonl", "-f", "json")
+    found = json.loads(out)
+    (program,) = found["programs"]
+    parts = {part["part"]: part["time_ms"] for part in program["parts"]}
+    assert parts["recorded_calls"] == pytest.approx(recorded / 2 / 1e6)
+    assert parts["recorded_calls"] + parts["between_recorded"] == pytest.approx(
+        parts["recorded_step"]
+    )
+    (net,) = (one for one in found["modules"]["modules"] if one["name"] == "Net")
+    assert [one["name"] for one in net["modules"]] == ["embed", "layers", "head"]
+    command("report", "r.jsonl", "-o", "r.svg")
+    assert "Net.layers.0" in (command.folder / "r.svg").read_text()
 
 
 @pytest.mark.parametrize(
