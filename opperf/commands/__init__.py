@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("runs:runs", "List, find and delete the runs that opperf keeps."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("report:report", "Rank the operators of run files: what to improve first."),
+    "trace": ("trace:trace", "Show what is in traces of a program, or write their calls."),
     "compare": ("compare:compare", "Compare two files of results."),
     "explain": (
         "explain:explain",

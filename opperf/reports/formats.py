@@ -36,7 +36,7 @@ COMPARISONS = frozenset({"compare", "ab"})
 LISTINGS = frozenset({"list", "show", "coverage"})
 """Commands that tell of a registry."""
 
-REPORTS = COMPARISONS | LISTINGS | {"report", "explain"}
+REPORTS = COMPARISONS | LISTINGS | {"report", "explain", "trace"}
 """Commands that make a report."""
 
 
@@ -154,7 +154,7 @@ BUILT_IN = (
         "html",
         ".html",
         report="opperf.reports.html:write_page",
-        commands=frozenset({"report"}),
+        commands=frozenset({"report", "trace"}),
         other_extensions=(".htm",),
     ),
     Format(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import msgspec
 
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.recorded import RECORDED
-from opperf.model import Environment, Program, Record, Run
+from opperf.model import Case, Closing, Environment, Header, Program, Record, Run, Status
+from opperf.results.runfile import RunWriter
 
 
 def program_of(run: Run) -> Program | None:
@@ -41,3 +44,28 @@ def machines_of(run: Run, records: Iterable[Record]) -> tuple[str, ...]:
     ids = dict.fromkeys(record.environment for record in records)
     found = (run.environments[id] for id in ids if id in run.environments)
     return tuple(dict.fromkeys(map(machine_of, found)))
+
+
+def write_recording(file: Path, header: Header, cases: Sequence[Case], overwrite: bool) -> None:
+    """Writes a recording: its cases, and records of those whose calls were timed.
+
+    Raises `OutputError` if it exists and may not be replaced, or cannot be written.
+    """
+    timed = [case for case in cases if case.recorded]
+    counts = {Status.OK.value: len(timed)} if timed else {}
+    with RunWriter.create(file, header, cases, overwrite) as writer:
+        for case in timed:
+            writer.record(record_of(case))
+        writer.close_run(Closing(header.started, 0.0, counts))
+
+
+def record_of(case: Case) -> Record:
+    """Returns the record of the recorded times of a case's calls."""
+    times = list(map(float, case.recorded))
+    return Record(
+        case=case,
+        id=case.id,
+        status=Status.OK,
+        summaries={RECORDED.name: summarise(times, RECORDED.unit)},
+        samples={RECORDED.name: times},
+    )

@@ -13,9 +13,9 @@ from opperf.plurals import pluralize
 from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import merge, merge_sites
-from opperf.sources.traces.reading import read_traces
+from opperf.sources.traces.reading import of_rank, read_traces
 from opperf.sources.traces.renamed import elsewhere
-from opperf.sources.traces.trace import STEP, Call, Node, Trace
+from opperf.sources.traces.trace import Call, Node, Trace
 
 FRAMEWORK = "torch"
 """The framework that writes such traces."""
@@ -28,8 +28,11 @@ class TraceSource:
 
     completion: Completion = "each"
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], rank: int | None = None) -> None:
+        """Reads all traces, or that of a rank. Raises `UsageError` if they have no call."""
         name = ", ".join(map(str, paths))
+        self.schemas: dict[tuple[str, str], str] = {}
+        """Schemas of the operators as the traces have them, by path and overload."""
         self.remarks: list[str] = []
         self.excluded: dict[str, str] = {}
         refused: Counter[tuple[str, str]] = Counter()
@@ -37,16 +40,15 @@ class TraceSource:
         steps = calls = 0
         times: list[float] = []
         found: list[Case] = []
-        for trace in read_traces(paths):
+        for trace in of_rank(read_traces(paths), rank):
             self.remarks += trace.remarks
-            steps += len(trace.steps())
-            times += [
-                node.time_ns
-                for node in trace.nodes.values()
-                if node.time_ns >= 0 and STEP.fullmatch(node.name)
-            ]
+            outer = trace.outer_steps()
+            steps += len(outer)
+            times += [node.time_ns for node in outer if node.time_ns >= 0]
             for call, nodes in calls_of(trace):
                 calls += len(nodes)
+                if call.schema:
+                    self.schemas.setdefault((call.path, call.overload), call.schema)
                 if call.refusal or call.collective:
                     key = refusal_of(call)
                     refused[key] += len(nodes)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
 from opperf.model import Argument
 from opperf.plurals import pluralize
+from opperf.sources.traces.collectives import Message, from_inputs, message_of
 from opperf.sources.traces.contents import Range, ranges_of
 from opperf.sources.traces.schemas import Schema, SchemaParameter, parse_schema
 from opperf.sources.traces.trace import Call, Node, Trace
 from opperf.sources.traces.values import (
+    LARGEST_NUMBER,
     Reader,
     Ref,
     Unbuildable,
@@ -30,9 +32,6 @@ from opperf.sources.traces.values import (
 
 SCHEMA_BEGIN = "1."
 """Beginning of the versions that are read."""
-
-COLLECTIVE = "record_param_comms"
-"""Name of the nodes of collective operations."""
 
 TRITON = "triton"
 """Backend of kernels that a compiler made."""
@@ -61,7 +60,7 @@ def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
     attributes = _attributes(raw)
     identity, name = raw.get("id"), raw.get("name")
     parent = raw.get("ctrl_deps", raw.get("parent", 0))
-    if not (isinstance(identity, int) and isinstance(parent, int) and isinstance(name, str)):
+    if not (_is_number(identity) and _is_number(parent) and isinstance(name, str)):
         return None
     node = Node(
         identity,
@@ -73,17 +72,27 @@ def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
     )
     schema = attributes.get("op_schema") or ""
     is_triton = attributes.get("kernel_backend") == TRITON
-    if name == COLLECTIVE or is_triton or (schema and not name.startswith("c10d::")):
+    message = message_of(name, attributes)
+    if message or is_triton or (schema and not name.startswith("c10d::")):
         inputs, outputs = _values(raw, "inputs"), _values(raw, "outputs")
         tensors = tensors_of(inputs)
         node.inputs = tuple(ref for ref, _ in tensors)
         node.outputs = tuple(ref for ref, _ in tensors_of(outputs))
-        ranges = _ranges(attributes.get("tensor_range")) or ranges_of(
-            identity, tensors, trace.contents
-        )
-        node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes, ranges)
+        if message is None:
+            ranges = _ranges(attributes.get("tensor_range")) or ranges_of(
+                identity, tensors, trace.contents
+            )
+            node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes, ranges)
+        else:
+            message, node.seq_id = from_inputs(message, inputs, node.inputs)
+            node.call = collective_call(trace, name, message)
         node.output_specs = _outputs(trace, outputs, node.outputs)
     return node
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    """Whether a value can be the number of a node."""
+    return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
 def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -161,18 +170,24 @@ def _call(
     ranges: Mapping[int, Range],
 ) -> int:
     """Returns the index of a node's distinct call."""
-    collective = str(attributes.get("collective_name") or "") if name == COLLECTIVE else ""
-    key = _key(name, schema + collective, inputs, refs, str(ranges or ""))
+    key = _key(name, schema, inputs, refs, str(ranges or ""))
     known = trace.intern(key)
     if known is not None:
         return known
-    if name == COLLECTIVE:
-        call = Call(name, "", (), collective=collective or "collective")
-    elif attributes.get("kernel_backend") == TRITON:
+    if attributes.get("kernel_backend") == TRITON:
         call = Call(name, "", (), refusal=TRITON_REFUSAL)
     else:
         call = _built(name, schema, inputs, refs, ranges)
     return trace.add_call(key, call)
+
+
+def collective_call(trace: Trace, name: str, message: Message) -> int:
+    """Returns the index of the distinct call of a collective operation."""
+    known = trace.intern(message)
+    if known is not None:
+        return known
+    call = Call(name, "", (), collective=message.name, message=message)
+    return trace.add_call(message, call)
 
 
 def _built(
@@ -302,7 +317,7 @@ def _ranges(text: Any) -> dict[int, Range]:
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
 
 
 def _integer(value: Any, default: int = 0) -> int:

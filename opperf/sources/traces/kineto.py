@@ -15,7 +15,8 @@ import msgspec
 
 from opperf.model import Argument, Element, Number, TensorSpec
 from opperf.plurals import pluralize
-from opperf.sources.traces.execution_trace import COLLECTIVE, TRITON, TRITON_REFUSAL
+from opperf.sources.traces.collectives import SEQUENCE, message_of, of_shapes
+from opperf.sources.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.sources.traces.trace import Call, Kernel, Node, Trace
 from opperf.sources.traces.values import Unbuildable, dtype_of, extents_of
 
@@ -113,7 +114,13 @@ def _event(
 ) -> Event | None:
     """Returns what is kept of an event of the host: a call, or a label; None for any other."""
     call = -1
-    if category == OPERATORS:
+    sequence = _integer(args.get("Sequence number"), -1)
+    message = message_of(name, args) if category in (OPERATORS, *LABELS) else None
+    if message is not None:
+        message = of_shapes(message, args.get("Input Dims"), args.get("Input type"))
+        call = collective_call(trace, name, message)
+        sequence = _integer(args.get(SEQUENCE), -1)
+    elif category == OPERATORS:
         call = _call_of(trace, name, args)
     elif category == "python_function" and name.startswith(MODULE):
         name = name.removeprefix(MODULE)
@@ -126,7 +133,7 @@ def _event(
         name,
         call,
         _integer(args.get("Record function id")),
-        _integer(args.get("Sequence number"), -1),
+        sequence,
         _integer(args.get("External id")),
     )
 
@@ -135,20 +142,16 @@ def _call_of(trace: Trace, name: str, args: Mapping[str, Any]) -> int:
     """Returns the index of the distinct call of an event; -1 of what is no operator."""
     namespace, separator, own = name.partition("::")
     is_triton = args.get("kernel_backend") == TRITON
-    is_collective = name == COLLECTIVE
-    is_named = separator and own.isidentifier() and namespace not in NOT_OPERATORS
-    if not (is_triton or is_collective or is_named):
+    is_named = separator and own.isidentifier() and namespace.partition(".")[0] not in NOT_OPERATORS
+    if not (is_triton or is_named):
         return -1
     shown = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
     parts = [args.get(key) for key in shown]
-    key = (name, msgspec.json.encode(parts), str(args.get("Collective name")))
+    key = (name, msgspec.json.encode(parts))
     known = trace.intern(key)
     if known is not None:
         return known
-    if is_collective:
-        kind = str(args.get("Collective name") or "collective")
-        call = Call(name, "", (), collective=kind)
-    elif is_triton:
+    if is_triton:
         call = Call(name, "", (), refusal=TRITON_REFUSAL)
     else:
         call = _built(

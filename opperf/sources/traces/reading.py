@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,35 @@ READERS = {"nodes": read_nodes, "traceEvents": read_events}
 def read_traces(paths: Sequence[Path]) -> Iterator[Trace]:
     """Yields the traces of files and folders, one after the other. The execution trace of a process
     and its profiler's trace, of one rank or both without one, are one trace: that with the times of
-    the other.
+    the other. Of just two files, one may be without a rank.
 
     Raises `UsageError` for a file that cannot be read or is no trace.
     """
-    members = itertools.chain.from_iterable(map(_read, paths))
-    for _, of_rank in itertools.groupby(members, key=lambda pair: pair[1].rank):
-        found: dict[str, Trace] = {}
-        for kind, trace in of_rank:
-            if kind in found:
-                yield from _joined(found)
-                found = {}
-            found[kind] = trace
-        yield from _joined(found)
+    are_two = len(paths) == 2
+    found: dict[str, Trace] = {}
+    for kind, trace in itertools.chain.from_iterable(map(_read, paths)):
+        ranks = {trace.rank, *(other.rank for other in found.values())}
+        if kind in found or len(ranks - {None} if are_two else ranks) > 1:
+            yield from _joined(found)
+            found = {}
+        found[kind] = trace
+    yield from _joined(found)
+
+
+def of_rank(traces: Iterable[Trace], rank: int | None) -> Iterator[Trace]:
+    """Yields the traces of a rank, or all if it is None. Raises `UsageError` for a rank that none
+    has."""
+    others: list[str] = []
+    is_found = False
+    for trace in traces:
+        if rank is None or trace.rank == rank:
+            is_found = True
+            yield trace
+        else:
+            others.append("none" if trace.rank is None else str(trace.rank))
+    if not is_found:
+        known = ", ".join(dict.fromkeys(others))
+        raise UsageError(f"there is no trace of rank {rank}; ranks here: {known}")
 
 
 def _read(path: Path) -> Iterator[tuple[str, Trace]]:

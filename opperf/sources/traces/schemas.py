@@ -20,6 +20,7 @@ class SchemaParameter(NamedTuple):
     """As it is written: `Tensor(a!)`, `int[2]`, `ScalarType?`."""
     default: str | None
     """As it is written; None without one."""
+    keyword_only: bool = False
 
 
 class Schema(NamedTuple):
@@ -39,13 +40,17 @@ def parse_schema(text: str) -> Schema | None:
     if head is None:
         return None
     parameters = []
+    keyword_only = False
     for part in split_outer(text[head.end() : _closing(text, head.end())]):
         if part == "*":
+            keyword_only = True
             continue
         match = PARAMETER.fullmatch(part)
         if match is None:
             return None
-        parameters.append(SchemaParameter(match["name"], match["type"], match["default"]))
+        parameters.append(
+            SchemaParameter(match["name"], match["type"], match["default"], keyword_only)
+        )
     path = f"{head['namespace']}.{head['name']}"
     return Schema(path, head["overload"] or "default", tuple(parameters))
 

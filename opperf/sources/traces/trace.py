@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Argument, Struct
+from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.contents import Contents
 from opperf.sources.traces.values import Ref
 
@@ -32,6 +33,8 @@ class Call(Struct, frozen=True):
     """Why no case can be made of it."""
     collective: str = ""
     """Name of the collective operation that it is: `all_reduce`; empty for an operator."""
+    message: Message | None = None
+    """Its data; None for an operator."""
 
 
 class Node(msgspec.Struct):
@@ -45,7 +48,8 @@ class Node(msgspec.Struct):
     rf_id: int = 0
     """Number of the call, by which traces of one program are joined."""
     seq_id: int = -1
-    """Number that a call of the forward pass and those of its backward pass have."""
+    """Number that a call of the forward pass and those of its backward pass have; of a collective
+    operation, that in its process group."""
     thread: int = 0
     inputs: tuple[Ref, ...] = ()
     outputs: tuple[Ref, ...] = ()
@@ -100,6 +104,16 @@ LABEL = re.compile(r"##\s*(.*?)\s*##")
 """A label of the user's, in the marks that PyTorch gives it in traces."""
 
 
+FORWARD = "forward"
+PHASES = {BACKWARD: "backward", OPTIMIZER: "optimizer"}
+"""Phases of what is below labels that begin so."""
+
+TOP = Place((), FORWARD, "")
+
+MOST_LABELS = 64
+"""Most labels of a place; programs nest fewer."""
+
+
 class Trace:
     """The nodes of one process. Its distinct calls are built once."""
 
@@ -124,6 +138,10 @@ class Trace:
     def is_operator(self, node: Node) -> bool:
         """Whether a node is a call of an operator."""
         return node.call != NO_CALL
+
+    def is_step(self, node: Node) -> bool:
+        """Whether a node is the label of a step."""
+        return STEP.fullmatch(node.name) is not None
 
     def topmost(self) -> Iterator[Node]:
         """Yields the calls of operators that no other operator makes, by their ids: in the order in
@@ -174,34 +192,49 @@ class Trace:
 
     def place(self, node: Node) -> Place | None:
         """Returns where a node is; None for the work of a data loader."""
-        if node.parent not in self._places:
-            self._places[node.parent] = self._place_below(node.parent)
-        return self._places[node.parent]
+        identity = node.parent
+        path: list[Node] = []
+        seen = {node.id}
+        while identity not in self._places and identity in self.nodes and identity not in seen:
+            seen.add(identity)
+            path.append(self.nodes[identity])
+            identity = path[-1].parent
+        # Places of what is below are known only now, so that a deep trace takes one walk.
+        place = self._places.get(identity, TOP)
+        for above in reversed(path):
+            place = self._places[above.id] = None if place is None else self._below(place, above)
+        return place
 
-    def _place_below(self, identity: int) -> Place | None:
-        above = self.nodes.get(identity)
-        if above is None:
-            return Place((), "forward", "")
-        labels: list[str] = []
-        phase, step = "forward", ""
-        for node in (above, *self.ancestors(identity)):
-            if LOADER.search(node.name):
-                return None
-            if node.name.startswith(BACKWARD):
-                phase = "backward"
-            elif node.name.startswith(OPTIMIZER):
-                phase = "optimizer"
-            if STEP.fullmatch(node.name):
-                step = step or node.name
-            elif not self.is_operator(node) and not INTERNAL.match(node.name):
-                match = LABEL.fullmatch(node.name)
-                labels.append(match[1] if match else node.name)
-        return Place(tuple(reversed(labels)), phase, step)
+    def _below(self, place: Place, node: Node) -> Place | None:
+        """Returns the place of what is directly below a node at a place."""
+        if LOADER.search(node.name):
+            return None
+        phase = next(
+            (phase for begin, phase in PHASES.items() if node.name.startswith(begin)), FORWARD
+        )
+        if STEP.fullmatch(node.name):
+            place = place._replace(step=node.name)
+        elif not self.is_operator(node) and not INTERNAL.match(node.name):
+            match = LABEL.fullmatch(node.name)
+            if len(place.labels) < MOST_LABELS:
+                place = place._replace(labels=(*place.labels, match[1] if match else node.name))
+        return place if place.phase != FORWARD else place._replace(phase=phase)
 
     def steps(self) -> list[str]:
         """Returns the labels of the steps, in their order."""
         found = {node.id: node.name for node in self.nodes.values() if STEP.fullmatch(node.name)}
         return [found[identity] for identity in sorted(found)]
+
+    def outer_steps(self) -> list[Node]:
+        """Returns the labels of steps that are in no other one's, in their order."""
+        found = []
+        for identity in sorted(self.nodes):
+            node = self.nodes[identity]
+            if STEP.fullmatch(node.name):
+                place = self.place(node)
+                if place is not None and not place.step:
+                    found.append(node)
+        return found
 
     def intern(self, key: Hashable) -> int | None:
         """Returns the index of a distinct call or output of that key; None for a new one."""

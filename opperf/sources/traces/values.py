@@ -59,6 +59,9 @@ LONGEST = 4097
 MOST_AXES = 64
 """Most axes of a tensor, as PyTorch has it."""
 
+LARGEST_NUMBER = 1 << 63
+"""Above all numbers of a trace, which has integers of 64 bits."""
+
 LARGEST_EXTENT = 1 << 62
 """Below it, products of extents and bytes of an element are recognised as too large."""
 
@@ -110,7 +113,9 @@ def ref_of(value: Any) -> Ref:
             int() as size,
             int() as bytes_,
             *device,
-        ] if len(device) <= 1:
+        ] if len(device) <= 1 and all(
+            0 <= number < LARGEST_NUMBER for number in (tensor, storage, offset, size, bytes_)
+        ):
             return Ref(tensor, storage, offset, size, bytes_, str(device[0]) if device else "")
     raise Unbuildable("a tensor without its numbers")
 

@@ -1,0 +1,165 @@
+"""Calls in the notation of PyTorch's logs of operator inputs, which `logged_arguments` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from opperf.model import (
+    Argument,
+    Case,
+    Device,
+    DType,
+    Generator,
+    MemoryFormat,
+    Number,
+    OperatorTarget,
+    TensorSpec,
+)
+from opperf.sources.input_log import BEGIN, OPERATOR
+from opperf.sources.logged_arguments import (
+    DTYPES,
+    MEMORY_FORMATS,
+    STRIDED,
+    read_arguments,
+)
+
+DTYPE_NAMES = {name: short for short, name in DTYPES.items()}
+FORMAT_NAMES = {name: theirs for theirs, name in MEMORY_FORMATS.items()}
+
+
+class Unwritable(Exception):
+    """A value that the notation does not have; its text says what it is."""
+
+
+class Written(NamedTuple):
+    """A log, and what the notation does not say of its calls."""
+
+    text: str
+    cases: int
+    calls: int
+    omitted: dict[str, int]
+    """Calls that are not in it, by what they have."""
+    changed: int
+    """Distinct calls that are read as others: without storages, places in them, contents,
+    devices."""
+
+
+def log_text(cases: Iterable[Case], keywords: Mapping[tuple[str, str], Collection[str]]) -> Written:
+    """Returns a log of calls. `keywords` are the names of the arguments that are by keyword only,
+    by the path and overload of the operators whose others are by position."""
+    lines: dict[str, list[str]] = {}
+    made: list[int] = []
+    omitted: dict[str, int] = {}
+    changed = 0
+    for case in cases:
+        try:
+            operator = _operator_text(case)
+            text = arguments_text(case.arguments, keywords.get(_key(case)))
+        except Unwritable as error:
+            omitted[str(error)] = omitted.get(str(error), 0) + case.count
+            continue
+        unnamed, named = read_arguments(text)
+        changed += list(case.arguments.values()) != [*unnamed, *named.values()]
+        made.append(case.count)
+        lines.setdefault(operator, []).append(f"cnt: {case.count}, {text}")
+    written = (
+        "\n".join([f"Operator: {operator}", *calls]) + "\n" for operator, calls in lines.items()
+    )
+    return Written("".join(written), len(made), sum(made), omitted, changed)
+
+
+def _key(case: Case) -> tuple[str, str]:
+    target = case.target
+    assert isinstance(target, OperatorTarget)
+    return target.name, target.overload
+
+
+def _operator_text(case: Case) -> str:
+    target = case.target
+    if not isinstance(target, OperatorTarget) or not target.overload:
+        raise Unwritable("an operator whose overload is not known")
+    text = f"{target.name}.{target.overload}"
+    if not OPERATOR.fullmatch(f"{BEGIN}{text}"):
+        raise Unwritable("an operator with a name that a log cannot have")
+    return text
+
+
+def arguments_text(arguments: Mapping[str, Argument], keywords: Collection[str] | None) -> str:
+    """Returns the arguments of a call, `(args, kwargs)`. `keywords` are the names of those that are
+    by keyword only; None if that is not known, and all are by name. Raises `Unwritable`."""
+    positional, named = split(arguments, lambda name: keywords is not None and name not in keywords)
+    pairs = (f"{name!r}: {value_text(value)}" for name, value in named.items())
+    return f"({_tuple_text(positional)}, {{{', '.join(pairs)}}})"
+
+
+def split(
+    arguments: Mapping[str, Argument], is_positional: Callable[[str], bool]
+) -> tuple[list[Argument], dict[str, Argument]]:
+    """Returns the arguments by position, and those by name: those that may not be by position, and
+    what follows one that is omitted. Raises `Unwritable` if that has no name."""
+    positional: list[Argument] = []
+    named: dict[str, Argument] = {}
+    for index, (name, value) in enumerate(arguments.items()):
+        if isinstance(value, LEFT_OUT):
+            continue
+        follows = len(positional) == index
+        if follows and (name.isdecimal() or is_positional(name)):
+            positional.append(value)
+        elif name.isdecimal():
+            raise Unwritable("an argument without a name after one that cannot be written")
+        else:
+            named[name] = value
+    return positional, named
+
+
+LEFT_OUT = (Generator, Device)
+"""Arguments that a call has without the notation: the random numbers are others, and the device is
+that of the run."""
+
+
+def _tuple_text(values: Iterable[Argument]) -> str:
+    texts = [value_text(value) for value in values]
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def value_text(value: Any) -> str:
+    """Returns a value in the notation. Raises `Unwritable`."""
+    for kind, make in TEXTS.items():
+        if isinstance(value, kind):
+            return make(value)
+    raise Unwritable(f"an argument of the type {type(value).__name__}")
+
+
+def _tensor_text(spec: TensorSpec) -> str:
+    if spec.layout != "dense":
+        raise Unwritable("a sparse tensor")
+    strides = f", stride={_tuple_text(spec.strides)}" if spec.strides else ""
+    return f"T({list(spec.shape)}, {_dtype_text(spec.dtype)}{strides})"
+
+
+def _dtype_text(name: str) -> str:
+    return DTYPE_NAMES.get(name, f"torch.{name}")
+
+
+def _string_text(value: str) -> str:
+    return f"torch.{STRIDED}" if value == STRIDED else repr(value)
+
+
+def _number_text(number: Number) -> str:
+    return str(number.value) if number.imaginary else number.real
+
+
+TEXTS: Mapping[type[Any], Callable[[Any], str]] = {
+    TensorSpec: _tensor_text,
+    tuple: lambda values: f"[{', '.join(map(value_text, values))}]",
+    DType: lambda dtype: f"torch.{dtype.name}",
+    MemoryFormat: lambda order: f"torch.{FORMAT_NAMES[order.name]}",
+    Number: _number_text,
+    str: _string_text,
+    bool: repr,
+    int: repr,
+    float: repr,
+    type(None): repr,
+}
+"""Functions that write a value, by its type."""

@@ -1,0 +1,74 @@
+"""Names, amounts and columns of the reports on traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from opperf.plurals import pluralize
+from opperf.reports.model import Column, figures, numbers
+from opperf.results.figures import Unit
+from opperf.results.units import Figure, choose_unit, format_figure
+
+COMMAND = "trace"
+"""The command that makes these reports."""
+
+LONGEST = 100
+"""Most characters of a name of a trace in a report: templates of C++ make some of thousands."""
+
+MOST_ROWS = 20
+"""Rows of a table on a terminal; files have all."""
+
+
+def shown(name: str) -> str:
+    """Returns a name of a trace, without what would move a terminal's cursor, and cut."""
+    text = "".join(character if character.isprintable() else "?" for character in name)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def amount(value: int, unit: str) -> str:
+    """Returns a time in nanoseconds (`ns`) or a size (`B`) in a unit that suits it; `unknown` if it
+    is negative."""
+    if value < 0:
+        return "unknown"
+    figure = Figure(value)
+    chosen = choose_unit(unit, [figure])
+    return f"{format_figure(figure, chosen).value} {chosen.name}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number with its noun: `12,345 calls`."""
+    return pluralize(number, noun).replace(str(number), f"{number:,}", 1)
+
+
+def counts(title: str, found: Iterable[int], extra: int = 0) -> Column:
+    """Returns a column of numbers."""
+    return numbers(title, [f"{number:,}" for number in found], extra)
+
+
+def amounts(title: str, found: Iterable[int | None], unit: Unit | str, extra: int = 0) -> Column:
+    """Returns a column of times (`ns`) or sizes (`B`), without those that are unknown: negative, or
+    None."""
+    return figures(title, _figures(found), unit, extra)
+
+
+def _figures(found: Iterable[int | None]) -> list[Figure | str | None]:
+    return [None if value is None or value < 0 else Figure(value) for value in found]
+
+
+def alike(titles: Iterable[str], found: Sequence[Sequence[int | None]]) -> list[Column]:
+    """Returns columns of times in nanoseconds, all in one unit, as they are compared."""
+    every = [figure for column in found for figure in _figures(column)]
+    unit = choose_unit("ns", [figure for figure in every if isinstance(figure, Figure)])
+    return [amounts(title, column, unit) for title, column in zip(titles, found, strict=True)]
+
+
+def known(column: Column) -> tuple[Column, ...]:
+    """Returns a column of figures if it has any."""
+    return (column,) if any(cell.value is not None for cell in column.cells) else ()
+
+
+def first_rows(height: int, most: int = MOST_ROWS) -> tuple[tuple[int, ...] | None, str]:
+    """Returns which rows of a table a terminal shows, None for all, and a line on the others."""
+    if height <= most:
+        return None, ""
+    return tuple(range(most)), f"and {height - most:,} more; --format json has all"
