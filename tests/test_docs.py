@@ -32,7 +32,7 @@ WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.jso
 
 MEASURING = re.compile(
     r"opperf (run )?"
-    r"(?!list|show|coverage|runs|report|compare|explain|plot|export|ab|doctor|frameworks|param)"
+    r"(?!list|show|coverage|runs|report|compare|explain|plot|export|ab|doctor|frameworks|param|trace)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 

@@ -18,21 +18,18 @@ from opperf.model import (
     SCHEMA_VERSION,
     Argument,
     Case,
-    Closing,
     Environment,
     Fill,
     Header,
     Program,
-    Record,
     Settings,
-    Status,
     Summary,
     TensorSpec,
     map_tensors,
 )
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
-from opperf.results.runfile import RunWriter
+from opperf.results.recordings import write_recording
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import merge
 from opperf.sources.registry import OWN_DEFAULT
@@ -83,25 +80,8 @@ def write(recorded: Recorded, file: Path, overwrite: bool = False) -> tuple[Case
         id=new_id(),
         program=recorded.program,
     )
-    timed = [case for case in cases if case.recorded]
-    with RunWriter.create(file, header, cases, overwrite, environments.values()) as writer:
-        for case in timed:
-            writer.record(_record(case, environments[case.target.framework]))
-        writer.close_run(Closing(utc_now(), 0.0, {Status.OK.value: len(timed)} if timed else {}))
+    write_recording(file, header, cases, overwrite, environments)
     return tuple(cases)
-
-
-def _record(case: Case, environment: Environment) -> Record:
-    """Returns the record of the times of a case's calls."""
-    times = list(map(float, case.recorded))
-    return Record(
-        case=case,
-        id=case.id,
-        status=Status.OK,
-        summaries={RECORDED.name: summarise(times, RECORDED.unit)},
-        samples={RECORDED.name: times},
-        environment=environment.id,
-    )
 
 
 def _complete(worker: Worker, calls: Sequence[RecordedCall], program: Program) -> Iterator[Case]:

@@ -79,7 +79,7 @@ def grid(columns: Sequence[Column]) -> str:
     """Returns a table."""
     text: str = tabulate(
         list(zip(*map(_texts, columns), strict=True)),
-        headers=[" ".join(_title(column).split()) for column in columns],
+        headers=[_escape(in_cell(_title(column))) for column in columns],
         tablefmt="pipe",
         disable_numparse=True,
         colalign=["right" if column.is_number else "left" for column in columns],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -46,21 +47,29 @@ def machines_of(run: Run, records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(machine_of, found)))
 
 
-def write_recording(file: Path, header: Header, cases: Sequence[Case], overwrite: bool) -> None:
-    """Writes a recording: its cases, and records of those whose calls were timed.
+def write_recording(
+    file: Path,
+    header: Header,
+    cases: Sequence[Case],
+    overwrite: bool,
+    environments: Mapping[str, Environment] = {},
+) -> None:
+    """Writes a recording: its cases, and records of those whose calls were timed, in the
+    environment of their framework.
 
     Raises `OutputError` if it exists and may not be replaced, or cannot be written.
     """
     timed = [case for case in cases if case.recorded]
     counts = {Status.OK.value: len(timed)} if timed else {}
-    with RunWriter.create(file, header, cases, overwrite) as writer:
+    with RunWriter.create(file, header, cases, overwrite, environments.values()) as writer:
         for case in timed:
-            writer.record(record_of(case))
-        writer.close_run(Closing(header.started, 0.0, counts))
+            writer.record(_record(case, environments.get(case.target.framework)))
+        finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        writer.close_run(Closing(finished, 0.0, counts))
 
 
-def record_of(case: Case) -> Record:
-    """Returns the record of the recorded times of a case's calls."""
+def _record(case: Case, environment: Environment | None) -> Record:
+    """Returns the record of the times of a case's calls."""
     times = list(map(float, case.recorded))
     return Record(
         case=case,
@@ -68,4 +77,5 @@ def record_of(case: Case) -> Record:
         status=Status.OK,
         summaries={RECORDED.name: summarise(times, RECORDED.unit)},
         samples={RECORDED.name: times},
+        environment="" if environment is None else environment.id,
     )

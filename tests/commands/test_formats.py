@@ -20,6 +20,7 @@ ARGUMENTS = {
     "show": ("relu", *FAKE),
     "coverage": FAKE,
     "report": ("a.jsonl",),
+    "trace": ("a.json",),
     "compare": ("a.jsonl", "b.jsonl"),
     "explain": ("a.jsonl", "b.jsonl", "relu"),
     "export": ("a.jsonl",),
@@ -60,8 +61,8 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = {"run", "list", "show", "coverage", "report", "compare", "explain", "export", "ab"}
-    assert {command.name for command in WRITING} == names
+    names = "run list show coverage report trace compare explain export ab"
+    assert {command.name for command in WRITING} == set(names.split())
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)

@@ -38,6 +38,7 @@ from opperf.results.runfile import read_run
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 from tests.recordings import called, measured, site, transformer
+from tests.sources.traces.reports.making import reports_of_traces
 
 # Not by the path of imports, where every later test would find it as an installed one.
 TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]
@@ -92,6 +93,7 @@ def found(odd_run, everything, hostile, session):  # noqa: F811
         "ab": [report_for(session), report_for(odd)],
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
+        "trace": list(reports_of_traces(NASTY)),
     }
 
 

@@ -10,7 +10,7 @@ from opperf.commands.trace.writing import WRITERS, write
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
 from opperf.reports.model import Report
-from opperf.reports.output import write_reports
+from opperf.reports.writing import write_reports
 from opperf.results.output import Output, check_output
 from opperf.sources.traces.archives import rank_in
 from opperf.sources.traces.outline import outline_of

@@ -8,7 +8,15 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpec
+from opperf.model import (
+    Argument,
+    Case,
+    Fill,
+    Number,
+    OperatorTarget,
+    TensorSpec,
+    map_tensors,
+)
 from opperf.results.param_lines import case_line
 from opperf.sources.logged_text import Unwritable, Written, split
 from opperf.sources.param.configuration import cases_of
@@ -113,8 +121,14 @@ def _add_contents(value: Argument, written: dict[str, Any]) -> None:
 def _is_same(case: Case, name: str, build: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a call is read as it is: with the places of tensors in storages, and devices."""
     entry = {"config": [{"build": [build], "input": [spec]}]}
-    return [
-        list(read.arguments.values())
-        for read in cases_of(name, entry, name)
-        if isinstance(read, Case)
-    ] == [list(case.arguments.values())]
+    found = [read for read in cases_of(name, entry, name) if isinstance(read, Case)]
+    own = [map_tensors(value, _with_usual_fill) for value in case.arguments.values()]
+    return [list(read.arguments.values()) for read in found] == [own]
+
+
+def _with_usual_fill(spec: TensorSpec) -> TensorSpec:
+    """Returns a tensor of booleans whose contents are not known with those that a configuration
+    means."""
+    if spec.dtype != "bool" or spec.fill != Fill():
+        return spec
+    return msgspec.structs.replace(spec, fill=Fill("boolean"))

@@ -26,6 +26,9 @@ LARGEST = 1 << 30
 """Most bytes of a trace's JSON that are read: the largest traces of training jobs have some hundred
 megabytes, and a compressed file of any size can pretend to have more."""
 
+MOST_PAST_END = 100
+"""Reads behind the end of an archive: that of its last block needs a few."""
+
 RANK = re.compile(r"rank[-_]?(\d+)", re.IGNORECASE)
 """The rank in a file's name, as `rank-3.json`."""
 
@@ -76,7 +79,27 @@ def open_members(path: Path) -> Iterator[Member]:
 
 def _archive(stream: BinaryIO) -> tarfile.TarFile:
     """Returns an archive that is passed through once, and so is neither held nor unpacked."""
-    return tarfile.open(fileobj=stream, mode="r|")
+    return tarfile.open(fileobj=cast(BinaryIO, _Bounded(stream)), mode="r|")
+
+
+class _Bounded:
+    """A stream that ends with an error behind `LARGEST` bytes, and where it is read on behind its
+    end, as an archive is whose header has a size that is not there."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._bytes = 0
+        self._past_end = 0
+
+    def read(self, size: int) -> bytes:
+        content = self._stream.read(size)
+        self._bytes += len(content)
+        if self._bytes > LARGEST:
+            raise tarfile.ReadError(f"it has more than {LARGEST >> 30} GiB, the most read")
+        self._past_end = 0 if content else self._past_end + 1
+        if self._past_end > MOST_PAST_END:
+            raise EOFError("it ends within a file of it")
+        return content
 
 
 def _json_files(archive: tarfile.TarFile) -> Iterator[tuple[str, BinaryIO]]:

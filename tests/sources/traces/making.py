@@ -27,7 +27,8 @@ def node(identity: int, name: str, parent: int = 1, schema: str = "", **parts: A
         "shapes": parts.pop("shapes", []),
         "strides": parts.pop("strides", []),
     }
-    outputs = {"values": parts.pop("outputs", []), "shapes": [], "types": []}
+    made = parts.pop("outputs", [])
+    outputs = {"values": made, "shapes": [[8]] * len(made), "types": ["Tensor(float)"] * len(made)}
     attributes = {"op_schema": schema, "rf_id": identity, "tid": 1, "seq_id": -1, **parts}
     return {
         "id": identity,
@@ -106,3 +107,25 @@ def event(name: str, begin: float, time: float, category: str = "cpu_op", thread
         "dur": time,
         "args": args,
     }
+
+
+def collective(
+    identity: int, name: str, size: int = 8, parent: int = 2, number: int = -1, group: str = "0"
+):
+    """Returns a node of a collective operation; a number is that in its group."""
+    numbered = number >= 0
+    return node(
+        identity,
+        "record_param_comms",
+        parent,
+        inputs=[[tensor(5, 6, size=size)], *([number] if numbered else [])],
+        types=["GenericList[Tensor(float)]", *(["Int"] if numbered else [])],
+        shapes=[[[size]], *([[]] if numbered else [])],
+        collective_name=name,
+        dtype="Float",
+        in_msg_nelems=size,
+        out_msg_nelems=size,
+        pg_name=group,
+        pg_desc="default_pg",
+        pg_size=2,
+    )

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, figures, numbers
-from opperf.results.figures import Unit
-from opperf.results.units import Figure, choose_unit, format_figure
+from opperf.results.units import Figure, Unit, choose_unit, format_figure
 
 COMMAND = "trace"
 """The command that makes these reports."""

@@ -1,0 +1,115 @@
+"""Calls of traces that are written as recordings, logs and configurations are the same cases."""
+
+import json
+
+import pytest
+
+from opperf.commands.trace import running
+from opperf.execution.planning import plan_file
+from opperf.execution.workers import Workers
+from opperf.opperf import main
+from opperf.results.runfile import read_run
+from opperf.sources.base import SourceFile, open_source
+from opperf.sources.selecting import Selection
+from tests.shared_workers import replace_workers
+from tests.sources.traces.making import ADD, collective, event, node, relu, tensor, write
+
+pytest.importorskip("torch")
+
+SHAPES = {"Input Dims": [[2, 4]], "Input type": ["float"], "Input Strides": [[4, 1]]}
+
+
+@pytest.fixture
+def planned(shared_worker, monkeypatch):
+    """Returns the ids of the cases of a file with their counts, as `opperf run` plans them."""
+    replace_workers(monkeypatch, shared_worker)
+
+    def plan(path):
+        file = SourceFile(path, open_source(path))
+        with Workers() as workers:
+            cases = plan_file(workers, file, Selection(), {}, (), lambda text: None).cases
+        return {case.id: case.count for case in cases}
+
+    return plan
+
+
+def add(identity, *tensors, alpha=1):
+    return node(
+        identity,
+        "aten::add",
+        2,
+        ADD,
+        inputs=[*tensors, alpha],
+        types=["Tensor(float)", "Tensor(float)", "Int"],
+        shapes=[[4], [4], []],
+        strides=[[1], [2], []],
+    )
+
+
+def written(path, name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", str(path), "--to", str(path.with_name(name))])
+    assert not ended.value.code
+    return path.with_name(name), capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ("x.jsonl", "x.txt", "x.json"))
+def test_what_is_written_is_planned_as_the_trace_is(tmp_path, planned, capsys, name):
+    nodes = [relu(20, 2), relu(21, 2), add(22, tensor(5, 6), tensor(7, 8)), collective(23, "a")]
+    path = write(tmp_path / "t.json", nodes)
+    made, err = written(path, name, capsys)
+    assert planned(made) == planned(path) and len(planned(path)) == 2
+    assert "2 cases of 3 calls" in err and "does not say" not in err
+
+
+@pytest.mark.parametrize(("name", "is_same"), (("x.jsonl", True), ("x.txt", False)))
+def test_shared_storages_are_in_recordings_alone(tmp_path, planned, capsys, name, is_same):
+    path = write(tmp_path / "t.json", [add(22, tensor(5, 6, 0), tensor(7, 6, 4))])
+    made, err = written(path, name, capsys)
+    assert (planned(made) == planned(path)) is is_same
+    assert ("1 case will be read without" in err) is not is_same
+
+
+def test_a_recording_has_the_recorded_times_and_the_program(tmp_path, planned, capsys):
+    path = tmp_path / "k.json"
+    events = [event("aten::relu", 0, 3, **SHAPES), event("aten::relu", 9, 5, **SHAPES)]
+    path.write_text(json.dumps({"traceEvents": events}))
+    made, _ = written(path, "x.jsonl", capsys)
+    run, warnings = read_run(made)
+    assert not warnings and run.closing is not None
+    (record,) = run.records
+    assert record.samples == {"recorded": [3000.0, 5000.0]} and record.case.count == 2
+    assert record.case.target.overload == "default"
+    assert run.header.program.calls == 2 and run.header.program.command == str(path)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(made)])
+    assert not ended.value.code and "relu" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ("x.txt", "x.json"))
+def test_overloads_that_a_profile_lacks_are_those_of_the_framework(tmp_path, planned, capsys, name):
+    path = tmp_path / "k.json"
+    shapes = {"Input Dims": [[2, 4], [2, 4], []], "Input type": ["float", "float", "Scalar"]}
+    events = [event("aten::add", 0, 3, **shapes, **{"Concrete Inputs": ["", "", "1"]})]
+    path.write_text(json.dumps({"traceEvents": events}))
+    made, _ = written(path, name, capsys)
+    assert planned(made) == planned(path)
+    assert "add.Tensor" in made.read_text()
+
+
+def test_a_trace_of_collectives_alone_is_one_line(tmp_path, capsys):
+    path = write(tmp_path / "t.json", [collective(20, "allreduce")])
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", str(path), "--to", str(tmp_path / "x.txt")])
+    assert ended.value.code == 2 and not (tmp_path / "x.txt").exists()
+    assert "no call can be written, allreduce: 1 call" in capsys.readouterr().err
+
+
+def test_an_existing_file_is_kept(tmp_path, capsys):
+    path = write(tmp_path / "t.json", [relu(20, 2)])
+    kept = tmp_path / "x.txt"
+    kept.write_text("mine")
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", str(path), "--to", str(kept)])
+    assert ended.value.code == 2 and kept.read_text() == "mine"
+    assert running.WRITERS.keys() == {".jsonl", ".txt", ".json"}
