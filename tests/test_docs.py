@@ -169,6 +169,7 @@ def shown_options(command):
 TABLES_OF_OPTIONS = [
     ("guide.md", "flag", "run", set()),
     ("workloads.md", "option", "param", set()),
+    ("traces.md", "option", "trace", set()),
     # Those of every command that writes a file are with the commands of the page.
     ("sweeps.md", "option", "plot", {"--output-file", "--overwrite", "--debug"}),
 ]
