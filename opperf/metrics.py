@@ -14,15 +14,23 @@ from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.recorded import RECORDED_TIMES
+from opperf.instruments.replays import REPLAYS
 from opperf.instruments.times import TIMES
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.model import Case, Metric, MetricKind, Record, Settings
 
-BUILT_IN: tuple[Instrument, ...] = (TIMES, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES)
+BUILT_IN: tuple[Instrument, ...] = (
+    TIMES,
+    MEMORY_PEAKS,
+    CALLGRIND,
+    COMPILER,
+    RECORDED_TIMES,
+    REPLAYS,
+)
 """In the order of tables."""
 
-ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, RECORDED_TIMES)
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, RECORDED_TIMES, REPLAYS)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 

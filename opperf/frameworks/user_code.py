@@ -25,6 +25,7 @@ from opperf.model import (
     ObjectTarget,
     SnippetTarget,
     Target,
+    TraceTarget,
     split_positional,
 )
 
@@ -69,6 +70,8 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
         return built
     if isinstance(target, SnippetTarget):
         return _snippet(target, names)
+    if isinstance(target, TraceTarget):
+        raise UnsupportedError(f"{target.label} is the replay of a trace, which is no function")
     assert isinstance(target, CallableTarget)
     module, colon, name = target.path.partition(":")
     if not colon:

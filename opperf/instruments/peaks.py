@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import MemoryReading, ReservedMemory
 from opperf.frameworks.user_inputs import load_inputs
-from opperf.instruments.prepared import NOTHING_BOUND, PreparedCase, compiles
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, compiles
 from opperf.model import Case, Note, Struct
 
 SETTLE_S = 0.003
@@ -99,12 +100,22 @@ def peaks(prepared: PreparedCase) -> Peaks:
     return _Readings(prepared).peaks(clean=False)
 
 
-def measure_case_peaks(case: Case, framework: Framework) -> Peaks:
+BoundOf = Callable[[Case, Framework], Bound]
+"""Returns the objects that a case needs beside itself; called in its scope."""
+
+
+def _nothing_bound(case: Case, framework: Framework) -> Bound:
+    return NOTHING_BOUND
+
+
+def measure_case_peaks(
+    case: Case, framework: Framework, bound_of: BoundOf = _nothing_bound
+) -> Peaks:
     """Returns the peaks of a case, and whether the framework has freed everything."""
     device = case.settings.device
     load_inputs(framework, case)
     with framework.memory(device) as whole, framework.scope(case):
-        prepared = PreparedCase(case, framework, NOTHING_BOUND)
+        prepared = PreparedCase(case, framework, bound_of(case, framework))
         readings = _Readings(prepared)
         del prepared
         # A caught exception may hold arrays, in a cycle with its traceback.

@@ -31,6 +31,7 @@ from opperf.model import (
     NoteCode,
     Number,
     ObjectTarget,
+    Part,
     Pass,
     Record,
     Status,
@@ -99,7 +100,9 @@ class PreparedCase:
         self.arguments: dict[str, Any] = {}
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
-        self.call = framework.bind(case, self.arguments, bound.function or self._built())
+        self.called = bound.function or self._built()
+        """The object that is called, if it is not found by the target alone."""
+        self.call = framework.bind(case, self.arguments, self.called)
         framework.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
@@ -207,6 +210,8 @@ class Visit:
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
         self.time_kind: MetricKind | None = None
+        self.parts: tuple[Part, ...] = ()
+        """Operators of a target that calls several."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -302,6 +307,7 @@ class Visit:
             busy_s=self.busy_s,
             moved_bytes=self.moved_bytes,
             time_kind=self.time_kind,
+            parts=self.parts,
         )
 
 

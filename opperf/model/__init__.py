@@ -25,6 +25,7 @@ from opperf.model.records import (
     Difference,
     GpuState,
     Outcome,
+    Part,
     Place,
     Record,
     SameResults,
@@ -55,6 +56,7 @@ from opperf.model.targets import (
     SnippetTarget,
     Target,
     TargetKey,
+    TraceTarget,
 )
 from opperf.model.values import (
     UNKNOWN,

@@ -129,6 +129,23 @@ class Place(Struct, frozen=True):
     """Name of the arm that it stands for: another one in the control."""
 
 
+class Part(Struct, frozen=True):
+    """The calls of one operator in a target that makes several: in one of its calls."""
+
+    name: str
+    calls: int
+    made: int = 0
+    """Number of the calls that were made; the others are omitted."""
+    time_ns: float | None = None
+    """Time of those that were made, summed; None if they were not timed."""
+    recorded_ns: float | None = None
+    """Time of all its calls in the program that was recorded, summed; None if it is unknown."""
+    made_recorded_ns: float | None = None
+    """That of the calls that were made."""
+    reason: str = ""
+    """Why calls are omitted: of several reasons, the most frequent."""
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -166,6 +183,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """None without one, or without NVIDIA's library."""
     environment: str = ""
     """Id of the environment it was measured in; empty if no process has started it."""
+    parts: tuple[Part, ...] = ()
+    """Operators of a target that calls several, those that took longest first; empty for any
+    other."""
     place: Place | None = None
     """None in a run."""
     profiles: dict[str, str] = {}

@@ -149,12 +149,55 @@ LABEL_SEPARATOR = "/"
 """Between the labels of a snippet's name."""
 
 
-Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, SnippetTarget]
+class TraceTarget(Struct, frozen=True, tag="trace"):
+    """The calls of a recorded trace in their order: a replay."""
+
+    framework: str
+    file: str
+    """Path of the trace. What is part of the case's id is the digest alone."""
+    digest: str
+    """Hash of the trace's content."""
+    rank: int | None = None
+    """Rank of the process whose calls they are, where the trace has those of several."""
+    ranks: int = 1
+    """Number of processes, each of which replays the calls of its rank."""
+    steps: str = ""
+    """The steps, by the numbers in their labels: `3`, or `3:5` for 3 and 4; empty for all calls."""
+    subgraph: str = ""
+    """Label that the calls are below; empty for all calls."""
+    gaps: str = "none"
+    """`recorded` for the pauses that the program had between the calls."""
+    skip: dict[str, str] = {}
+    """Patterns of operators whose calls are omitted, each with the reason."""
+    delay_ms: float = 0.0
+    """Pause before each iteration."""
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, "", self.label, digest(canonical_target(self))[:8])
+
+    @property
+    def label(self) -> str:
+        """The file's name, with which of its calls they are."""
+        parts = [
+            PurePath(self.file).name.partition(".")[0],
+            "" if self.rank is None else f"rank {self.rank}",
+            self.steps and f"step {self.steps}",
+            self.subgraph,
+        ]
+        return " ".join(filter(None, parts))
+
+
+Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, SnippetTarget, TraceTarget]
 
 
 def canonical_target(target: Target) -> dict[str, Any]:
-    """Returns a target's canonical form: without defaults, and with a file's name for its path."""
+    """Returns a target's canonical form: without defaults, and with a file's name for its path, or
+    its digest alone."""
     content: dict[str, Any] = canonical(target)
     if isinstance(target, (FileTarget, ObjectTarget)) and target.file:
         content["file"] = PurePath(target.file).name
+    if isinstance(target, TraceTarget):
+        # Its digest says which trace it is, wherever that is.
+        del content["file"]
     return content

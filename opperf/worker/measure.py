@@ -20,6 +20,7 @@ from opperf.sources.choices import LISTED, refusal
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.protocol import Trial
+from opperf.worker.replaying import bound_of
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
@@ -45,7 +46,8 @@ def measure(
         for instrument in chosen:
             instrument.begin(case, framework, conditions, needed)
         with case_scope(case, framework):
-            visit = Visit(PreparedCase(case, framework, bound), conditions)
+            prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
+            visit = Visit(prepared, conditions)
             gpu = find_gpu(framework.uuid(case.settings.device))
             with watch(gpu) as readings:
                 for instrument in chosen:

@@ -40,6 +40,7 @@ from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec
 from opperf.worker.allocator import configure_heap
 from opperf.worker.process import begin_child, child_variables, fork, module_command
+from opperf.worker.replaying import bound_of
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
@@ -233,7 +234,7 @@ class Fork:
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
             for line in lines:
-                found = measure_case_peaks(CASES.decode(line), framework)
+                found = measure_case_peaks(CASES.decode(line), framework, bound_of)
                 out.write(msgspec.json.encode(found) + b"\n")
                 out.flush()
 

@@ -18,7 +18,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,7 +31,7 @@ from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
 from opperf.frameworks.user_code import import_module
 from opperf.instruments.instrument import Conditions
-from opperf.instruments.prepared import NOTHING_BOUND, PreparedCase, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
@@ -40,7 +40,7 @@ from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import Case, Record, Settings, Status
+from opperf.model import Case, Record, Settings, Status, TraceTarget
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -52,28 +52,44 @@ from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
+from opperf.worker.replaying import bound_of
 
 
 def trace(
-    framework: Framework, cases: Iterable[Case], chrome: Path | None, execution: Path | None
+    framework: Framework, cases: Sequence[Case], chrome: Path | None, execution: Path | None
 ) -> dict[str, str]:
     """Writes the framework's traces of the cases to these files, and returns those that could not
-    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`. Raises
-    `UnsupportedError` if the framework writes none."""
+    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`, that
+    of a replay its name. Raises `UnsupportedError` if the framework writes none."""
     failed: dict[str, str] = {}
+    # A replay has tried its calls before, which are no part of its iteration.
+    replays = {case.id: case for case in cases if isinstance(case.target, TraceTarget)}
+    ready: dict[str, Bound] = {}
+    for case in replays.values():
+        with _failures(case, failed), case_scope(case, framework):
+            ready[case.id] = bound_of(case, framework)
     with framework.tracing(chrome, execution) as label:
         for case in cases:
-            name = f"[param|{case.source_id or case.id}]"
-            try:
-                with case_scope(case, framework), label(name):
-                    _call(framework, case)
-            except Exception as error:
-                failed[case.id] = one_line(f"{type(error).__name__}: {error}")
+            if case.id in failed:
+                continue
+            is_replay = case.id in replays
+            name = case.label if is_replay else f"[param|{case.source_id or case.id}]"
+            with _failures(case, failed), case_scope(case, framework), label(name):
+                _call(framework, case, ready.get(case.id, NOTHING_BOUND))
     return failed
 
 
-def _call(framework: Framework, case: Case) -> None:
-    prepared = PreparedCase(case, framework)
+@contextlib.contextmanager
+def _failures(case: Case, failed: dict[str, str]) -> Iterator[None]:
+    """Adds the reason why a case cannot be called."""
+    try:
+        yield
+    except Exception as error:
+        failed[case.id] = one_line(f"{type(error).__name__}: {error}")
+
+
+def _call(framework: Framework, case: Case, bound: Bound) -> None:
+    prepared = PreparedCase(case, framework, bound)
     prepared.call()
     if BACKWARD.name in case.passes:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
+from opperf.commands.run.replay import replay_options
 from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
     argument_options,
@@ -97,6 +98,7 @@ from opperf.reports.formats import RUN
     is_flag=True,
     help="Skip recorded calls that only make a view of a tensor, and compute nothing.",
 )
+@replay_options
 @case_ids
 @setting_options("seed")
 @click.option(

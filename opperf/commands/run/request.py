@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from opperf.commands.frameworks import FrameworkChoice, read_choice
+from opperf.commands.run.replay import TraceFiles, open_replays, read_replay, read_trace_files
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status, Wrapping
@@ -69,6 +70,8 @@ class Request:
     wrapping: Wrapping | None
     """Programs that the cases are profiled under; None without one."""
     columns: tuple[str, ...]
+    traces: TraceFiles | None
+    """Traces that are written of replays; None for none."""
     command: str
 
     @property
@@ -288,7 +291,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     explicit = frozenset(set_here)
     check_shape_options(explicit)
     names, paths = split_sources(options["names"])
-    files = open_files(paths)
+    replay = read_replay(options, explicit)
+    files = open_files(paths) if replay is None else open_replays(paths, replay, names)
     quick = quick_values(explicit) if options["quick"] else {}
     options = {**options, **quick, "names": names}
     resume: str | None = options["resume"]
@@ -319,6 +323,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         and output_format == "jsonl"
         and "output_format" in explicit,
         wrapping=read_wrapping(options),
+        traces=read_trace_files(options),
         **{name: options[name] for name in COPIED},
         command=shlex.join(["opperf", *sys.argv[1:]]),
     )

@@ -26,6 +26,7 @@ from opperf.commands.run.keeping import (
     may_replace,
     read_unfinished,
 )
+from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, quick_settings
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
@@ -48,9 +49,11 @@ from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status, Wrapping
-from opperf.reports import writing
+from opperf.reports import replays, writing
+from opperf.reports.replays import replayed
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
+from opperf.reports.text import write_text
 from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, profile_folder, wrapped_profiles_of
@@ -150,6 +153,9 @@ def run_command(request: Request) -> int:
         except CutShortError as error:
             _keep_cut_short(run_file, request)
             raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
+        if request.traces is not None:
+            for text in write_traces(workers, result, request.traces):
+                _print(request, text)
     if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
@@ -304,6 +310,8 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
         table = run_text(records, width, request.columns)
         explained = legend(records, select_columns(records, request.columns))
         _print(request, f"\n{table}\n\n{wrap_all(explained, width)}")
+    if replayed(records):
+        _print(request, "\n" + write_text(replays.report_of(records), width).strip())
     _print(request, "\n" + summarise(result, elapsed_s, width))
     if problem:
         _print(request, problem, error=True)

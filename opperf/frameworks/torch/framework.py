@@ -14,6 +14,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
+from opperf.frameworks.replays import CallSequence, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
@@ -28,6 +29,7 @@ from opperf.frameworks.torch import (
     private,
     recorder,
     registry,
+    replay,
     restoring,
     schemas,
     snippets,
@@ -68,6 +70,7 @@ from opperf.model import (
     OperatorTarget,
     SnippetTarget,
     Target,
+    TraceTarget,
 )
 
 
@@ -184,7 +187,7 @@ class PyTorch(Framework):
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        if isinstance(target, SnippetTarget):
+        if isinstance(target, (SnippetTarget, TraceTarget)):
             return Operator(framework=self.name, namespace="", name=target.label)
         return functions.signature(target, function or self.function(target))
 
@@ -272,7 +275,7 @@ class PyTorch(Framework):
         return made(call, inputs, case.settings.differentiated)
 
     def parameter_names(self, target: Target) -> tuple[str, ...]:
-        if isinstance(target, (OperatorTarget, SnippetTarget)):
+        if isinstance(target, (OperatorTarget, SnippetTarget, TraceTarget)):
             return ()
         found = self.function(target)
         if not isinstance(found, torch.nn.Module):
@@ -281,13 +284,19 @@ class PyTorch(Framework):
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         is_compiled = case.settings.mode in self.compiled_modes
-        if case.settings.phase == "train" and not isinstance(case.target, SnippetTarget):
+        own = (SnippetTarget, TraceTarget)
+        if case.settings.phase == "train" and not isinstance(case.target, own):
             is_operator = isinstance(case.target, OperatorTarget)
             record_forward(call, inputs, tries=is_operator and not is_compiled)
+
+    def replay(self, case: Case, sequence: CallSequence) -> Replayed:
+        return replay.Replay(self, case, sequence)
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
+        if isinstance(case.target, TraceTarget):
+            return replay.pause_of(case.target)
         return restoring.restore(case.target, arguments)
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:

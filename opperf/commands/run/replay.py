@@ -1,0 +1,160 @@
+"""The options of `opperf run --replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from opperf.errors import UsageError
+from opperf.execution.workers import Workers
+from opperf.model import Run, Status, TraceTarget
+from opperf.parameters import choice_option, combine
+from opperf.sources.base import SourceFile
+from opperf.sources.traces.cases import FRAMEWORK
+from opperf.sources.traces.parts import read_steps
+from opperf.sources.traces.replays import open_replay
+
+GAPS = ("none", "recorded")
+
+
+def parse_skip(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> Mapping[str, str]:
+    """Parses `aten::copy_=a copy` into a pattern and a reason, which may be empty."""
+    found = {}
+    for value in values:
+        name, _, reason = value.partition("=")
+        if not name:
+            raise click.BadParameter(f"{value!r} names no operator", ctx, param)
+        found[name] = reason
+    return found
+
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+replay_options = combine(
+    click.option(
+        "--replay",
+        is_flag=True,
+        help="Replay the calls of traces in their order, with their data flow: an iteration is a "
+        "call.",
+    ),
+    click.option(
+        "--steps",
+        "--step",
+        "steps",
+        default="",
+        metavar="A[:B]",
+        help="Replay the step of this number, by its label in the trace, or those before B.",
+    ),
+    click.option(
+        "--subgraph", default="", metavar="LABEL", help="Replay the calls below this label."
+    ),
+    choice_option("--gaps", choices=GAPS, help="Pauses between replayed calls."),
+    click.option(
+        "--skip",
+        multiple=True,
+        metavar="NAME[=REASON]",
+        callback=parse_skip,
+        help="Leave out the replay's calls of this operator, or of all that a pattern names.",
+    ),
+    click.option(
+        "--delay",
+        "delay_ms",
+        default=0.0,
+        type=click.FloatRange(min=0),
+        metavar="MS",
+        help="Milliseconds of pause before each iteration of a replay.",
+    ),
+    click.option(
+        "--et",
+        default=None,
+        type=FILE,
+        metavar="FILE",
+        help="Write PyTorch's execution trace of an iteration of the replay.",
+    ),
+    click.option(
+        "--profile",
+        default=None,
+        type=FILE,
+        metavar="FILE",
+        help="Write the profiler's Chrome trace of an iteration of the replay.",
+    ),
+)
+
+ONLY = {
+    "steps": "--steps",
+    "subgraph": "--subgraph",
+    "gaps": "--gaps",
+    "skip": "--skip",
+    "delay_ms": "--delay",
+    "et": "--et",
+    "profile": "--profile",
+}
+"""Options of replays alone, by parameter."""
+
+
+class TraceFiles(NamedTuple):
+    """Traces that are written of a replay's iteration; None for one that is not wanted."""
+
+    chrome: Path | None
+    execution: Path | None
+
+
+def read_replay(options: Mapping[str, Any], explicit: Collection[str]) -> TraceTarget | None:
+    """Returns the options of a replay, as a target without its trace; None if none is wanted.
+
+    Raises `UsageError` for an option that needs `--replay`, and for steps that are no range.
+    """
+    if not options["replay"]:
+        for name, option in ONLY.items():
+            if name in explicit:
+                raise UsageError(f"{option} needs --replay")
+        return None
+    if options["steps"]:
+        read_steps(options["steps"])
+    return TraceTarget(
+        FRAMEWORK,
+        file="",
+        digest="",
+        steps=options["steps"].strip(),
+        subgraph=options["subgraph"],
+        gaps=options["gaps"],
+        skip=dict(options["skip"]),
+        delay_ms=options["delay_ms"],
+    )
+
+
+def open_replays(
+    paths: Sequence[Path], replay: TraceTarget, names: Sequence[str]
+) -> tuple[SourceFile, ...]:
+    """Returns the traces, opened as replays. Raises `UsageError` for names of operators beside
+    them, and what `open_replay` raises."""
+    if names or not paths:
+        told = f"{names[0]} is none" if names else "name one"
+        raise UsageError(f"--replay is for traces; {told}")
+    return tuple(SourceFile(path, open_replay(path, replay)) for path in paths)
+
+
+def read_trace_files(options: Mapping[str, Any]) -> TraceFiles | None:
+    """Returns the traces that are written; None for none."""
+    found = TraceFiles(options["profile"], options["et"])
+    return found if any(found) else None
+
+
+def write_traces(workers: Workers, run: Run, files: TraceFiles) -> Iterator[str]:
+    """Writes the traces of an iteration of each replay of a run, and yields a line on them."""
+    cases = [record.case for record in run.records if record.status is Status.OK]
+    written = [str(path.resolve()) if path else "" for path in files]
+    if not cases:
+        yield "no traces: nothing was replayed"
+        return
+    first = cases[0]
+    worker = workers.of(first.target.framework, first.settings)
+    failed = worker.trace(tuple(cases), *written)
+    for reason in dict.fromkeys(failed.values()):
+        yield f"not traced: {reason}"
+    yield f"traces written to {', '.join(str(path) for path in files if path)}"

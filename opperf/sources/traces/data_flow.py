@@ -1,0 +1,246 @@
+"""The data flow of a trace's calls: which tensors come from outside, which calls make the others,
+and when each is freed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.dtypes import DTYPES, element_bytes
+from opperf.frameworks.replays import (
+    NOT_KEPT,
+    Buffer,
+    CallSequence,
+    SequenceCall,
+    Slot,
+    Step,
+)
+from opperf.model import Argument, TensorSpec, iter_tensors
+from opperf.sources.traces.trace import NO_CALL, Node, Trace
+from opperf.sources.traces.values import Ref
+
+HOST = "cpu"
+
+
+class _Key(NamedTuple):
+    """Identity of a tensor of the program. Numbers of tensors are those of their addresses, which
+    later tensors have again."""
+
+    ref: Ref
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class _Storage(NamedTuple):
+    """Identity of a storage. One number may be that of a storage of indices and, later, of another
+    one of floating-point numbers, which must not share contents."""
+
+    number: int
+    device: str
+    kind: str
+
+
+def main_device(nodes: Sequence[Node]) -> str:
+    """Returns the device of most tensors that is not the CPU; that if there is no other."""
+    counts: dict[str, int] = {}
+    for node in nodes:
+        for ref in node.inputs:
+            counts[ref.device] = counts.get(ref.device, 0) + 1
+    others = [name for name in counts if not name.startswith(HOST)]
+    return max(others or counts, key=lambda name: counts[name], default="")
+
+
+class DataFlow:
+    """Follows the tensors through calls that are added in their order."""
+
+    def __init__(self, trace: Trace, nodes: Sequence[Node]) -> None:
+        self._trace = trace
+        self._has_host = not main_device(nodes).startswith((HOST, "meta"))
+        self._slots: list[Slot] = []
+        self._buffers: dict[_Storage, int] = {}
+        self._sizes: list[Buffer] = []
+        self._known: dict[_Key, int] = {}
+        """Slots by tensor, the latest."""
+        self._made: dict[_Storage, int] = {}
+        """Slots of tensors that calls have made, by storage, the latest."""
+        self._alone: dict[tuple[int, int], int] = {}
+        """Slots of tensors without numbers, by distinct call and position."""
+        self._steps: list[Step] = []
+        self._end_ns = -1
+        self._first_ns = -1
+        self.without_numbers = 0
+        """Number of tensors of which the trace does not say which they are."""
+
+    def is_on_host(self, device: str) -> bool:
+        """Whether a device of the trace is the CPU beside another device."""
+        return self._has_host and device.startswith(HOST)
+
+    def add(self, node: Node, specs: Sequence[TensorSpec], is_made: bool, stream: int) -> None:
+        """Adds a call. `specs` are its tensors, and `is_made` says whether it is replayed: what
+        another one made comes from outside."""
+        call = self._trace.calls[node.call]
+        gap_ns = self._gap(node)
+        if call.collective:
+            # Its results, as those of any process, come from outside.
+            self._steps.append(
+                Step(NO_CALL, (), (), (), gap_ns, node.recorded_ns, stream, call.collective)
+            )
+            return
+        if len(node.inputs) == len(specs):
+            inputs = tuple(map(self._taken, node.inputs, specs))
+        else:
+            self.without_numbers += len(specs)
+            inputs = tuple(
+                self._independent(node.call, index, spec) for index, spec in enumerate(specs)
+            )
+        outputs = self._results(node) if is_made else ()
+        self._steps.append(
+            Step(
+                node.call,
+                inputs,
+                outputs,
+                gap_ns=gap_ns,
+                recorded_ns=node.recorded_ns,
+                stream=stream,
+            )
+        )
+
+    def _gap(self, node: Node) -> int:
+        """Returns the nanoseconds between the end of all earlier calls and the beginning of
+        this one."""
+        if node.start_ns < 0:
+            return 0
+        if self._first_ns < 0:
+            self._first_ns = self._end_ns = node.start_ns
+        gap_ns = max(0, node.start_ns - self._end_ns)
+        self._end_ns = max(self._end_ns, node.start_ns + max(0, node.time_ns))
+        return gap_ns
+
+    def _taken(self, ref: Ref, spec: TensorSpec) -> int:
+        """Returns the slot of an argument."""
+        key = _Key(ref, spec.shape, spec.dtype)
+        known = self._known.get(key)
+        if known is None:
+            storage = _storage_of(ref, spec)
+            base = self._made.get(storage)
+            own = msgspec.structs.replace(spec, offset=ref.offset)
+            if base is not None and self._slots[base].spec.dtype == spec.dtype:
+                # What a composite operator keeps of its own for the backward pass.
+                known = self._new(Slot(own, self.is_on_host(ref.device), base=base))
+            else:
+                known = self._outside(storage, ref, own)
+            self._known[key] = known
+        return known
+
+    def _outside(self, storage: _Storage, ref: Ref, spec: TensorSpec) -> int:
+        buffer = self._buffers.setdefault(storage, len(self._sizes))
+        on_host = self.is_on_host(ref.device)
+        size = spec.reach * element_bytes(spec.dtype)
+        if buffer == len(self._sizes):
+            self._sizes.append(Buffer(size, on_host))
+        else:
+            self._sizes[buffer] = Buffer(max(size, self._sizes[buffer].size), on_host)
+        return self._new(Slot(spec, on_host, buffer))
+
+    def _independent(self, call: int, index: int, spec: TensorSpec) -> int:
+        """Returns the slot of an argument without a number: all calls that are alike share it."""
+        known = self._alone.get((call, index))
+        if known is None:
+            own = msgspec.structs.replace(spec, offset=0)
+            self._sizes.append(Buffer(own.reach * element_bytes(own.dtype), on_host=False))
+            known = self._new(Slot(own, False, len(self._sizes) - 1))
+            self._alone[call, index] = known
+        return known
+
+    def _results(self, node: Node) -> tuple[int, ...]:
+        """Returns the slots of a call's results."""
+        if node.output_specs == NO_CALL:
+            return ()
+        made = self._trace.outputs[node.output_specs]
+        specs = [spec for argument in made for spec in iter_tensors(argument)]
+        if len(specs) != len(node.outputs):
+            # A result that the trace does not hold: what takes it has it from outside.
+            return ()
+        found = []
+        for ref, spec in zip(node.outputs, specs, strict=True):
+            key = _Key(ref, spec.shape, spec.dtype)
+            slot = self._known.get(key)
+            is_argument = slot is not None and ref in node.inputs
+            if slot is None or not is_argument:
+                own = msgspec.structs.replace(spec, offset=ref.offset)
+                slot = self._new(Slot(own, self.is_on_host(ref.device)))
+                self._known[key] = slot
+                storage = _storage_of(ref, spec)
+                # A view of what comes from outside has its storage there.
+                if storage not in self._buffers or self._is_whole(node, ref):
+                    self._made[storage] = slot
+                found.append(slot)
+            else:
+                found.append(NOT_KEPT)
+        return tuple(found)
+
+    @staticmethod
+    def _is_whole(node: Node, ref: Ref) -> bool:
+        """Whether a result has a storage that none of the call's arguments has."""
+        return all(ref.storage != other.storage for other in node.inputs)
+
+    def _new(self, slot: Slot) -> int:
+        self._slots.append(slot)
+        return len(self._slots) - 1
+
+    def sequence(self, calls: Sequence[SequenceCall], skipped: Mapping[int, str]) -> CallSequence:
+        """Returns the calls with their data flow, each tensor freed after its last use."""
+        last: dict[int, int] = {}
+        for index, step in enumerate(self._steps):
+            for slot in step.inputs:
+                last[slot] = index
+                base = self._slots[slot].base
+                if base >= 0 and last.get(base, -1) < index:
+                    last[base] = index
+        freed: dict[int, list[int]] = {}
+        for slot, index in last.items():
+            if not self._slots[slot].is_outside:
+                freed.setdefault(index, []).append(slot)
+        steps = [
+            step._replace(
+                outputs=tuple(slot if slot in last else NOT_KEPT for slot in step.outputs),
+                freed=tuple(freed.get(index, ())),
+            )
+            for index, step in enumerate(self._steps)
+        ]
+        return CallSequence(
+            calls=calls,
+            slots=self._slots,
+            buffers=self._sizes,
+            steps=steps,
+            peak_bytes=_peak(steps, self._slots),
+            span_ns=self._end_ns - self._first_ns if self._first_ns >= 0 else -1,
+            skipped=skipped,
+        )
+
+
+def _storage_of(ref: Ref, spec: TensorSpec) -> _Storage:
+    kind = DTYPES[spec.dtype].kind
+    return _Storage(ref.storage, ref.device, "float" if kind == "complex" else kind)
+
+
+def _peak(steps: Sequence[Step], slots: Sequence[Slot]) -> int:
+    """Returns the largest sum of bytes of the tensors that were made and are not freed."""
+    now = most = 0
+    for step in steps:
+        now += sum(_bytes(slots[slot].spec) for slot in step.outputs if slot != NOT_KEPT)
+        most = max(most, now)
+        now -= sum(_bytes(slots[slot].spec) for slot in step.freed if slots[slot].base < 0)
+    return most
+
+
+def _bytes(spec: TensorSpec) -> int:
+    return math.prod(spec.shape) * element_bytes(spec.dtype)
+
+
+def flat_specs(arguments: Sequence[tuple[str, Argument]]) -> list[TensorSpec]:
+    """Returns the tensors among arguments, in their order."""
+    return [spec for _, argument in arguments for spec in iter_tensors(argument)]

@@ -1,0 +1,235 @@
+"""Traces as sources of replays: a case of each process, whose target is its whole sequence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import UnsupportedError, UsageError
+from opperf.frameworks import Framework
+from opperf.frameworks.replays import CallSequence, SequenceCall
+from opperf.model import (
+    Argument,
+    Case,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+    TraceTarget,
+    map_tensors,
+)
+from opperf.plurals import pluralize
+from opperf.sources.completing import complete
+from opperf.sources.traces.archives import folder_files
+from opperf.sources.traces.cases import FRAMEWORK
+from opperf.sources.traces.data_flow import DataFlow, flat_specs, main_device
+from opperf.sources.traces.files import TraceFiles
+from opperf.sources.traces.parts import below_label, in_steps, skip_reasons
+from opperf.sources.traces.reading import read_traces
+from opperf.sources.traces.renamed import elsewhere
+from opperf.sources.traces.trace import Call, Node, Trace
+
+DIGEST_LENGTH = 16
+"""Hexadecimal digits of a trace's digest, which is as long as a case's id."""
+
+BLOCK = 1 << 20
+"""Bytes that are read at once: traces have up to gigabytes."""
+
+PROFILER = "python"
+"""The profiler of replays where none is chosen: an iteration is what a user waits for."""
+
+
+def digest_of(path: Path) -> str:
+    """Returns the hash of a trace's files."""
+    found = hashlib.sha256()
+    for file in folder_files(path) if path.is_dir() else [path]:
+        with file.open("rb") as stream:
+            while block := stream.read(BLOCK):
+                found.update(block)
+    return found.hexdigest()[:DIGEST_LENGTH]
+
+
+class ReplaySource:
+    """The replays of a trace, one of each process."""
+
+    own_settings = ("dtype", "mode", "phase", "grad", "memory_format", "autocast")
+    """Settings that the trace decides."""
+
+    def __init__(self, path: Path, chosen: TraceTarget) -> None:
+        """`chosen` has the options of the replay."""
+        self.excluded: dict[str, str] = {}
+        self.remarks: list[str] = []
+        self._cases: list[Case] = []
+        traces = by_rank(path)
+        digest = digest_of(path)
+        for rank, trace in traces.items():
+            self.remarks += trace.remarks
+            target = msgspec.structs.replace(
+                chosen,
+                file=str(path.resolve()),
+                digest=digest,
+                rank=rank if len(traces) > 1 else None,
+            )
+            self._cases.append(self._case(trace, target))
+
+    def _case(self, trace: Trace, target: TraceTarget) -> Case:
+        nodes = nodes_of(trace, target)
+        skip_reasons(trace, nodes, target.skip)
+        if not any(node.inputs for node in nodes):
+            self.remarks.append(
+                f"{trace.name} does not say which tensors its calls share: they are replayed with "
+                "tensors of their own"
+            )
+        flow = DataFlow(trace, nodes)
+        collectives = 0
+        for node in nodes:
+            flow.add(node, specs_of(trace.calls[node.call]), is_made=True, stream=0)
+            collectives += bool(trace.calls[node.call].collective)
+        if collectives:
+            timed = any(
+                node.recorded_ns >= 0 for node in nodes if trace.calls[node.call].collective
+            )
+            how = "waits of their recorded length" if timed else "omitted: the trace has no times"
+            self.remarks.append(
+                f"{trace.name}: {pluralize(collectives, 'call')} of collective operations, {how}"
+            )
+        span_ns = flow.sequence((), {}).span_ns
+        return Case(
+            target=target,
+            arguments={},
+            settings=Settings(profiler=PROFILER),
+            passes=("forward",),
+            origin=trace.name,
+            why=f"replay of {pluralize(len(nodes) - collectives, 'call')}",
+            category="replay",
+            recorded=(span_ns,) if span_ns > 0 else (),
+        )
+
+    def cases(self) -> Iterator[Case]:
+        yield from self._cases
+
+
+def by_rank(path: Path) -> dict[int, Trace]:
+    """Returns the traces of a path by rank, or by their order where they do not say it. Raises
+    `UsageError`."""
+    found: dict[int, Trace] = {}
+    for trace in read_traces([path]):
+        is_free = trace.rank is not None and trace.rank not in found
+        rank = trace.rank if is_free and trace.rank is not None else len(found)
+        found[rank] = trace
+    return found
+
+
+def open_replay(path: Path, chosen: TraceTarget) -> ReplaySource:
+    """Returns the source of a trace's replays. Raises `UsageError` for what is no trace, and for a
+    step, label or operator that it lacks."""
+    if not TraceFiles().recognizes(path):
+        raise UsageError(f"--replay: {path} is no trace; name a {TraceFiles.name}")
+    return ReplaySource(path, chosen)
+
+
+def nodes_of(trace: Trace, target: TraceTarget) -> list[Node]:
+    """Returns the calls of a target, in their order. Raises `UsageError` if there is none."""
+    topmost = list(trace.topmost())
+    nodes = below_label(trace, in_steps(trace, topmost, target.steps), target.subgraph)
+    if not nodes:
+        where = f" in step {target.steps}" if target.steps else ""
+        raise UsageError(f"{trace.name}: no call of an operator{where}")
+    return nodes
+
+
+def specs_of(call: Call) -> list[TensorSpec]:
+    """Returns the tensors of a call."""
+    return flat_specs(call.arguments)
+
+
+def read_sequence(framework: Framework, target: TraceTarget) -> CallSequence:
+    """Returns the sequence of a target, with the calls as the framework makes them.
+
+    Raises `UnsupportedError` if the trace is not there, or another one by now.
+    """
+    trace = _trace_of(target)
+    nodes = nodes_of(trace, target)
+    skipped = skip_reasons(trace, nodes, target.skip)
+    used = list(dict.fromkeys(node.call for node in nodes))
+    hosts = {node.call: main_device([node]) for node in nodes}
+    flow = DataFlow(trace, nodes)
+    calls = dict(zip(used, _completed(framework, trace, used, flow, hosts), strict=True))
+    specs = {index: _filled(trace.calls[index], made.case) for index, made in calls.items()}
+    streams = streams_of(trace)
+    for index, node in enumerate(nodes):
+        is_made = index not in skipped and not calls[node.call].refusal
+        flow.add(node, specs[node.call], is_made, streams.get(node.id, 0))
+    found = flow.sequence(tuple(calls.values()), skipped)
+    places = {call: place for place, call in enumerate(used)}
+    steps = [step._replace(call=places.get(step.call, step.call)) for step in found.steps]
+    return found._replace(steps=steps)
+
+
+def _trace_of(target: TraceTarget) -> Trace:
+    path = Path(target.file)
+    if not path.exists():
+        raise UnsupportedError(f"the trace {path} is not here; run it again with its new path")
+    if digest_of(path) != target.digest:
+        raise UnsupportedError(f"{path} has changed since the replay was planned; run it again")
+    traces = by_rank(path)
+    return next(trace for rank, trace in traces.items() if target.rank in (None, rank))
+
+
+def _completed(
+    framework: Framework,
+    trace: Trace,
+    used: Sequence[int],
+    flow: DataFlow,
+    devices: dict[int, str],
+) -> Iterator[SequenceCall]:
+    """Yields the distinct calls, completed by the framework."""
+    cases = [_numbered(trace.calls[index]) for index in used]
+    for index, made in zip(used, complete(framework, cases), strict=True):
+        call = trace.calls[index]
+        name = call.collective or call.path
+        on_host = flow.is_on_host(devices[index])
+        yield SequenceCall(name, made.case, call.refusal or made.refusal, on_host)
+
+
+def _numbered(call: Call) -> Case:
+    """Returns a call as a case in which each tensor has its position as the name of its
+    storage."""
+    count = 0
+
+    def number(argument: Argument) -> Argument:
+        def place(spec: Any) -> Any:
+            nonlocal count
+            count += 1
+            return msgspec.structs.replace(spec, storage=str(count - 1))
+
+        return map_tensors(argument, place)
+
+    numbered = {name: number(value) for name, value in call.arguments}
+    path, overload, arguments, _ = elsewhere(call.path, call.overload, numbered)
+    return Case(
+        target=OperatorTarget(FRAMEWORK, path, overload), arguments=arguments, passes=("forward",)
+    )
+
+
+def _filled(call: Call, completed: Case) -> list[TensorSpec]:
+    """Returns the tensors of a call with the contents that its completed case has for them."""
+    specs = specs_of(call)
+    for _, spec in completed.tensors():
+        specs[int(spec.storage)] = msgspec.structs.replace(specs[int(spec.storage)], fill=spec.fill)
+    return specs
+
+
+def streams_of(trace: Trace) -> dict[int, int]:
+    """Returns the number of the queue of each call that has kernels: 0 of the first one that is
+    used, and so on."""
+    numbers: dict[tuple[int, int], int] = {}
+    found: dict[int, int] = {}
+    for kernel in trace.kernels:
+        number = numbers.setdefault((kernel.device, kernel.stream), len(numbers))
+        if kernel.node:
+            found.setdefault(kernel.node, number)
+    return found
