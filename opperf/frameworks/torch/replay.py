@@ -17,8 +17,7 @@ from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks.base import CPU
 from opperf.frameworks.replays import NOT_KEPT, CallSequence, Step
 from opperf.frameworks.torch import functions
-from opperf.frameworks.torch.devices import free_memory, synchronize
-from opperf.frameworks.torch.dtypes import dtype_of
+from opperf.frameworks.torch.devices import dtype_of, free_memory, synchronize
 from opperf.frameworks.torch.replay_inputs import OutsideTensors
 from opperf.frameworks.torch.replay_streams import Streams
 from opperf.model import (

@@ -13,8 +13,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.fill import seed_at
 from opperf.frameworks.replays import Buffer, CallSequence, Slot
-from opperf.frameworks.torch.devices import torch_device
-from opperf.frameworks.torch.dtypes import dtype_of
+from opperf.frameworks.torch.devices import dtype_of, torch_device
 from opperf.model import Case, Fill, TensorSpec
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from opperf.model import Argument, Fill, Operator, TensorSpec, iter_tensors
+from opperf.model import Argument, Device, Fill, Operator, TensorSpec, iter_tensors
 from opperf.rules.torch.recorded_fills import INDICES, Unfit, along_dim, with_fills
 from opperf.rules.values import Arguments, below
 
@@ -20,12 +20,14 @@ INDEX_DTYPES = frozenset({"int32", "int64"})
 
 def contents(operator: Operator, arguments: Arguments) -> Arguments:
     """Returns an operator's arguments with contents that suit it in each tensor without a fill:
-    indices in range, numbers in the domain. Those that place the result are omitted."""
+    indices in range, numbers in the domain. Those that place the result are omitted,
+    unless it needs one."""
     optional = {one.name for one in operator.parameters if not one.required}
     kept = {
         name: value
         for name, value in arguments.items()
-        if name not in PLACEMENT and not (name in optional and value in USUAL)
+        if (name not in PLACEMENT or isinstance(value, Device) and name not in optional)
+        and not (name in optional and value in USUAL)
     }
     try:
         filled = with_fills(operator.name.removesuffix("_"), kept)

@@ -37,7 +37,7 @@ def step_labels(trace: Trace) -> dict[int, tuple[int, int | None]]:
     # Labels inside others are of the same steps.
     nodes = next(iter(kinds.values()), [])
     found: dict[int, tuple[int, int | None]] = {}
-    for node, after in zip(nodes, [*nodes[1:], None], strict=True):
+    for node, after in zip(nodes, (*nodes[1:], None), strict=False):
         number = NUMBER.search(node.name)
         assert number is not None
         found.setdefault(int(number[0]), (node.id, None if after is None else after.id))

@@ -1,0 +1,146 @@
+"""Which tensors of a trace's calls come from outside, and when the others are freed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from opperf.errors import UsageError
+from opperf.frameworks.replays import NOT_KEPT
+from opperf.model import TraceTarget
+from opperf.sources.traces.data_flow import DataFlow
+from opperf.sources.traces.parts import read_steps
+from opperf.sources.traces.reading import read_traces
+from opperf.sources.traces.replays import nodes_of, open_replay, specs_of
+from tests.sources.traces.making import ADD, event, node, relu, tensor, write
+
+FLOAT = "Tensor(float)"
+
+
+def call(identity, inputs, output, parent=1, shape=(2, 4), name="relu", schema=None, **more):
+    """Returns a node with tensors of one shape, and its result."""
+    made = node(
+        identity,
+        f"aten::{name}",
+        parent,
+        schema or f"aten::{name}(Tensor self) -> Tensor",
+        inputs=inputs,
+        types=[FLOAT] * len(inputs),
+        shapes=[list(shape)] * len(inputs),
+        **more,
+    )
+    made["outputs"] = {"values": [output], "types": [FLOAT], "shapes": [list(shape)]}
+    return made
+
+
+def add(identity, first, second, output, **more):
+    return call(identity, [first, second], output, name="add", schema=ADD, **more)
+
+
+A, B, C, D = (tensor(number, number + 50) for number in (10, 11, 12, 13))
+
+
+def sequence(tmp_path, nodes, **chosen):
+    (trace,) = read_traces([write(tmp_path / "trace.json", nodes)])
+    found = nodes_of(trace, TraceTarget("torch", "", "", **chosen))
+    flow = DataFlow(trace, found)
+    for one in found:
+        flow.add(one, specs_of(trace.calls[one.call]), is_made=True, stream=0)
+    return flow.sequence((), {})
+
+
+def test_a_result_is_made_by_its_call_and_freed_after_its_last_use(tmp_path):
+    found = sequence(tmp_path, [call(3, [A], B), add(4, B, A, C), add(5, B, C, D)])
+    first, second, third = found.steps
+    (made,), (summed,) = first.outputs, second.outputs
+    assert found.slots[first.inputs[0]].is_outside and second.inputs == (made, first.inputs[0])
+    assert third.inputs == (made, summed) and third.outputs == (NOT_KEPT,)
+    assert (first.freed, second.freed, set(third.freed)) == ((), (), {made, summed})
+    assert found.peak_bytes == 2 * 32 and len(found.buffers) == 1
+
+
+def test_a_call_in_place_makes_no_other_tensor(tmp_path):
+    found = sequence(tmp_path, [call(3, [A], A, name="relu_"), call(4, [A], B)])
+    assert found.steps[0].outputs == (NOT_KEPT,)
+    assert found.steps[1].inputs == found.steps[0].inputs
+
+
+def test_a_storage_has_one_buffer_of_its_largest_extent(tmp_path):
+    end = tensor(20, 60, offset=8)
+    found = sequence(tmp_path, [call(3, [A], B), call(4, [end], C)])
+    assert [buffer.size for buffer in found.buffers] == [64]
+    first, second = (found.slots[step.inputs[0]] for step in found.steps)
+    assert first.buffer == second.buffer and second.spec.offset == 8
+
+
+def test_what_a_composite_operator_kept_is_a_view_of_its_result(tmp_path):
+    inner = tensor(30, 61, offset=4)
+    found = sequence(tmp_path, [call(3, [A], B), call(4, [inner], C, shape=(2, 2))])
+    (made,) = found.steps[0].outputs
+    slot = found.slots[found.steps[1].inputs[0]]
+    assert (slot.base, slot.spec.offset, slot.is_outside) == (made, 4, False)
+    assert made in found.steps[1].freed
+
+
+def test_tensors_without_numbers_are_shared_by_equal_calls(tmp_path):
+    events = [
+        event("aten::relu", begin, 2, **{"Input Dims": [[2, 4]], "Input type": ["float"]})
+        for begin in (1, 5)
+    ]
+    path = tmp_path / "kineto.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    source = open_replay(path, TraceTarget("torch", "", ""))
+    assert any("tensors of their own" in remark for remark in source.remarks)
+    (case,) = source.cases()
+    assert case.recorded == (6000,)
+
+
+STEPS = [
+    node(3, "ProfilerStep#5"),
+    relu(4, parent=3),
+    node(5, "## inner ##", 3),
+    relu(6, parent=5),
+    # The backward pass is on another thread.
+    relu(7, parent=2),
+    node(8, "ProfilerStep#6"),
+    relu(9, parent=8),
+]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "count"),
+    [({}, 4), ({"steps": "5"}, 3), ({"steps": "5:7"}, 4), ({"subgraph": "inner"}, 1)],
+)
+def test_a_step_has_what_began_between_its_label_and_the_next(tmp_path, chosen, count):
+    assert len(sequence(tmp_path, STEPS, **chosen).steps) == count
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"steps": "7"}, "no step 7; its labels are of the steps 5, 6"),
+        ({"subgraph": "inne"}, "did you mean inner"),
+        ({"skip": {"rely": ""}}, "no call of such an operator"),
+        ({"steps": "5", "subgraph": "other"}, "no call of"),
+    ],
+)
+def test_an_unknown_part_is_an_error(tmp_path, chosen, message):
+    with pytest.raises(UsageError, match=message):
+        open_replay(write(tmp_path / "trace.json", STEPS), TraceTarget("torch", "", "", **chosen))
+
+
+@pytest.mark.parametrize("text", ["x", "5:5", "5:4", "-1"])
+def test_steps_are_a_number_or_a_range(text):
+    with pytest.raises(UsageError, match=r"A:B"):
+        read_steps(text)
+
+
+def test_an_id_is_the_same_wherever_the_trace_is(tmp_path):
+    ids = set()
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        path = write(tmp_path / folder / f"{folder}.json", [relu(3)])
+        (case,) = open_replay(path, TraceTarget("torch", "", "")).cases()
+        ids.add((case.id, case.target.key.overload))
+    assert len(ids) == 1
