@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from opperf.errors import UsageError, suggest
-from opperf.sources.traces.trace import LABEL, STEP, Node, Trace
+from opperf.sources.traces.trace import LABEL, Node, Trace
 
 RANGE = re.compile(r"(\d+)(?::(\d+))?")
 NUMBER = re.compile(r"\d+")
@@ -27,15 +27,9 @@ def read_steps(text: str) -> tuple[int, int]:
 
 def step_labels(trace: Trace) -> dict[int, tuple[int, int | None]]:
     """Returns the steps by the numbers in their labels: the node of each label, and that of the
-    next label of the kind, None for the last one. The backward pass is on another thread, not below
+    next one, None for the last one. The backward pass is on another thread, not below
     the label: a step has what began between two labels."""
-    kinds: dict[str, list[Node]] = {}
-    for identity in sorted(trace.nodes):
-        node = trace.nodes[identity]
-        if not trace.is_operator(node) and STEP.fullmatch(node.name):
-            kinds.setdefault(NUMBER.sub("", node.name), []).append(node)
-    # Labels inside others are of the same steps.
-    nodes = next(iter(kinds.values()), [])
+    nodes = trace.outer_steps()
     found: dict[int, tuple[int, int | None]] = {}
     for node, after in zip(nodes, (*nodes[1:], None), strict=False):
         number = NUMBER.search(node.name)
