@@ -16,6 +16,7 @@ from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.results.runfile import read_run
+from opperf.results.text import inputs_text
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,23 @@ def _check_numbers(path: Path, run: Run) -> None:
 
 
 def _check_program(path: Path, run: Run, earlier: Mapping[Path, Run]) -> None:
-    """Raises `RunFileError` if an earlier file has calls of the same program."""
-    program = run.header.program
+    """Raises `RunFileError` if an earlier file has calls of the same recording."""
+    recording = _recording_of(run)
     for other, before in earlier.items():
-        other_program = before.header.program
-        if program is None or other_program is None or program.command != other_program.command:
-            continue
-        if set(run.planned) & set(before.planned):
+        # Settings, which a run chooses, are in the ids of cases.
+        is_same = recording is not None and recording == _recording_of(before)
+        if is_same and _called(run) & _called(before):
             raise RunFileError(
                 f"{path} has calls of {other}, which would count twice; name the one that was "
                 "measured, as it has the recorded times too"
             )
+
+
+def _recording_of(run: Run) -> tuple[object, ...] | None:
+    """Returns what tells a recording from others; None of a run of no program."""
+    program = run.header.program
+    return None if program is None else (program.command, program.step, program.recorded_step)
+
+
+def _called(run: Run) -> set[tuple[str, str]]:
+    return {(case.label, inputs_text(case)) for case in run.cases}

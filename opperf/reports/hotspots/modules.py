@@ -10,6 +10,8 @@ from typing import NamedTuple
 from opperf.model import CallSite
 from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.places import (
+    BACKWARD,
+    OPTIMIZER,
     is_number,
     line_text,
     phase_of,
@@ -20,10 +22,6 @@ from opperf.reports.hotspots.places import (
 
 MOST_DEPTH = 64
 """Most modules of a path, more than any model nests; the rest of a longer one is one name."""
-
-
-OUTSIDE = ("backward", "optimizer")
-"""Phases that stand for the modules of what is called outside of any."""
 
 
 class Operator(NamedTuple):
@@ -95,8 +93,12 @@ class Module:
 def path_of(site: CallSite) -> tuple[str, ...]:
     """Returns the names of the modules of a place; outside of modules, that of the phase or
     function, if it is known."""
+    phase = phase_of(site)
+    if phase == OPTIMIZER:
+        # It calls no modules; a trace has its name.
+        return tuple(filter(None, (phase, site.module)))
     if not site.module:
-        outside = phase_of(site) if phase_of(site) in OUTSIDE else ""
+        outside = phase if phase == BACKWARD else ""
         return tuple(filter(None, [outside or site.function or line_text(site)]))
     parts = site.module.split(".")
     if len(parts) > MOST_DEPTH:

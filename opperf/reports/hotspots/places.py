@@ -42,7 +42,9 @@ class Place(NamedTuple):
         return line_text(self.site)
 
 
-PHASES = ("forward", "backward", "optimizer")
+BACKWARD, OPTIMIZER = "backward", "optimizer"
+
+PHASES = ("forward", BACKWARD, OPTIMIZER)
 """Phases of a step."""
 
 OTHER = "other"

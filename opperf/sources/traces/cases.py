@@ -63,7 +63,8 @@ class TraceSource:
             name,
             FRAMEWORK,
             steps=max(1, steps),
-            step=summarise(times, "ns") if times else None,
+            calls=calls,
+            recorded_step=summarise(times, "ns") if times else None,
         )
 
     def cases(self) -> Iterator[Case]:

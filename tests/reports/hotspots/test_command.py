@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from opperf.commands.report import report
 from opperf.errors import OpperfError, OutputError
+from opperf.model import Settings
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.writing import write
 from tests.recordings import called, measured, recording, site, transformer
@@ -160,9 +161,23 @@ def test_recorded_times_rank_as_well(saved):
     assert names == [["mm", "gelu", "addmm"], ["addmm", "mm", "gelu"]]
 
 
+def with_threads(case):
+    return msgspec.structs.replace(case, settings=Settings(threads=2))
+
+
 def test_the_calls_of_a_program_count_once(saved):
     run = transformer(2)
-    one, other = saved(run), saved(measured(run, {"addmm": 1.0}), "again.jsonl")
+    again = measured(run, {"addmm": 1.0})
+    threads = [with_threads(record.case) for record in again.records]
+    records = zip(again.records, threads, strict=True)
+    again = msgspec.structs.replace(
+        again,
+        cases=tuple(threads),
+        records=tuple(
+            msgspec.structs.replace(record, case=case, id=case.id) for record, case in records
+        ),
+    )
+    one, other = saved(run), saved(again, "again.jsonl")
     code, message = invoke(one, other)
     assert code == 2 and "again.jsonl has calls of " in message
     elsewhere = saved(transformer(2, command="other.py"), "other.jsonl")

@@ -117,6 +117,7 @@ def test_calls_outside_of_modules_are_under_what_is_known():
         called(
             "mm",
             site("", 1, phase="optimizer"),
+            site("Optimizer.step#SGD.step", 1, phase="optimizer"),
             site("", 1, function="loss"),
             site("", 1, file="a.py", line=4),
             site("", 1, file=""),
@@ -125,4 +126,5 @@ def test_calls_outside_of_modules_are_under_what_is_known():
     )
     tree = module_tree(find_hotspots([run]))
     assert list(tree.modules) == ["optimizer", "loss", "a.py:4"]
+    assert list(tree.modules["optimizer"].modules) == ["Optimizer.step#SGD.step"]
     assert [own.calls for own in tree.operators.values()] == [1]
