@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from opperf.model import CallSite, Case
+from opperf.model import Argument, CallSite, Case
 
 FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
 """Phases of a program."""
@@ -46,10 +46,17 @@ MOST_CALLS = 20_000
 class RecordedCall:
     """A distinct call: its case, where it was made, and its times in nanoseconds."""
 
-    __slots__ = ("case", "ranges", "count", "sites", "times", "_every")
+    __slots__ = ("case", "ranges", "further", "count", "sites", "times", "_every")
 
-    def __init__(self, case: Case, ranges: dict[int, Range] | None = None) -> None:
+    def __init__(
+        self,
+        case: Case,
+        ranges: dict[int, Range] | None = None,
+        further: dict[str, Argument] | None = None,
+    ) -> None:
         self.case = case
+        self.further = further or {}
+        """Arguments that the operator does not declare, and takes."""
         self.ranges = ranges or {}
         """Of its tensors of integers, by their position among its tensors."""
         self.count = 0

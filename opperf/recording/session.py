@@ -148,11 +148,8 @@ class Session:
 
     def nothing(self) -> str:
         """Returns why nothing was recorded."""
-        missed = self.missed()
-        if missed:
-            return f"nothing is recorded: {missed}"
-        reasons = "".join(f"; {reason}" for reason in self.unsupported.values())
-        return f"no operator was called that can be recorded{reasons}"
+        what = self.missed() or "no operator was called that can be recorded"
+        return "; ".join((what, *self.unsupported.values()))
 
     def recorded(self) -> Recorded:
         """Returns what was recorded so far."""

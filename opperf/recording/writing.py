@@ -92,6 +92,7 @@ def _complete(worker: Worker, calls: Sequence[RecordedCall], program: Program) -
         calls, worker.complete([_as_case(call) for call in calls]), strict=True
     ):
         case = with_ranges(completed.case, call.ranges)
+        case = msgspec.structs.replace(case, arguments={**case.arguments, **call.further})
         device = case.settings.device or own["device"]
         settings = {"profiler": own["profiler"], "mode": own["mode"], "device": device}
         yield with_settings(case, settings)

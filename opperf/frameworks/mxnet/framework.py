@@ -25,6 +25,7 @@ from opperf.frameworks.mxnet import (
     inference,
     messages,
     private,
+    recorder,
     registry,
     source,
     tensors,
@@ -134,6 +135,7 @@ class MXNet(Framework):
     copy_to_device = staticmethod(tensors.copy_to_device)
     with_inferred_shapes = staticmethod(inference.complete_shapes)
     source = staticmethod(source.script)
+    recorder = recorder.MXNetRecorder
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)

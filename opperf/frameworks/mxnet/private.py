@@ -26,6 +26,8 @@ CONTROL_FLOW = PrivateName(
     "mxnet:nd.numpy_extension._api_internal",
 )
 
+REGISTERING = PrivateName("recording a program", "mxnet.ndarray:register")
+
 library = LIBRARY.get()
 check_call = CHECK_CALL.get()
 c_str = C_STR.get()
