@@ -17,10 +17,21 @@ from tests.shared_workers import replace_workers, sharing
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-LONG = ("guide.md", "jax.md", "pytorch.md", "snippets.md", "sweeps.md", "workloads.md")
+LONG = (
+    "guide.md",
+    "jax.md",
+    "pytorch.md",
+    "recording.md",
+    "snippets.md",
+    "sweeps.md",
+    "workloads.md",
+)
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
-FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "snippets": "torch", "workloads": "torch"}
+FRAMEWORKS = {
+    "jax": "jax",
+    **dict.fromkeys(("pytorch", "recording", "snippets", "workloads"), "torch"),
+}
 """Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")
@@ -32,7 +43,8 @@ WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.jso
 
 MEASURING = re.compile(
     r"opperf (run )?"
-    r"(?!list|show|coverage|runs|report|compare|explain|plot|export|ab|doctor|frameworks|param|trace)"
+    r"(?!list|show|coverage|runs|record|report|compare|explain|plot|export|ab|doctor|frameworks|"
+    r"param|trace)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 

@@ -24,6 +24,7 @@ from opperf.frameworks.jax import (
     primitives,
     private,
     programs,
+    recorder,
     registry,
     source,
     steps,
@@ -69,6 +70,7 @@ class JAX(Framework):
     describe = staticmethod(tensors.describe)
     memory = staticmethod(measure)
     compilation = staticmethod(programs.costs)
+    recorder = recorder.JAXRecorder
     option = staticmethod(compiling.option)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)

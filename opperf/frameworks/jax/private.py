@@ -59,3 +59,24 @@ def session_of(state: Any) -> Any:
 def implementation_of(key: Any) -> Any:
     """Returns the implementation of random numbers of a key: JAX shows its name only."""
     return key.dtype._impl
+
+
+RECORDER = "recording a program; a function can be recorded by itself, as model.py:NAME"
+PROGRAMS = PrivateName(RECORDER, "jax._src:pjit")
+RUN_PROGRAM = PrivateName(RECORDER, "jax._src.pjit:_pjit_call_impl_python")
+FAST_PATH = PrivateName(RECORDER, "jax._src.pjit:_get_fastpath_data")
+SCOPE = PrivateName("the modules of a recording", "jax._src.source_info_util:current_name_stack")
+
+
+def scope_now() -> str:
+    """Returns the names of the scopes that the program is in; empty if this version does not
+    tell."""
+    found = SCOPE.find()
+    return str(found()) if found is not None else ""
+
+
+def file_of(program: Any) -> str:
+    """Returns the file of the function that a program was made of; empty if it is unknown."""
+    described = getattr(program, "debug_info", None)
+    source = str(getattr(described, "func_src_info", "") or "")
+    return source.rpartition(" at ")[2].rpartition(":")[0]

@@ -129,7 +129,7 @@ def _of_pass(
         if not name or step.size <= sizes.get(name, -1):
             continue
         try:
-            made[name] = _arguments_of(step)
+            made[name] = arguments_of(step)
         except UnsupportedError:
             continue
         sizes[name] = step.size
@@ -166,16 +166,16 @@ Known = dict[Any, TensorSpec | None]
 def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
     """Yields the steps of a program and of those inside it, and adds to `known`."""
     for equation in program.eqns:
-        contents = tuple(_contents(variable, known) for variable in equation.invars)
+        contents = tuple(contents_of(variable, known) for variable in equation.invars)
         yield Step(equation, contents)
-        for inner in _programs(list(equation.params.values())):
+        for inner in programs_in(list(equation.params.values())):
             # The program of a function's call has its inputs; those of a loop have others too.
             is_call = len(inner.invars) == len(contents)
             is_call = is_call and len(inner.outvars) == len(equation.outvars)
             inside: Known = dict(zip(inner.invars, contents, strict=True)) if is_call else {}
             yield from _walk(inner, inside)
             if is_call:
-                results = (_contents(variable, inside) for variable in inner.outvars)
+                results = (contents_of(variable, inside) for variable in inner.outvars)
                 known.update(zip(equation.outvars, results, strict=True))
         if equation.primitive.name in MOVING:
             known[equation.outvars[0]] = _first(contents)
@@ -191,17 +191,18 @@ def _first(contents: Iterable[TensorSpec | None]) -> TensorSpec | None:
     return next((spec for spec in contents if spec is not None), None)
 
 
-def _programs(values: Any) -> Iterator[core.Jaxpr]:
+def programs_in(values: Any) -> Iterator[core.Jaxpr]:
+    """Yields the programs among a primitive's parameters."""
     if isinstance(values, core.ClosedJaxpr):
         yield values.jaxpr
     elif isinstance(values, core.Jaxpr):
         yield values
     elif isinstance(values, tuple | list):
         for entry in values:
-            yield from _programs(entry)
+            yield from programs_in(entry)
 
 
-def _contents(value: Any, known: Known) -> TensorSpec | None:
+def contents_of(value: Any, known: Known) -> TensorSpec | None:
     """Returns the tensor whose contents a value of a program has; None if it is not known."""
     if not isinstance(value, core.Literal):
         return known.get(value)
@@ -213,7 +214,7 @@ def _contents(value: Any, known: Known) -> TensorSpec | None:
     return TensorSpec((), dtype, Fill("constant", float(number)))
 
 
-def _arguments_of(step: Step) -> dict[str, Argument]:
+def arguments_of(step: Step) -> dict[str, Argument]:
     """Raises `UnsupportedError`."""
     equation = step.equation
     inputs = {

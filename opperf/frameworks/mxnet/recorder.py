@@ -233,12 +233,12 @@ def describe(
     used = arrays[0] if arrays else written
     device = str(used.context) if used is not None else ""
     passes: tuple[Pass, ...] = ("forward", "backward") if recording else ("forward",)
-    phase = "train" if training else "predict"
+    settings = Settings(device=device, phase="train" if training else "predict")
     return RecordedCall(
         Case(
             target=OperatorTarget(registry.FRAMEWORK, operator.name),
             arguments=arguments,
-            settings=Settings(device=device, phase=phase),
+            settings=settings,
             passes=passes,
         ),
         further=_written(arrays, specs, arguments, out),
@@ -269,23 +269,23 @@ def _written(
 ) -> dict[str, Argument]:
     """Returns the argument of the arrays that a call writes its results to, if all are arrays that
     it takes; none for others, which make no difference."""
-    places = {
-        id(spec): place for name, value in arguments.items() for place, spec in _places(name, value)
+    names = {
+        id(spec): path for name, value in arguments.items() for path, spec in _paths_in(name, value)
     }
-    taken = {id(array): places[id(spec)] for array, spec in zip(arrays, specs, strict=True)}
+    taken = {id(array): names[id(spec)] for array, spec in zip(arrays, specs, strict=True)}
     written = out if isinstance(out, (list, tuple)) else [] if out is None else [out]
     if not written or any(id(array) not in taken for array in written):
         return {}
     same = []
     for array in written:
-        position = next(i for i, one in enumerate(arrays) if one is array)
+        position = next(i for i, taken_array in enumerate(arrays) if taken_array is array)
         fill = Fill("same", data=taken[id(array)])
         same.append(msgspec.structs.replace(specs[position], fill=fill, gradient=False))
     return {OUT: tuple(same) if isinstance(out, (list, tuple)) else same[0]}
 
 
-def _places(name: str, value: Argument) -> Iterator[tuple[str, Argument]]:
-    """Yields the elements of an argument, each with its place: `data`, or `data.0` in a list."""
+def _paths_in(name: str, value: Argument) -> Iterator[tuple[str, Argument]]:
+    """Yields the elements of an argument, each with its path: `data`, or `data.0` in a list."""
     if isinstance(value, tuple):
         for index, element in enumerate(value):
             yield f"{name}.{index}", element

@@ -1,0 +1,245 @@
+"""Records the calls of a program that uses JAX: of each program that JAX compiles and runs, the
+primitives, as often as they run.
+
+A function outside `jax.jit` is many programs of a primitive or a few. Calls of compiled programs
+usually do not come through Python; while a recorder is installed they do.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import jax
+from jax.extend import core
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.calls import (
+    BACKWARD,
+    FORWARD,
+    Calls,
+    EndStep,
+    Frames,
+    RecordedCall,
+    Recorder,
+    Site,
+    caller,
+    site_at,
+)
+from opperf.frameworks.jax import primitives, private, steps
+from opperf.model import Case
+from opperf.plurals import pluralize
+
+LENGTH = "length"
+"""Parameter of a loop that is the number of its rounds."""
+
+OF_UNKNOWN_NUMBER = {
+    "while": "the bodies of `while` loops are counted once for each call of the loop",
+    "cond": "every branch of a `cond` is counted, and one of them runs",
+}
+"""Primitives whose programs run a number of times that is only known while they run."""
+
+CONTAINERS = frozenset(
+    {
+        *("pjit", "jit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call"),
+        *("custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "scan", "while", "cond"),
+        *("shard_map", "xla_pmap", "custom_transpose_call", "run_state"),
+    }
+)
+"""Primitives that only run the programs among their parameters."""
+
+TRANSFORMED = re.compile(r"\w+\((.*)\)")
+"""The name of a scope under a transformation: `transpose(jvp(Dense_0))`."""
+
+
+class Entry(NamedTuple):
+    """A primitive's calls in one run of a program."""
+
+    call: RecordedCall
+    site: Site | None
+    """None for the line that calls the program."""
+    number: int
+
+
+class Program(NamedTuple):
+    """A program that was run, and what one run of it calls."""
+
+    jaxpr: Any
+    """Kept, so that its identity is that of no other."""
+    entries: tuple[Entry, ...]
+    number: int
+    """Number of calls in a run."""
+
+
+class JAXRecorder(Recorder):
+    """Records the programs that this process runs."""
+
+    def __init__(self, calls: Calls, end_step: EndStep) -> None:
+        super().__init__(calls, end_step)
+        self._recording = False
+        self._frames = Frames(str(jax.__file__))
+        self._programs: dict[int, Program] = {}
+        self._unknown: set[str] = set()
+        self._fused: dict[int, int] = {}
+        """Calls of the programs of several primitives, by their identity."""
+        self._fused_ns = 0
+        self._restore: Callable[[], None] = lambda: None
+
+    def install(self) -> None:
+        module = private.PROGRAMS.get()
+        names = (private.RUN_PROGRAM, private.FAST_PATH)
+        run, fast_path = (name.get() for name in names)
+        run_name, fast_name = (name.places[0].partition(":")[2] for name in names)
+
+        def run_recorded(*args: Any, jaxpr: Any, **parameters: Any) -> Any:
+            if not self._recording:
+                return run(*args, jaxpr=jaxpr, **parameters)
+            begun = time.perf_counter_ns()
+            made = run(*args, jaxpr=jaxpr, **parameters)
+            if self.calls.timed:
+                jax.block_until_ready(made[0])
+            self._add(jaxpr, time.perf_counter_ns() - begun)
+            return made
+
+        def restore() -> None:
+            setattr(module, run_name, run)
+            setattr(module, fast_name, fast_path)
+
+        setattr(module, run_name, run_recorded)
+        setattr(module, fast_name, lambda *args, **named: None)
+        self._restore = restore
+        # Those of before would be called without Python.
+        jax.clear_caches()
+
+    def begin(self) -> None:
+        self._recording = True
+
+    def end(self) -> None:
+        self._recording = False
+
+    def remove(self) -> None:
+        self._restore()
+
+    def notes(self) -> tuple[str, ...]:
+        of_loops = [OF_UNKNOWN_NUMBER[name] for name in sorted(self._unknown)]
+        if not self._fused:
+            return tuple(of_loops)
+        runs = sum(self._fused.values())
+        took = f", for {self._fused_ns / 1e6:,.1f} ms in all" if self.calls.timed else ""
+        return (
+            f"{pluralize(len(self._fused), 'compiled program')} of several primitives ran "
+            f"{runs:,} times{took}: XLA fuses their primitives, whose own times are unknown",
+            *of_loops,
+        )
+
+    def _add(self, jaxpr: Any, elapsed_ns: int) -> None:
+        """Adds the calls of a run of a program."""
+        program = self._programs.get(id(jaxpr))
+        if program is None:
+            program = self._programs[id(jaxpr)] = self._read(jaxpr)
+        code, line = self._frames.find(caller())
+        phase = _phase_of(private.scope_now())
+        around = site_at(_module_of(private.scope_now()), (code, line), phase)
+        self.calls.number += program.number
+        alone = program.number == 1 and self.calls.timed
+        for call, site, number in program.entries:
+            call.add(site or around, elapsed_ns if alone else None, number)
+        if program.number > 1:
+            self._fused[id(jaxpr)] = self._fused.get(id(jaxpr), 0) + 1
+            self._fused_ns += elapsed_ns
+
+    def _read(self, closed: Any) -> Program:
+        """Returns what a program calls."""
+        found: dict[tuple[int, Site | None], Entry] = {}
+        total = 0
+        is_users = not self._frames.is_hidden(private.file_of(closed.jaxpr))
+        for step, site, number in self._walk(closed.jaxpr, 1, None, is_users):
+            total += number
+            call = self._call(step)
+            if call is None:
+                continue
+            before = found.get((id(call), site))
+            known = before.number if before else 0
+            found[id(call), site] = Entry(call, site, known + number)
+        return Program(closed, tuple(found.values()), total)
+
+    def _walk(
+        self, program: core.Jaxpr, number: int, outer: Site | None, is_users: bool
+    ) -> Iterator[tuple[steps.Step, Site | None, int]]:
+        """Yields the steps of a program that call no further program, each with its site and the
+        number of its runs. `outer` is the site of the program's call; the lines of a program of a
+        library's are those of its first call, and its steps have that of `outer`."""
+        known: steps.Known = {}
+        for equation in program.eqns:
+            name = equation.primitive.name
+            site = self._site(equation, outer) if is_users else outer
+            inner = list(steps.programs_in(list(equation.params.values())))
+            if name not in CONTAINERS or not inner:
+                contents = tuple(steps.contents_of(value, known) for value in equation.invars)
+                yield steps.Step(equation, contents), site, number
+                continue
+            if name in OF_UNKNOWN_NUMBER:
+                self._unknown.add(name)
+            rounds = equation.params.get(LENGTH, 1) if name == "scan" else 1
+            for called in inner:
+                own = not self._frames.is_hidden(private.file_of(called))
+                yield from self._walk(called, number * rounds, site, own)
+
+    def _site(self, equation: Any, outer: Site | None) -> Site | None:
+        """Returns the site of a step by what JAX keeps of it."""
+        source = equation.source_info
+        scope = str(source.name_stack)
+        inside = _module_of(scope)
+        around = outer.module if outer is not None else ""
+        module = ".".join(filter(None, (around, inside)))
+        phase = _phase_of(scope)
+        if outer is not None and outer.phase == BACKWARD:
+            phase = BACKWARD
+        for frame in source.traceback.frames if source.traceback is not None else ():
+            if not self._frames.is_hidden(frame.file_name):
+                return Site(module, frame.file_name, frame.line_num, frame.function_name, phase)
+        return outer._replace(module=module, phase=phase) if outer is not None else None
+
+    def _call(self, step: steps.Step) -> RecordedCall | None:
+        """Returns the call of a step; None if no case can stand for it."""
+        equation = step.equation
+        values = tuple(str(value.aval) for value in equation.invars)
+        given = {name: str(value) for name, value in equation.params.items()}
+        key: Hashable = (equation.primitive.name, values, tuple(given.items()))
+        known = self.calls.known.get(key)
+        if known is not None:
+            return known
+        try:
+            return self.calls.begin(key, key, lambda: describe(step))
+        except UnsupportedError as error:
+            self.calls.refused.setdefault(equation.primitive.name, str(error))
+            return None
+
+
+def describe(step: steps.Step) -> RecordedCall:
+    """Returns a step as a call, of which nothing was counted yet. Raises `UnsupportedError` for one
+    that no case can have."""
+    name = primitives.operator_name(step.equation.primitive)
+    if not name:
+        raise UnsupportedError("it is no primitive of the registry")
+    arguments: Mapping[str, Any] = steps.arguments_of(step)
+    operator = primitives.find(name)
+    assert operator is not None
+    return RecordedCall(Case(operator.target, dict(arguments), passes=("forward",)))
+
+
+def _module_of(scope: str) -> str:
+    """Returns the path of a module by the names of its scopes."""
+    words = []
+    for word in scope.split("/"):
+        while match := TRANSFORMED.fullmatch(word):
+            word = match[1]
+        words.append(word)
+    return ".".join(filter(None, words))
+
+
+def _phase_of(scope: str) -> str:
+    """Returns the phase of a scope: of a program that is transposed it is the backward pass."""
+    return BACKWARD if "transpose(" in scope else FORWARD

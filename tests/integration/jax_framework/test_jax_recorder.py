@@ -1,0 +1,94 @@
+"""Recordings of programs that use JAX."""
+
+import pytest
+
+import opperf
+from opperf.frameworks import load
+from opperf.instruments.prepared import PreparedCase, case_scope
+from tests.shared_workers import replace_workers
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch, shared_worker):
+    replace_workers(monkeypatch, shared_worker)
+
+
+def record(tmp_path, function, **options):
+    file = tmp_path / "calls.jsonl"
+    with opperf.record(file, overwrite=True, **options):
+        function()
+    return opperf.read(file).run
+
+
+def calls(run, name):
+    return [case for case in run.cases if case.target.name == f"primitive.{name}"]
+
+
+def net(weights, x):
+    for index, weight in enumerate(weights):
+        with jax.named_scope(f"layer{index}"):
+            x = jnp.tanh(x @ weight)
+    x, _ = jax.lax.scan(lambda carry, _: (jnp.sin(carry), None), x, None, length=5)
+    return x.sum()
+
+
+LINE = net.__code__.co_firstlineno + 3
+
+
+def test_primitives_of_compiled_programs_have_counts_modules_and_lines(tmp_path):
+    weights = [jnp.ones((4, 4)), jnp.ones((4, 4))]
+    step = jax.jit(jax.grad(net))
+
+    def program():
+        for _ in range(3):
+            step(weights, jnp.ones((2, 4)))
+            opperf.step()
+
+    run = record(tmp_path, program, steps="1:3")
+    assert run.header.program.steps == 2
+    # In the loop as often as it runs, forward; backward it is a cosine.
+    (sine,) = calls(run, "sin")
+    assert sine.count == 2 * 5
+    forward, *_ = (case for case in calls(run, "dot_general") if case.sites[0].phase == "forward")
+    assert [(site.module, site.line, site.count) for site in forward.sites] == [
+        ("layer0", LINE, 2),
+        ("layer1", LINE, 2),
+    ]
+    backward = [site for case in calls(run, "dot_general") for site in case.sites]
+    assert {site.module for site in backward if site.phase == "backward"} == {"layer0", "layer1"}
+    assert "XLA fuses" in run.header.program.notes[0]
+    framework = load("jax")
+    for case in run.cases:
+        with case_scope(case, framework):
+            PreparedCase(case, framework).call()
+
+
+def test_calls_outside_of_a_program_have_the_line_and_time_of_each(tmp_path):
+    def program():
+        x = jnp.ones(3)
+        for _ in range(2):
+            x = jax.lax.mul(x, x)
+
+    run = record(tmp_path, program, timed=True)
+    (product,) = calls(run, "mul")
+    assert product.count == 2 == len(product.recorded)
+    (site,) = product.sites
+    assert site.file == __file__ and site.line == program.__code__.co_firstlineno + 3
+
+
+def test_what_runs_an_unknown_number_of_times_is_said(tmp_path):
+    loop = jax.jit(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))
+    run = record(tmp_path, lambda: loop(1.0))
+    assert any("`while`" in note for note in run.header.program.notes)
+    assert calls(run, "mul")
+
+
+def test_afterwards_nothing_is_recorded_or_changed(tmp_path):
+    from jax._src import pjit
+
+    before = pjit._pjit_call_impl_python, pjit._get_fastpath_data
+    record(tmp_path, lambda: jnp.ones(3) + 1)
+    assert (pjit._pjit_call_impl_python, pjit._get_fastpath_data) == before
