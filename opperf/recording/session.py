@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -104,13 +104,10 @@ class Session:
     def _begin(self, name: str) -> None:
         """Begins to record a framework, and its own trace, of which there is one."""
         if self._trace is not None:
-            tracing = load(name).tracing(None, self._trace)
-            try:
-                self._traces.enter_context(tracing)
+            # Another framework of the program may write one where this does not.
+            with suppress(UnsupportedError):
+                self._traces.enter_context(load(name).tracing(None, self._trace))
                 self._trace = None
-            except UnsupportedError:
-                # Another framework of the program may write one.
-                pass
         self._recorders[name].begin()
 
     def _switch(self, recording: bool) -> None:
