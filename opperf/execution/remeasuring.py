@@ -87,8 +87,9 @@ def _suspects(group: Sequence[Record]) -> Iterator[tuple[float, Record]]:
             if metric in record.summaries and record.summaries[metric].n > 1
         ]
         ratio = max((time / usual for time, usual in pairs if _is_longer(time, usual)), default=0.0)
-        # Several rounds show a stall as two levels.
-        if ratio >= SUSPECT and record.rounds == 1:
+        # Several rounds show a stall as two levels. What several operators take follows from no
+        # number of bytes.
+        if ratio >= SUSPECT and record.rounds == 1 and not record.parts:
             yield ratio, record
 
 
@@ -150,6 +151,7 @@ def with_times_of(
         ),
         wall_s=first.wall_s + second.wall_s,
         busy_s=first.busy_s + second.busy_s,
+        parts=second.parts or first.parts,
     )
 
 
