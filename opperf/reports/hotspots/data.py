@@ -39,6 +39,9 @@ from opperf.results.units import Figure, figure_of
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
 
+UNTIMED = ("not timed", "the recording has no time of its calls")
+"""Status and reason of a case that ranks by no recorded time."""
+
 
 class Timed(NamedTuple):
     """A record, or a pass of one, and the time of one of its calls in nanoseconds; 1 where calls
@@ -304,11 +307,15 @@ def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for run in runs:
         known = set()
-        for record in basis.records(run):
+        for record in run.records:
             known.add(record.id)
             if basis.figure(record, basis.metrics) is None:
                 key = (record.case.label, record.status.value, _reason(record))
                 groups.setdefault(key, []).append(record.case)
+        for record in basis.records(run):
+            if record.id not in known and basis.figure(record, basis.metrics) is None:
+                groups.setdefault((record.case.label, *UNTIMED), []).append(record.case)
+            known.add(record.id)
         for case in run.cases:
             if case.id not in known:
                 groups.setdefault((case.label, "not run", UNFINISHED), []).append(case)

@@ -13,7 +13,6 @@ from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.data import (
     Hotspot,
     Hotspots,
-    Unmeasured,
     find_hotspots,
     group,
     has_counts,
@@ -121,7 +120,7 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         calls = found.calls + found.unmeasured_calls
         cases = sum(row.cases for row in found.unmeasured)
         yield (
-            f"Not measured, and in no share: {found.unmeasured_calls:,} of "
+            f"{_lacking(found)}, and in no share: {found.unmeasured_calls:,} of "
             f"{count_text(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
             f"{count_text(cases, 'case')}."
         )
@@ -202,12 +201,17 @@ def _shown(case: Case) -> Shown:
     return case.label, inputs_text(case)
 
 
-def unmeasured_table(unmeasured: Sequence[Unmeasured], most: int | None) -> Table:
-    """Returns the table of what was not measured and why, of the first `most` or of all."""
-    shown = unmeasured[:most]
-    left = unmeasured[len(shown) :]
+def _lacking(found: Hotspots) -> str:
+    """Returns a title of the cases without a time."""
+    return "Not measured" if found.basis is MEASURED else "Not timed"
+
+
+def unmeasured_table(found: Hotspots, most: int | None) -> Table:
+    """Returns the table of what has no time and why, of the first `most` or of all."""
+    shown = found.unmeasured[:most]
+    left = found.unmeasured[len(shown) :]
     columns = (
-        names("Not measured", [row.operator for row in shown])._replace(is_whole=True),
+        names(_lacking(found), [row.operator for row in shown])._replace(is_whole=True),
         numbers("Calls", [f"{row.calls:,}" for row in shown]),
         numbers("Cases", [f"{row.cases:,}" for row in shown]),
         texts("Reason", [f"{row.status}: {row.reason}" for row in shown]),
@@ -261,7 +265,7 @@ def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:
         yield places_table(found, rows)
     if CASE not in found.by:
         yield cases_table(found, rows)
-    yield unmeasured_table(found.unmeasured, most)
+    yield unmeasured_table(found, most)
 
 
 def short_text(run: Run, width: int | None = None) -> str:

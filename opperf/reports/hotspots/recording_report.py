@@ -70,7 +70,8 @@ def _facts(account: Account) -> Iterator[Fact]:
 
 def _remarks(account: Account) -> Iterator[str]:
     program = account.program
-    yield from program.notes
+    for note in program.notes:
+        yield f"Note: {note}"
     if account.step is None:
         yield (
             "The program's own time is unknown, so that nothing says how much of it its operators "
@@ -87,14 +88,14 @@ def _remarks(account: Account) -> Iterator[str]:
             "and their times leave of each other says nothing."
         )
     if program.calls > account.calls:
+        rest = "; the others are in what is not explained" if account.parts else ""
         yield (
             f"The file has {account.calls:,} of the {count_text(program.calls, 'call')} of the "
-            "program; the others are in what is not explained."
+            f"program{rest}."
         )
-    if account.operators and account.untimed:
-        yield (
-            f"{count_text(account.untimed, 'call')} without a time are in what is not explained."
-        )
+    if len(account.parts) > 1 and account.untimed:
+        calls = count_text(account.untimed, "call")
+        yield f"{calls} without a time are in what is not explained."
     yield from _unexplained(account)
 
 

@@ -9,6 +9,8 @@ from opperf.commands.report import report
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
 from opperf.reports.hotspots.times import time_of
+from tests.recordings import called, recording, site
+from tests.writing import ranked as written
 
 
 def ranked(found):
@@ -148,3 +150,12 @@ def test_every_ranking_is_in_the_help():
 @pytest.mark.parametrize("status", [Status.FAILED, Status.SKIPPED, Status.CRASHED, Status.TIMEOUT])
 def test_only_measured_records_have_a_time(seen, status):
     assert time_of(seen(status=status, reason="no")) is None
+
+
+def test_calls_that_a_recording_did_not_time_are_named():
+    found = find_hotspots([recording(called("mm", site("a", 2)), called("jit", site("a")))])
+    assert [tuple(entry) for entry in found.unmeasured] == [
+        ("jit", "not timed", "the recording has no time of its calls", 1, 1)
+    ]
+    text = written(found)
+    assert "Not timed, and in no share: 1 of 2 calls" in text and "Not measured" not in text
