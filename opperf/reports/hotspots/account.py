@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from opperf.model import Case, MetricKind, Program, Record, Run
-from opperf.reports.hotspots.places import in_order, phase_of, sites_of
+from opperf.model import PASSES, Case, MetricKind, Program, Record, Run
+from opperf.reports.hotspots.places import BACKWARD, in_order, phase_of, sites_of
 from opperf.reports.hotspots.times import (
     MEASURED,
     RECORDED_TIMES,
@@ -88,6 +88,13 @@ class _Calls(NamedTuple):
     @property
     def time(self) -> Figure | None:
         return self.recorded if self.measured is None else self.measured
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a recorded time is that of all that was measured."""
+        # Of a framework whose engine runs the backward pass, calls are those of the forward pass.
+        has_backward = BACKWARD in self.record.summaries
+        return self.measured is None or (self.recorded is not None and not has_backward)
 
 
 def accounts_of(runs: Iterable[Run]) -> list[Account]:
@@ -188,8 +195,7 @@ def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
     yield from _phases(calls, step, steps)
     yield from inner[1:]
     yield rest
-    is_complete = all(call.recorded is not None for call in calls if call.measured is not None)
-    if recorded is not None and is_complete:
+    if recorded is not None and all(call.is_recorded for call in calls):
         beyond = per_step = _divided(recorded, steps)
         for part in inner:
             beyond = _difference(beyond, part.time)
@@ -233,9 +239,10 @@ def _phases(calls: Iterable[_Calls], step: Figure, steps: int) -> Iterator[Part]
     """Yields the parts of the measured times by the phases of the step, if there are several."""
     times: dict[str, float] = {}
     for call in calls:
-        if call.measured is not None:
-            for site, time in sites_of(call.record.case, call.measured.value, MEASURED):
-                phase = phase_of(site)
+        for name in PASSES if call.measured is not None else ():
+            one = time_of(call.record, (name,))
+            for site, time in sites_of(call.record.case, one.value, MEASURED) if one else ():
+                phase = BACKWARD if name == BACKWARD else phase_of(site)
                 times[phase] = times.get(phase, 0.0) + time / steps
     if len(times) > 1:
         for phase in in_order(times):

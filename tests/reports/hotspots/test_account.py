@@ -143,3 +143,17 @@ def test_an_unknown_machine_is_said(timed):
     text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
     assert "The program's machine is unknown: if another one measured the cases" in text
     assert "count x measured time 14.00" in text
+
+
+def test_a_measured_backward_pass_is_of_its_phase_and_was_not_recorded(timed):
+    run = measured(timed, TIMES, environment=THERE)
+    first, *others = run.records
+    summaries = {**first.summaries, "backward": first.summaries["forward"]}
+    both = msgspec.structs.replace(first, summaries=summaries)
+    run = msgspec.structs.replace(run, records=(both, *others))
+    assert parts(run)[4:] == [
+        ("measured", 24, 1.2),
+        ("forward", 12, 0.6),
+        ("backward", 12, 0.6),
+        ("unexplained", -4, pytest.approx(-0.2)),
+    ]
