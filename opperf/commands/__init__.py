@@ -19,6 +19,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Show which functions changed between two counts of instructions.",
     ),
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
+    "analyze": (
+        "analyze:analyze",
+        "Tabulate the results of models that PyTorch/XLA's benchmarks wrote.",
+    ),
+    "aggregate": (
+        "aggregate:aggregate",
+        "Compare results of models over backends and time.",
+    ),
     "plot": ("plot:plot", "Draw run files: bars, or lines against a swept size."),
     "export": ("export:export", "Write a run file for another tool, or as Markdown."),
     "doctor": ("doctor:doctor", "Report what makes timings noisy on this machine."),

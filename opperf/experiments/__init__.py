@@ -1,0 +1,1 @@
+"""Experiments over models: their records, and what is computed from them."""

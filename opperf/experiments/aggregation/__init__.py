@@ -1,0 +1,1 @@
+"""Reports of many records: speed-ups over a baseline, and what fails."""

@@ -1,0 +1,295 @@
+"""Charts of speed-ups: over time, by workload, and by model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opperf.experiments.aggregation.speedups import interval
+from opperf.experiments.aggregation.tables import (
+    Comparison,
+    grouped,
+    histogram_table,
+    latest_of,
+    time_text,
+)
+from opperf.experiments.backends import title_of
+from opperf.experiments.times import Estimate
+from opperf.results.plots.images import PALETTE, SHAPES, styled
+
+PIXELS = 100
+"""Pixels of an inch, as Matplotlib has by default."""
+
+WIDTH, HEIGHT = 9.0, 6.75
+"""Inches of a figure: the default of PyTorch/XLA's benchmarks."""
+
+BAR, HEAD = 16, 130
+"""Pixels of a bar with its value, and of a figure's title and axis."""
+
+BAND = 0.2
+"""Opacity of bands, so that several over each other can be distinguished."""
+
+INTERVALS = "Bands: 95 % intervals of the means, where there are repeats enough"
+
+DEVIATIONS = "Thin lines: standard deviations"
+
+SPREAD = "Bands: 5th to 95th percentile over models; lines: medians"
+
+ONE = "#999"
+"""Colour of the line at 1, which is as fast as the baseline."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The size of a figure in inches, and a line for its title."""
+
+    width: float = WIDTH
+    height: float | None = None
+    """None for the usual one, or as high as many bars need."""
+    title: str = ""
+
+    def sized(self, chart: Any, heading: str, legend: Sequence[str], bars: int = 0) -> Any:
+        """Returns a chart of this size in all, with its title."""
+        import altair as alt
+
+        usual = max(HEIGHT * PIXELS, bars * BAR + HEAD)
+        height = usual if self.height is None else self.height * PIXELS
+        sized = chart.properties(
+            width=self.width * PIXELS,
+            height=height,
+            autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        )
+        return styled(sized, heading, [*filter(None, [self.title]), *legend])
+
+
+def _row(one: Estimate, backend: str, **more: Any) -> dict[str, Any]:
+    """Returns the data of a point: its value, band and deviation."""
+    found = interval(one)
+    return {
+        "backend": title_of(backend),
+        "value": one.value,
+        "low": None if found is None else found[0],
+        "high": None if found is None else found[1],
+        "below": one.value - one.deviation,
+        "above": one.value + one.deviation,
+        "end": max(one.value + one.deviation, one.value if found is None else found[1]),
+        "interval": "" if found is None else f"{found[0]:.4g} to {found[1]:.4g}",
+        **more,
+    }
+
+
+def _colours(backends: Sequence[str]) -> dict[str, Any]:
+    """Returns the colours and marks of backends."""
+    import altair as alt
+
+    titles = [title_of(backend) for backend in backends]
+    legend = alt.Legend(title=None, orient="top", symbolOpacity=1)
+    return {
+        name: kind(
+            "backend:N",
+            scale=alt.Scale(domain=titles, range=list(values)),
+            sort=None,
+            legend=legend,
+        )
+        for name, kind, values in (("color", alt.Color, PALETTE), ("shape", alt.Shape, SHAPES))
+    }
+
+
+def _one(axis: str) -> Any:
+    """Returns the line at 1."""
+    import altair as alt
+
+    rule = alt.Chart(alt.Data(values=[{"one": 1}])).mark_rule(color=ONE, strokeDash=[4, 3])
+    return rule.encode(**{axis: alt.X("one:Q") if axis == "x" else alt.Y("one:Q")})
+
+
+def _single(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Returns the bands of backends that have one point, between which no area is."""
+    import altair as alt
+
+    counts = Counter(row["backend"] for row in rows)
+    alone = [row for row in rows if counts[row["backend"]] == 1]
+    return alt.Chart(alt.Data(values=alone)).mark_rule(strokeWidth=7, opacity=BAND)
+
+
+SPEEDUP_AXIS = "Speed-up"
+
+
+def _points(rows: list[dict[str, Any]], x: Any, colours: Mapping[str, Any], names: str) -> Any:
+    """Returns lines through points, with bands and deviations; `names` is a field to show."""
+    import altair as alt
+
+    y = alt.Y("value:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False, nice=True))
+    base = alt.Chart(alt.Data(values=rows))
+    known = [row for row in rows if row["low"] is not None]
+    banded = alt.Chart(alt.Data(values=known))
+    color = colours["color"]
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", names, "value", "interval")]
+    low, high = alt.Y("low:Q", title=SPEEDUP_AXIS), alt.Y2("high:Q")
+    return alt.layer(
+        _one("y"),
+        banded.mark_area(opacity=BAND).encode(x=x, y=low, y2=high, color=color),
+        _single(known).encode(x=x, y=low, y2=high, color=color),
+        base.mark_rule(strokeWidth=1).encode(
+            x=x, y=alt.Y("below:Q", title=SPEEDUP_AXIS), y2="above:Q", color=color
+        ),
+        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=color),
+        base.mark_point(filled=True, size=55, opacity=1).encode(
+            x=x, y=y, tooltip=tooltip, **colours
+        ),
+    )
+
+
+def _dates() -> Any:
+    import altair as alt
+
+    return alt.X(
+        "time:T", title="Date (UTC)", scale=alt.Scale(type="utc", padding=20), axis=_date_axis()
+    )
+
+
+def _date_axis() -> Any:
+    import altair as alt
+
+    return alt.Axis(format="%Y-%m-%d", labelOverlap=True, tickCount=8)
+
+
+MS = 1000
+"""A chart's times are in milliseconds."""
+
+
+def speedup_chart(compared: Comparison, figure: Figure) -> Any:
+    """Returns the geometric means over time."""
+    rows = [
+        _row(own[backend].geomean, backend, time=at * MS, date=time_text(at))
+        for backend in compared.backends
+        for at, own in compared.found.items()
+        if backend in own
+    ]
+    chart = _points(rows, _dates(), _colours(compared.backends), "date")
+    heading = f"{compared.title}, geometric means over models"
+    return figure.sized(chart, heading, [f"{DEVIATIONS}. {INTERVALS}"])
+
+
+def latest_chart(compared: Comparison, figure: Figure) -> Any:
+    """Returns the last speed-ups of each backend, in its own order, with the models' names."""
+    import altair as alt
+
+    columns = {backend: latest_of(compared, backend) for backend in compared.backends}
+    rows = [
+        _row(one, backend, place=place, model=model)
+        for backend, column in columns.items()
+        for place, (one, model) in enumerate(column)
+    ]
+    most = max(map(len, columns.values()))
+    x = alt.X(
+        "place:Q",
+        title="Workload, sorted for each backend",
+        scale=alt.Scale(domain=[0, max(1, most - 1)], padding=60, nice=False),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )
+    colours = _colours(compared.backends)
+    points = _points(rows, x, colours, "model")
+    labels = []
+    for number, backend in enumerate(compared.backends):
+        # Names of lines that are close to each other stand above and below.
+        side = {"align": "left", "dx": 6, "dy": -5} if number % 2 == 0 else LOWER
+        own = [row for row in rows if row["backend"] == title_of(backend)]
+        labels.append(
+            alt.Chart(alt.Data(values=own))
+            .mark_text(angle=315, fontSize=_label_size(most), opacity=0.8, **side)
+            .encode(x=x, y="value:Q", text="model:N", color=colours["color"])
+        )
+    legend = [f"{DEVIATIONS}. {INTERVALS}"]
+    return figure.sized(alt.layer(points, *labels), compared.title, legend)
+
+
+LOWER: dict[str, Any] = {"align": "right", "dx": -6, "dy": 7}
+
+FEW = 40
+"""Most workloads whose names have a size that is easy to read."""
+
+
+def _label_size(number: int) -> int:
+    return 10 if number <= FEW else 7
+
+
+def grouped_chart(compared: Comparison, figure: Figure) -> Any:
+    """Returns bars of each model's speed-ups, and of their means."""
+    import altair as alt
+
+    models = grouped(compared)
+    rows = [
+        _row(one, backend, model=model, text=f"{one.value:.2f}")
+        for model, values in models.items()
+        for backend, one in zip(compared.backends, values, strict=True)
+        if one is not None
+    ]
+    titles = [title_of(backend) for backend in compared.backends]
+    color = _colours(compared.backends)["color"]
+    y = alt.Y("model:N", sort=None, title=None, scale=alt.Scale(domain=list(models)))
+    offset = alt.YOffset("backend:N", scale=alt.Scale(domain=titles))
+    x = alt.X("value:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=True))
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset)
+    banded = alt.Chart(alt.Data(values=[row for row in rows if row["low"] is not None]))
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", "model", "value", "interval")]
+    chart = alt.layer(
+        base.mark_bar().encode(x=x, color=color, tooltip=tooltip),
+        banded.mark_rule(strokeWidth=7, opacity=0.45, color="#222").encode(
+            y=y, yOffset=offset, x=alt.X("low:Q", title=SPEEDUP_AXIS), x2="high:Q"
+        ),
+        base.mark_rule(strokeWidth=1.3, color="#222").encode(
+            x=alt.X("below:Q", title=SPEEDUP_AXIS), x2="above:Q"
+        ),
+        base.mark_text(align="left", dx=4, fontSize=10).encode(
+            x=alt.X("end:Q", title=SPEEDUP_AXIS), text="text:N"
+        ),
+        _one("x"),
+    )
+    legend = [f"{DEVIATIONS}. {INTERVALS}"]
+    return figure.sized(chart, compared.title, legend, bars=len(rows))
+
+
+def histogram_chart(compared: Comparison, figure: Figure) -> Any:
+    """Returns the percentiles over models, over time."""
+    import altair as alt
+
+    # Those that the table shows: where the first backend has any.
+    shown = {row[0] for row in histogram_table(compared).rows}
+    rows = [
+        {
+            "backend": title_of(backend),
+            "time": at * MS,
+            "date": time_text(at),
+            **{f"p{percent}": value for percent, value in own[backend].percentiles.items()},
+        }
+        for backend in compared.backends
+        for at, own in compared.found.items()
+        if backend in own and time_text(at) in shown
+    ]
+    colours = _colours(compared.backends)
+    base = alt.Chart(alt.Data(values=rows)).encode(x=_dates(), color=colours["color"])
+    low, high = alt.Y("p5:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False)), alt.Y2("p95:Q")
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", "date", "p95", "p50", "p5")]
+    middle = alt.Y("p50:Q", title=SPEEDUP_AXIS)
+    chart = alt.layer(
+        _one("y"),
+        base.mark_area(opacity=BAND).encode(y=low, y2=high),
+        _single(rows).encode(x=_dates(), y=low, y2=high, color=colours["color"]),
+        base.mark_line(strokeWidth=2).encode(y=middle),
+        base.mark_point(filled=True, size=55, opacity=1).encode(
+            y=middle, shape=colours["shape"], tooltip=tooltip
+        ),
+    )
+    return figure.sized(chart, f"{compared.title}, percentiles over models", [SPREAD])
+
+
+CHARTS: dict[str, Callable[[Comparison, Figure], Any]] = {
+    "speedup": speedup_chart,
+    "latest": latest_chart,
+    "latest_grouped": grouped_chart,
+    "histogram": histogram_chart,
+}
+"""By the report's name."""

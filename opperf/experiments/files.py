@@ -1,0 +1,107 @@
+"""Files of records of models: JSON lines of PyTorch/XLA's benchmarks, or tables of PyTorch's own
+runner. One command takes one form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from opperf.errors import RunFileError
+from opperf.experiments.records import ModelRecord, read_lines
+from opperf.experiments.runner_csv import is_runner_csv, read_rows
+from opperf.results.output import reason
+from opperf.results.runfile import is_run_file
+
+MOST_WARNINGS = 3
+"""Most warnings about lines of one file: a file of another form has one for each line."""
+
+XLA, RUNNER = "records of PyTorch/XLA", "rows of PyTorch's runner"
+
+
+def read_records(
+    paths: Sequence[Path], warnings: list[str], timestamp: float | None = None
+) -> list[ModelRecord]:
+    """Returns the records of files, in their order. Those without a time have `timestamp`, or that
+    at which their file was last changed. Adds lines that are cut off, and the like, to `warnings`.
+    Raises `RunFileError` for a file that is none of these, and for two forms."""
+    records: list[ModelRecord] = []
+    forms: dict[str, Path] = {}
+    for path in paths:
+        form = RUNNER if is_runner_csv(begin_of(path)) else XLA
+        forms.setdefault(form, path)
+        if len(forms) > 1:
+            raise RunFileError(
+                f"{forms[RUNNER]} has {RUNNER}, and {forms[XLA]} {XLA}; aggregate each alone, or "
+                "write the rows as records first: opperf aggregate "
+                f"{forms[RUNNER]} --report records --format jsonl"
+            )
+        records += _dated(path, read_file(path, form, warnings), timestamp, warnings)
+    return records
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns the content of a file. Raises `RunFileError` if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
+
+
+def begin_of(path: Path) -> bytes:
+    """Returns the first line of a file. Raises `RunFileError` if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.readline()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
+
+
+def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
+    """Returns the records of a file of a form, `XLA` or `RUNNER`. Adds lines that are cut off, and
+    the like, to `warnings`. Raises `RunFileError` for a file of another form."""
+    content = read_bytes(path)
+    found: list[ModelRecord] = []
+    doubts: list[str] = []
+    if form == RUNNER:
+        found += read_rows(path, content, doubts)
+    else:
+        if is_run_file(path):
+            raise RunFileError(
+                f"{path} is a run file of opperf, which has operators; opperf report and opperf "
+                "compare read it"
+            )
+        for line in read_lines(path, content):
+            if line.record is not None:
+                found.append(line.record)
+            if line.warning:
+                doubts.append(line.warning)
+        if doubts and not found:
+            raise RunFileError(
+                f"{path} has no record: neither JSON lines of PyTorch/XLA's benchmarks nor a table "
+                "of PyTorch's runner (dev,name,batch_size,...)"
+            )
+    if not found:
+        doubts.append(f"{path} has no records")
+    warnings += doubts[:MOST_WARNINGS]
+    if len(doubts) > MOST_WARNINGS:
+        warnings.append(f"{path}: {len(doubts) - MOST_WARNINGS} more lines are omitted")
+    return found
+
+
+def _dated(
+    path: Path, records: list[ModelRecord], timestamp: float | None, warnings: list[str]
+) -> list[ModelRecord]:
+    without = sum(record.timestamp is None for record in records)
+    if not without:
+        return records
+    if timestamp is None:
+        timestamp = float(int(path.stat().st_mtime))
+        warnings.append(
+            f"{path}: {without} of {len(records)} records have no timestamp, and are given that of "
+            "the file's last change; --timestamp sets another"
+        )
+    return [
+        replace(record, timestamp=timestamp) if record.timestamp is None else record
+        for record in records
+    ]

@@ -1,0 +1,240 @@
+"""Records of models, one of each run of a model under some settings, and the JSON lines of
+PyTorch/XLA's benchmarks that hold them: read, older keys too, and written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.decoding import read_json
+from opperf.errors import RunFileError
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """The results of a model under some settings."""
+
+    suite_name: str
+    model_name: str
+    metrics: Mapping[str, Any]
+    """Lists with a value of each repeat, or single values; times in seconds. `error` where it
+    failed."""
+    accelerator: str = ""
+    accelerator_model: str = ""
+    xla: str | None = None
+    xla_flags: str | list[str] | None = None
+    dynamo: str | None = None
+    torch_xla2: str | None = None
+    test: str | None = None
+    """`eval` or `train`."""
+    enable_functionalization: bool | None = None
+    batch_size: int | None = None
+    repeat: int | None = None
+    iterations_per_run: int | None = None
+    outputs_file: str | None = None
+    timestamp: float | None = None
+    """Seconds since 1970, UTC; that of all records of a run."""
+    verification_code: str | None = None
+    verification_mean_rel_error: float | None = None
+    verification_max_rel_error: float | None = None
+    command: str | None = None
+    """The command that repeats it, where the record has it."""
+    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Keys without a field, by the object that has them: `model`, `experiment`, or the record."""
+    place: str = ""
+    """`FILE:LINE` where it was read; not written."""
+
+    @property
+    def error(self) -> str | None:
+        """Why it has no results; None if it has."""
+        found = self.metrics.get("error")
+        return None if found is None else str(found)
+
+
+TEXT, NUMBER, INTEGER = (str,), (int, float), (int,)
+
+MODEL: Mapping[str, tuple[type, ...]] = {"suite_name": TEXT, "model_name": TEXT}
+
+EXPERIMENT: Mapping[str, tuple[type, ...]] = {
+    "accelerator": TEXT,
+    "accelerator_model": TEXT,
+    "xla": TEXT,
+    "xla_flags": (str, list),
+    "dynamo": TEXT,
+    "torch_xla2": TEXT,
+    "test": TEXT,
+    "enable_functionalization": (bool,),
+    "batch_size": INTEGER,
+    "outputs_file": TEXT,
+}
+
+TOP: Mapping[str, tuple[type, ...]] = {
+    "repeat": INTEGER,
+    "iterations_per_run": INTEGER,
+    "metrics": (dict,),
+    "outputs_file": TEXT,
+    "timestamp": NUMBER,
+    "verification_code": TEXT,
+    "verification_mean_rel_error": NUMBER,
+    "verification_max_rel_error": NUMBER,
+    "command": TEXT,
+}
+
+FIELDS = {"model": MODEL, "experiment": EXPERIMENT, "": TOP}
+"""Types of the keys, by the object that has them; null is none of any."""
+
+NAMES = {
+    str: "text",
+    float: "a number",
+    int: "an integer",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
+
+NEEDED = ("model", "experiment", "metrics")
+"""Objects without which a line is no record of this form."""
+
+START = b'{"model"'
+"""How a record begins; after a crash the next one follows a part of the last on its line."""
+
+
+class Line(msgspec.Struct):
+    """A line of a file: its record, or why it has none."""
+
+    number: int
+    record: ModelRecord | None
+    warning: str = ""
+
+
+def read_lines(path: Path, content: bytes) -> Iterator[Line]:
+    """Yields the records of JSON lines; of a line that is cut off, a warning. Raises
+    `RunFileError` for an object that is no record."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        text = line.strip()
+        if not text:
+            continue
+        value, warning = _decode(text)
+        place = f"{path}:{number}"
+        record = None if value is None else record_of(value, place)
+        yield Line(number, record, f"{place}: {warning}" if warning else "")
+
+
+def _decode(text: bytes) -> tuple[Any, str]:
+    """Returns the value of a line, or None; and what is wrong with it."""
+    value = _value(text)
+    if value is not None:
+        return value, ""
+    start = text.rfind(START)
+    if start > 0:
+        value = _value(text[start:])
+        if value is not None:
+            return value, "the record before the last on this line is cut off, and omitted"
+    return None, "the line is cut off or no JSON, and omitted"
+
+
+def _value(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        pass
+    except RecursionError:
+        return None
+    try:
+        # Python also writes NaN and Infinity, which JSON lacks.
+        return read_json(text)
+    except ValueError:
+        return None
+
+
+def record_of(value: Any, place: str) -> ModelRecord:
+    """Returns the record of a line's value. Raises `RunFileError` if it is none, with `place`."""
+    if not isinstance(value, dict) or any(not isinstance(value.get(key), dict) for key in NEEDED):
+        raise RunFileError(f"{place}: {_what(value)}")
+    found: dict[str, Any] = {}
+    others: dict[str, dict[str, Any]] = {}
+    for name, fields in FIELDS.items():
+        owner = value[name] if name else value
+        for key, one in owner.items():
+            if key not in fields:
+                if name or key not in NEEDED:
+                    others.setdefault(name, {})[key] = one
+            elif one is not None:
+                # Newer records have outputs_file in `experiment`, older ones beside it.
+                found[key] = _checked(one, fields[key], f"{name}.{key}".lstrip("."), place)
+    metrics = found["metrics"]
+    for key in ("verification_mean_rel_error", "verification_max_rel_error", "verification_code"):
+        if key in metrics:
+            # So they were once written.
+            found.setdefault(key, _checked(metrics[key], TOP[key], f"metrics.{key}", place))
+    if "model_name" not in found:
+        raise RunFileError(f"{place}: the record has no model.model_name; correct or remove it")
+    found.setdefault("suite_name", "")
+    return ModelRecord(**found, others=others, place=place)
+
+
+def _what(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "this is no record of a model: it is no JSON object; remove the line"
+    missing = ", ".join(key for key in NEEDED if not isinstance(value.get(key), dict))
+    has = ", ".join(list(value)[:6]) or "none"
+    return (
+        f"this is no record of PyTorch/XLA's benchmarks: it has no object {missing}; its keys are "
+        f"{has}. Name files with records of one form only"
+    )
+
+
+def _checked(value: Any, kinds: tuple[type, ...], key: str, place: str) -> Any:
+    is_kind = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+    if not is_kind or (isinstance(value, float) and key == "timestamp" and not in_range(value)):
+        wanted = NAMES[kinds[-1]] if kinds != (str, list) else "text or a list"
+        raise RunFileError(f"{place}: {key} is {json.dumps(value)[:40]}, and not {wanted}")
+    return value
+
+
+def in_range(seconds: float) -> bool:
+    """Whether a time is one that a calendar has."""
+    # 9999-12-31, the last day of Python's.
+    return math.isfinite(seconds) and 0 <= seconds < 253402300800
+
+
+def line_of(record: ModelRecord) -> str:
+    """Returns a record as a line of JSON that PyTorch/XLA's tools read, without its end."""
+    others = record.others
+    value: dict[str, Any] = {
+        "model": {key: getattr(record, key) for key in MODEL} | dict(others.get("model", {})),
+        "experiment": {
+            key: getattr(record, key)
+            for key in EXPERIMENT
+            # The record has it too, as the runner writes it, and here it is where the analyzer
+            # reads it.
+            if key != "outputs_file" or record.outputs_file is not None
+        }
+        | dict(others.get("experiment", {})),
+    }
+    value |= {key: one for key in TOP if (one := getattr(record, key)) is not None or key in ALWAYS}
+    return json.dumps(value | dict(others.get("", {})))
+
+
+ALWAYS = ("repeat", "iterations_per_run", "metrics", "outputs_file", "timestamp")
+"""Keys of a record that tools look up without a default."""
+
+
+def times_of(record: ModelRecord, metric: str = "total_time") -> list[float]:
+    """Returns the values of a metric that has one for each repeat; none unless all are numbers."""
+    values = record.metrics.get(metric)
+    if not isinstance(values, list):
+        return []
+    return values if all(map(is_number, values)) else []
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of JSON is a finite number."""
+    kind = type(value)
+    return kind is int or (kind is float and math.isfinite(value))

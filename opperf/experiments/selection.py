@@ -1,0 +1,87 @@
+"""Which records a report is of: by accelerator, test and names of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from opperf.errors import UsageError
+from opperf.experiments.records import ModelRecord
+from opperf.experiments.tiers import joined, patterns_of
+
+TESTS = {"inference": "eval", "training": "train"}
+"""Names of the option, and what records have."""
+
+USUAL = "v100"
+"""The accelerator of several, where none is named: PyTorch/XLA's default."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A restriction of records by the options; without one, all are taken."""
+
+    accelerator: str | None = None
+    test: str | None = None
+    filter: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    filter_by_tier: tuple[int, ...] = ()
+    exclude_by_tier: tuple[int, ...] = ()
+
+    def of(self, records: Iterable[ModelRecord]) -> list[ModelRecord]:
+        """Returns the records that are meant, in their order. Raises `UsageError` for a wrong
+        pattern."""
+        wanted = joined((*self.filter, *patterns_of(self.filter_by_tier)), "--filter")
+        unwanted = joined((*self.exclude, *patterns_of(self.exclude_by_tier)), "--exclude")
+        test = TESTS[self.test] if self.test else None
+        word = (self.accelerator or "").casefold()
+        models: dict[str, bool] = {}
+        machines: dict[tuple[str, str], bool] = {}
+        found = []
+        for record in records:
+            if test is not None and record.test != test:
+                continue
+            name = record.model_name
+            # Few names and accelerators have many records.
+            if name not in models:
+                models[name] = bool(wanted is None or wanted.search(name)) and not (
+                    unwanted is not None and unwanted.search(name)
+                )
+            machine = record.accelerator_model, record.accelerator
+            if machine not in machines:
+                machines[machine] = matches(word, *machine)
+            if models[name] and machines[machine]:
+                found.append(record)
+        return found
+
+
+def matches(word: str, model: str, kind: str) -> bool:
+    """Whether a word, in small letters, is part of an accelerator's model, or is its kind."""
+    return word in model.casefold() or word == kind.casefold()
+
+
+def machine_of(record: ModelRecord) -> str:
+    """Returns what identifies the accelerator of a record."""
+    return record.accelerator_model or record.accelerator
+
+
+def only_accelerator(records: Iterable[ModelRecord]) -> str:
+    """Returns the accelerator of all records, or of several the usual one. Raises `UsageError` if
+    that is not among them: times of two machines have no common baseline."""
+    found = list(dict.fromkeys(map(machine_of, records)))
+    if len(found) < 2:
+        return found[0] if found else ""
+    if any(USUAL in name.casefold() for name in found):
+        return USUAL
+    raise UsageError(
+        f"the records are of several accelerators; name one with --accelerator: {listed(found)}"
+    )
+
+
+MOST_NAMES = 6
+"""Most names that a message lists."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Returns names for a message."""
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
