@@ -3,9 +3,12 @@ runner. One command takes one form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, read_lines
@@ -25,6 +28,26 @@ def read_records(
     """Returns the records of files, in their order. Those without a time have `timestamp`, or that
     at which their file was last changed. Adds lines that are cut off, and the like, to `warnings`.
     Raises `RunFileError` for a file that is none of these, and for two forms."""
+    with _without_collections():
+        return _read_all(paths, warnings, timestamp)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Stops the collection of garbage: of a million values that are all kept, it looks at each
+    several times, which takes as long as reading them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_all(
+    paths: Sequence[Path], warnings: list[str], timestamp: float | None
+) -> list[ModelRecord]:
     records: list[ModelRecord] = []
     forms: dict[str, Path] = {}
     for path in paths:

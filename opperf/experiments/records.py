@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from opperf.decoding import read_json
 from opperf.errors import RunFileError
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRecord:
+class ModelRecord(msgspec.Struct, frozen=True):
     """The results of a model under some settings."""
 
     suite_name: str
@@ -45,7 +45,7 @@ class ModelRecord:
     verification_max_rel_error: float | None = None
     command: str | None = None
     """The command that repeats it, where the record has it."""
-    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Any]] = {}
     """Keys without a field, by the object that has them: `model`, `experiment`, or the record."""
     place: str = ""
     """`FILE:LINE` where it was read; not written."""
@@ -86,8 +86,35 @@ TOP: Mapping[str, tuple[type, ...]] = {
     "command": TEXT,
 }
 
-FIELDS = {"model": MODEL, "experiment": EXPERIMENT, "": TOP}
-"""Types of the keys, by the object that has them; null is none of any."""
+FIELDS = {"model": MODEL, "": TOP, "experiment": EXPERIMENT}
+"""Types of the keys, by the object that has them; null is none of any. What two have is that of
+the last."""
+
+
+def _struct(name: str, fields: Mapping[str, tuple[type, ...]], **objects: type) -> type:
+    """Returns the type of an object that has no other keys."""
+    keys = {key: reduce(or_, kinds) | None for key, kinds in fields.items()}
+    return msgspec.defstruct(
+        name,
+        # A record without one of its objects is none.
+        [
+            *objects.items(),
+            *((key, kind, None) for key, kind in keys.items() if key not in objects),
+        ],
+        forbid_unknown_fields=True,
+    )
+
+
+LINE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    _struct(
+        "Line",
+        TOP,
+        model=_struct("Model", MODEL),
+        experiment=_struct("Experiment", EXPERIMENT),
+        metrics=dict[str, Any],
+    )
+)
+"""Reads a usual record several times as fast as `record_of`, which takes all others."""
 
 NAMES = {
     str: "text",
@@ -120,10 +147,50 @@ def read_lines(path: Path, content: bytes) -> Iterator[Line]:
         text = line.strip()
         if not text:
             continue
-        value, warning = _decode(text)
         place = f"{path}:{number}"
+        record = _usual_record(text, place)
+        if record is not None:
+            yield Line(number, record)
+            continue
+        value, warning = _decode(text)
         record = None if value is None else record_of(value, place)
         yield Line(number, record, f"{place}: {warning}" if warning else "")
+
+
+def _usual_record(text: bytes, place: str) -> ModelRecord | None:
+    """Returns the record of a line that has known keys and values alone; None of any other."""
+    try:
+        line = LINE.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
+    if model.model_name is None or (at is not None and not in_range(at)):
+        return None
+    if any(key in metrics for key in VERIFICATION):
+        return None
+    return ModelRecord(
+        model.suite_name or "",
+        model.model_name,
+        metrics,
+        experiment.accelerator or "",
+        experiment.accelerator_model or "",
+        experiment.xla,
+        experiment.xla_flags,
+        experiment.dynamo,
+        experiment.torch_xla2,
+        experiment.test,
+        experiment.enable_functionalization,
+        experiment.batch_size,
+        line.repeat,
+        line.iterations_per_run,
+        line.outputs_file if experiment.outputs_file is None else experiment.outputs_file,
+        at,
+        line.verification_code,
+        line.verification_mean_rel_error,
+        line.verification_max_rel_error,
+        line.command,
+        place=place,
+    )
 
 
 def _decode(text: bytes) -> tuple[Any, str]:
@@ -162,17 +229,23 @@ def record_of(value: Any, place: str) -> ModelRecord:
     for name, fields in FIELDS.items():
         owner = value[name] if name else value
         for key, one in owner.items():
-            if key not in fields:
+            kinds = fields.get(key)
+            if kinds is None:
                 if name or key not in NEEDED:
                     others.setdefault(name, {})[key] = one
+            elif type(one) in kinds:
+                found[key] = one
             elif one is not None:
-                # Newer records have outputs_file in `experiment`, older ones beside it.
-                found[key] = _checked(one, fields[key], f"{name}.{key}".lstrip("."), place)
+                raise RunFileError(_wrong(one, kinds, f"{name}.{key}".lstrip("."), place))
+    at = found.get("timestamp")
+    if at is not None and not in_range(at):
+        raise RunFileError(_wrong(at, NUMBER, "timestamp", place))
     metrics = found["metrics"]
-    for key in ("verification_mean_rel_error", "verification_max_rel_error", "verification_code"):
-        if key in metrics:
-            # So they were once written.
-            found.setdefault(key, _checked(metrics[key], TOP[key], f"metrics.{key}", place))
+    for key in VERIFICATION:
+        one = metrics.get(key)
+        if type(one) in TOP[key]:
+            # There they were once written.
+            found.setdefault(key, one)
     if "model_name" not in found:
         raise RunFileError(f"{place}: the record has no model.model_name; correct or remove it")
     found.setdefault("suite_name", "")
@@ -190,12 +263,12 @@ def _what(value: Any) -> str:
     )
 
 
-def _checked(value: Any, kinds: tuple[type, ...], key: str, place: str) -> Any:
-    is_kind = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
-    if not is_kind or (isinstance(value, float) and key == "timestamp" and not in_range(value)):
-        wanted = NAMES[kinds[-1]] if kinds != (str, list) else "text or a list"
-        raise RunFileError(f"{place}: {key} is {json.dumps(value)[:40]}, and not {wanted}")
-    return value
+def _wrong(value: Any, kinds: tuple[type, ...], key: str, place: str) -> str:
+    wanted = " or ".join(NAMES[kind] for kind in kinds if kind is not int or float not in kinds)
+    return f"{place}: {key} is {json.dumps(value)[:40]}, and not {wanted}"
+
+
+VERIFICATION = ("verification_code", "verification_mean_rel_error", "verification_max_rel_error")
 
 
 def in_range(seconds: float) -> bool:

@@ -33,12 +33,12 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     n = len(values)
     if not n:
         return None
-    mean = math.fsum(values) / n
+    mean = sum(values) / n
     if mean <= 0:
         return None
     if n == 1:
         return Estimate(mean)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    variance = sum((value - mean) ** 2 for value in values) / (n - 1)
     relative = variance / n / mean**2
     return Estimate(mean, math.sqrt(variance), relative, relative**2 / (n - 1))
 

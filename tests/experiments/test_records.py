@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from opperf.errors import RunFileError
 from opperf.experiments.files import XLA, read_file, read_records
@@ -16,6 +17,19 @@ def test_a_line_is_written_as_it_was_read_with_keys_that_have_no_field():
     written = json.loads(line_of(record_of(line, "")))
     assert written == {**line, "outputs_file": "out.pt"}
     assert line_of(record_of(written, "")) == line_of(record_of(line, ""))
+
+
+def test_usual_records_are_read_fast_and_the_same():
+    for line in (
+        value(),
+        value(backend="eager", outputs_file="f", xla_flags=["--a"]),
+        value(at=0.5),
+    ):
+        (read,) = read_lines("f", json.dumps(line).encode())
+        assert read.record == record_of(line, "f:1")
+        # Of an unknown key, which it keeps, the values that it knows are the same.
+        (other,) = read_lines("f", json.dumps({**line, "new": 1}).encode())
+        assert replace(other.record, others={}) == read.record
 
 
 def test_older_records_have_other_keys_and_lack_some():

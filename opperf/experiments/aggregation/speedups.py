@@ -139,6 +139,8 @@ def ratio(base: Estimate, own: Estimate) -> Estimate:
 def geometric_mean(values: Sequence[Estimate]) -> Estimate:
     """Returns the geometric mean of at least one value."""
     n = len(values)
+    if n == 1:
+        return values[0]
     mean = math.exp(math.fsum(math.log(own.value) for own in values) / n)
     relative = math.sqrt(math.fsum((own.deviation / own.value) ** 2 for own in values))
     return Estimate(
