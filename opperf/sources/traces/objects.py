@@ -105,7 +105,7 @@ class Objects:
                     f"{self.name} is no trace: it has no list of nodes or of trace events"
                 )
         self.kind = match[1] or "traceEvents"
-        before = self._buffer[: match.start()].rstrip().rstrip(",")
+        before = self._buffer[: match.start()].strip().rstrip(",")
         self._add_facts(before + "}" if match[1] else "{}")
         self._position = match.end()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from opperf.dtypes import DTYPES
@@ -101,8 +102,8 @@ class Overview(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The rank, or the name of a trace without one."""
-        return self.name if self.rank is None else f"rank {self.rank}"
+        """The rank, or the name of a trace without one, without its folder."""
+        return PurePath(self.name).name if self.rank is None else f"rank {self.rank}"
 
 
 def total_ns(times: Iterable[int]) -> int:

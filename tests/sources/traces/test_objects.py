@@ -27,6 +27,11 @@ def test_objects_are_those_of_the_whole_file(monkeypatch, chunk):
     assert file.facts == {"schema": "1.1.1", "finish_ts": 5}
 
 
+def test_facts_before_the_list_may_follow_white_space():
+    _, file = read(' \n{"rank": 3, "nodes": [{}], "end": 1}')
+    assert file.facts == {"rank": 3, "end": 1}
+
+
 def test_a_list_of_events_may_be_the_whole_file():
     nodes, file = read(json.dumps(NODES))
     assert nodes == NODES and file.kind == "traceEvents"

@@ -62,8 +62,8 @@ def alike(titles: Iterable[str], found: Sequence[Sequence[int | None]]) -> list[
 
 
 def known(column: Column) -> tuple[Column, ...]:
-    """Returns a column of figures if it has any."""
-    return (column,) if any(cell.value is not None for cell in column.cells) else ()
+    """Returns a column if it has any figure or text."""
+    return (column,) if any(cell.value not in (None, "") for cell in column.cells) else ()
 
 
 def first_rows(height: int, most: int = MOST_ROWS) -> tuple[tuple[int, ...] | None, str]:

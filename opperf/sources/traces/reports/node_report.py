@@ -83,7 +83,7 @@ def node_report(trace: Trace, number: int) -> Report:
             "below": nested(below),
         },
     }
-    return _report(sections, data, trace, uses)
+    return _report(f"Node {number}", sections, data, trace, uses)
 
 
 def tensor_report(trace: Trace, number: int) -> Report:
@@ -114,11 +114,15 @@ def tensor_report(trace: Trace, number: int) -> Report:
             "sharing_its_storage": list(history.sharing),
         },
     }
-    return _report(sections, data, trace, history.uses)
+    return _report(f"Tensor {number}", sections, data, trace, history.uses)
 
 
 def _report(
-    sections: Sequence[Section], data: Mapping[str, Any], trace: Trace, uses: Sequence[Use]
+    title: str,
+    sections: Sequence[Section],
+    data: Mapping[str, Any],
+    trace: Trace,
+    uses: Sequence[Use],
 ) -> Report:
     rows = []
     for use in uses:
@@ -138,7 +142,7 @@ def _report(
             )
         )
     found = [section for section in sections if section.has_content]
-    return Report(COMMAND, "", found, data, HEADER, rows)
+    return Report(COMMAND, "", found, data, HEADER, rows, headline=f"{title} of a trace")
 
 
 def _range_text(trace: Trace) -> str:

@@ -38,6 +38,7 @@ def report_of(name: str, rows: Sequence[Row]) -> Report:
             )
             for row in rows
         ],
+        headline="Nodes of a trace",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from opperf.reports.model import Fact, Report, Section, Table, names, numbers, texts, words
+from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.gaps import Idle
 from opperf.sources.traces.overview import OperatorUse, Overview
 from opperf.sources.traces.reports.cells import (
@@ -48,6 +49,7 @@ def report_of(overview: Overview) -> Report:
         {"traces": [values_of(overview)]},
         HEADER,
         list(rows_of(overview)),
+        headline="Contents of a trace",
     )
 
 
@@ -166,8 +168,8 @@ def _collectives(overview: Overview) -> Section:
     messages = [use.message for use in uses]
     columns = (
         names("Collective", [shown(message.name) for message in messages]),
-        words("Group", [shown(message.description or message.group) for message in messages]),
-        numbers("Ranks", [str(message.ranks or "") for message in messages]),
+        *known(words("Group", [_group(message) for message in messages])),
+        *known(numbers("Ranks", [str(message.ranks or "") for message in messages])),
         words("Dtype", [shown(message.dtype) for message in messages]),
         numbers(
             "Elements", [f"{message.sent:,}" if message.sent >= 0 else "" for message in messages]
@@ -176,6 +178,10 @@ def _collectives(overview: Overview) -> Section:
         *known(amounts("Recorded", [use.time_ns for use in uses], "ns")),
     )
     return Section(title="Collective operations", table=Table(columns, picked, more))
+
+
+def _group(message: Message) -> str:
+    return shown(message.description or message.group)
 
 
 def _idle_columns(found: Sequence[Idle]) -> tuple[Any, ...]:

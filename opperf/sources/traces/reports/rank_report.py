@@ -55,6 +55,7 @@ def report_of(ranks: Ranks) -> Report:
         },
         HEADER,
         [row for overview in ranks.overviews for row in rows_of(overview)],
+        headline=f"{len(ranks.overviews)} traces side by side",
     )
 
 
@@ -153,7 +154,9 @@ def _collectives(ranks: Ranks) -> Table:
         numbers("Number", [f"{operation.number + 1:,}" for operation in ordered])._replace(
             is_key=True
         ),
-        words("Group", [shown(message.description or message.group) for message in messages]),
+        *known(
+            words("Group", [shown(message.description or message.group) for message in messages])
+        ),
         words("Dtype", [shown(message.dtype) for message in messages]),
         numbers(
             "Elements", [f"{message.sent:,}" if message.sent >= 0 else "" for message in messages]
