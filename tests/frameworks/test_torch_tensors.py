@@ -14,7 +14,7 @@ from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 from opperf.frameworks.torch.inference import with_outputs  # noqa: E402
 from opperf.frameworks.torch.packed import PACKED  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
-from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec  # noqa: E402
+from opperf.model import Case, Fill, MemoryFormat, OperatorTarget, Settings, TensorSpec  # noqa: E402
 from opperf.sources.registry import plan  # noqa: E402
 from opperf.sources.selecting import Selection  # noqa: E402
 from opperf.worker.listing import script  # noqa: E402
@@ -296,3 +296,9 @@ def test_a_refusal_is_foreseen_without_data():
     # It depends on the contents.
     assert FRAMEWORK.foreseen_refusal(case_of("nonzero", self=TensorSpec((4,)))) == ""
     assert FRAMEWORK.output_shapes(case_of("nonzero", self=TensorSpec((4,)))) is None
+
+
+def test_an_order_of_axes_is_none_of_the_refused_arguments():
+    made = case_of("ones_like", self=TensorSpec((4,)), memory_format=MemoryFormat("preserve"))
+    assert FRAMEWORK.foreseen_refusal(made) == ""
+    assert FRAMEWORK.output_shapes(made) == [(4,)]

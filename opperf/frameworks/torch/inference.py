@@ -18,6 +18,7 @@ from opperf.model import (
     DType,
     Fill,
     Kind,
+    MemoryFormat,
     Number,
     Operator,
     OperatorTarget,
@@ -35,6 +36,8 @@ def on_meta(argument: Argument) -> Any:
         return [on_meta(element) for element in argument]
     if isinstance(argument, DType):
         return dtype_of(argument.name)
+    if isinstance(argument, MemoryFormat):
+        return tensors.MEMORY_FORMATS[argument.name]
     return argument.value if isinstance(argument, Number) else argument
 
 
