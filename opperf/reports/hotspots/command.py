@@ -68,16 +68,22 @@ def _read(files: Sequence[Path]) -> list[Run]:
 
 
 MOST = 2**53
-"""Most calls of a case, and nanoseconds of a call: those of a century, and integers of a float."""
+"""Most calls of a case, and nanoseconds: a hundred days of them, and the integers of a float."""
 
 
 def _check_numbers(path: Path, run: Run) -> None:
     """Raises `RunFileError` for a number of calls or steps, or a time, that no program has."""
     program = run.header.program
-    if program is not None and not 0 < program.steps < MOST:
-        raise RunFileError(
-            f"{path}: the program has an impossible number of steps; the file is damaged"
-        )
+    if program is not None:
+        if not 0 < program.steps < MOST:
+            raise RunFileError(
+                f"{path}: the program has an impossible number of steps; the file is damaged"
+            )
+        steps = filter(None, (program.step, program.recorded_step))
+        if not all(0 <= time < MOST for step in steps for time in (step.median, step.mean)):
+            raise RunFileError(
+                f"{path}: a step of the program has an impossible time; the file is damaged"
+            )
     for case in run.cases:
         counts = (site.count for site in case.sites)
         if not all(0 < count < MOST for count in (case.count, *counts)):

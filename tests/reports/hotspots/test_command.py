@@ -199,6 +199,11 @@ def test_numbers_that_no_program_has_are_refused(saved, changed, said):
     assert code == 2 and said in message and "\n" not in message
 
 
+def test_a_step_of_an_impossible_time_is_refused(saved):
+    code, message = invoke(saved(recording(called("mm", site("a", 1)), step_us=[1e300] * 3)))
+    assert code == 2 and "a step of the program has an impossible time" in message
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
