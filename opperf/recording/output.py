@@ -32,11 +32,11 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
     """Writes what a session has recorded, and returns lines about it: how many calls there are, and
     what a reader must know. Raises the errors of `write`."""
     recorded = session.recorded()
-    cases = write(recorded, file, overwrite)
+    cases, notes = write(recorded, file, overwrite)
     made = session.steps.recorded
     steps = f" in {pluralize(made, 'step')}" if made else ""
     return (
         f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
         f"measure them with: opperf run {file}",
-        *(f"note: {note}" for note in recorded.program.notes),
+        *(f"note: {note}" for note in notes),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from opperf.dtypes import kind_of
+from opperf.errors import OpperfError
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers
 from opperf.frameworks.calls import Calls, Range, RecordedCall
@@ -55,22 +56,40 @@ def summarise_steps(times_ns: Sequence[int]) -> Summary | None:
     return summarise(list(map(float, times_ns)), RECORDED.unit) if times_ns else None
 
 
-def write(recorded: Recorded, file: Path, overwrite: bool = False) -> tuple[Case, ...]:
-    """Writes a recording as a run file, and returns its cases, the most frequent first. The times
-    of calls are records.
+class Written(NamedTuple):
+    """The content of a recording that was written."""
 
-    Raises `OutputError` if it cannot be written, and `WorkerError` if no process can complete the
-    cases.
+    cases: tuple[Case, ...]
+    """In the order of their first calls."""
+    notes: tuple[str, ...]
+    """Sentences on what its reader must know."""
+
+
+def write(recorded: Recorded, file: Path, overwrite: bool = False) -> Written:
+    """Writes a recording as a run file, in which the times of calls are records. Cases that no
+    worker process can complete are as they were called, without contents that suit the operator;
+    the last notes say why.
+
+    Raises `OutputError` if it cannot be written.
     """
     cases: list[Case] = []
     environments: dict[str, Environment] = {}
     excluded: dict[str, str] = {}
+    notes = list(recorded.program.notes)
     with Workers() as workers:
         for framework, calls in recorded.calls.items():
             excluded |= calls.refused
-            worker = workers.of(framework, Settings())
-            cases += _complete(worker, calls.recorded(), recorded.program)
-            environments[framework] = worker.environment()
+            found = calls.recorded()
+            for imports in dict.fromkeys(call.case.settings.imports for call in found):
+                worker = workers.of(framework, Settings(imports=imports))
+                own = [call for call in found if call.case.settings.imports == imports]
+                try:
+                    cases += _complete(worker, own)
+                    environments[framework] = worker.environment()
+                except OpperfError as error:
+                    # The module may be that of a script that runs no second time.
+                    notes.append(f"{pluralize(len(own), 'case')} could not be completed: {error}")
+                    cases += map(_as_case, own)
     cases = merge(cases)
     header = Header(
         schema=SCHEMA_VERSION,
@@ -78,14 +97,16 @@ def write(recorded: Recorded, file: Path, overwrite: bool = False) -> tuple[Case
         options={"command": f"opperf record {recorded.program.command}"},
         excluded=excluded,
         id=new_id(),
-        program=recorded.program,
+        program=msgspec.structs.replace(recorded.program, notes=tuple(notes)),
     )
     write_recording(file, header, cases, overwrite, environments)
-    return tuple(cases)
+    return Written(tuple(cases), tuple(notes))
 
 
-def _complete(worker: Worker, calls: Sequence[RecordedCall], program: Program) -> Iterator[Case]:
-    """Yields the calls as cases that their framework can measure."""
+def _complete(worker: Worker, calls: Sequence[RecordedCall]) -> list[Case]:
+    """Returns the calls as cases that their framework can measure. Raises the errors of the
+    worker."""
+    cases = []
     axes = worker.resolve({}).axes
     own = {name: axes[name][0] for name in OWN_DEFAULT}
     for call, completed in zip(
@@ -95,7 +116,8 @@ def _complete(worker: Worker, calls: Sequence[RecordedCall], program: Program) -
         case = msgspec.structs.replace(case, arguments={**case.arguments, **call.further})
         device = case.settings.device or own["device"]
         settings = {"profiler": own["profiler"], "mode": own["mode"], "device": device}
-        yield with_settings(case, settings)
+        cases.append(with_settings(case, settings))
+    return cases
 
 
 def _as_case(call: RecordedCall) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -110,11 +111,18 @@ def describe(func: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> Reco
     case = Case(
         target=_target(func),
         arguments=arguments,
-        settings=Settings(device=device),
+        settings=Settings(device=device, imports=_imports(func)),
         # The backward pass makes calls of its own.
         passes=("forward",),
     )
     return RecordedCall(case, _ranges(found))
+
+
+def _imports(func: Any) -> tuple[str, ...]:
+    """Returns the module that registers an operator, if that has the name of its namespace, as
+    packages do; none of PyTorch's own."""
+    name = func.namespace
+    return (name,) if name != registry.OWN and name in sys.modules else ()
 
 
 def _device_name(device: torch.device) -> str:

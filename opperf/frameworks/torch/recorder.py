@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -79,6 +80,8 @@ class TorchRecorder(Recorder):
         self.end_step(optimizer)
 
     def begin(self) -> None:
+        # About the hooks that follow, which are not the program's.
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
         modules = torch.nn.modules.module
         before = modules.register_module_forward_pre_hook(self.sites.enter)
         after = modules.register_module_forward_hook(self.sites.leave, always_call=True)

@@ -179,6 +179,41 @@ def test_what_cannot_be_recorded_is_one_line(programs):
     assert "forks.jsonl exists; add --overwrite" in err
 
 
+def test_operators_of_a_module_of_their_namespace_are_found_again(programs):
+    command = programs(
+        halves="""\
+            import torch
+
+            library = torch.library.Library("halves", "DEF")
+            library.define("half(Tensor x) -> Tensor")
+            library.impl("half", lambda x: x / 2, "CPU")
+            """,
+        uses="import torch, halves\ntorch.ops.halves.half(torch.ones(3))\n",
+    )
+    command("record", "uses.py")
+    (half,) = calls(read(command, "uses.jsonl"), "halves::half")
+    assert half.settings.imports == ("halves",) and half.arguments["x"].shape == (3,)
+
+
+def test_cases_that_no_worker_completes_are_kept_as_they_were_called(programs):
+    command = programs(
+        once="""\
+            import os, torch
+
+            library = torch.library.Library("once", "DEF")
+            library.define("half(Tensor x) -> Tensor")
+            library.impl("half", lambda x: x / 2, "CPU")
+            open("imported", "x").close()
+            """,
+        first="import torch, once\ntorch.ops.once.half(torch.ones(3))\n",
+    )
+    _, err = command("record", "first.py")
+    run = read(command, "first.jsonl")
+    (half,) = calls(run, "once::half")
+    assert half.count == 1 and half.arguments["0"].shape == (3,)
+    assert "1 case could not be completed" in err and calls(run, "ones")
+
+
 def test_steps_that_are_not_reached_leave_those_before(programs):
     command = programs(train=TRAIN)
     _, err = command("record", "--steps", "1:9", "train.py", "2")
