@@ -33,7 +33,7 @@ from opperf.frameworks.base import (
 from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
-from opperf.frameworks.replays import CallSequence, Replayed
+from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     Argument,
@@ -391,9 +391,10 @@ class Inference(Core):
         """Whether a target only makes a view of an argument, and computes nothing."""
         return False
 
-    def replay(self, case: Case, sequence: CallSequence) -> Replayed:
+    def replay(self, case: Case, sequence: CallSequence, group: Group | None = None) -> Replayed:
         """Returns a recorded sequence of calls, ready to be replayed on the case's device. A call
-        that fails is omitted. Raises `UnsupportedError`."""
+        that fails is omitted. `group` are the processes that make collective operations together;
+        None for this one alone. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} replays no traces")
 
 

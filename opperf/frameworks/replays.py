@@ -50,6 +50,30 @@ class Buffer(NamedTuple):
     on_host: bool
 
 
+class Collective(NamedTuple):
+    """A collective operation."""
+
+    name: str
+    dtype: str = ""
+    """Empty if it is unknown."""
+    sent: int = -1
+    """Elements that each rank has; -1 if unknown."""
+    received: int = -1
+    """Elements that each rank gets; -1 if unknown."""
+    ranks: int = 0
+    """Number of ranks that make it; 0 if unknown."""
+
+
+class Group(NamedTuple):
+    """The processes that replay the ranks of a program."""
+
+    rank: int
+    """That of this process."""
+    size: int
+    port: int
+    """Of this machine, at which they meet."""
+
+
 class Step(NamedTuple):
     """One call of the sequence, or a collective operation."""
 
@@ -67,8 +91,8 @@ class Step(NamedTuple):
     """Time of the call in the trace; -1 if unknown."""
     stream: int = 0
     """Number of the queue of the device."""
-    collective: str = ""
-    """Name of the collective operation."""
+    collective: Collective | None = None
+    """None for a call of an operator."""
 
 
 class CallSequence(NamedTuple):

@@ -107,7 +107,7 @@ class Replays(Instrument):
 
 def name_of(sequence: CallSequence, step: Step) -> str:
     """Returns the operator of a step; of a collective operation its own name."""
-    return step.collective or sequence.calls[step.call].name
+    return step.collective.name if step.collective else sequence.calls[step.call].name
 
 
 def operators_of(sequence: CallSequence, calls: Iterable[int]) -> set[str]:

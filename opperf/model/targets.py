@@ -181,7 +181,8 @@ class TraceTarget(Struct, frozen=True, tag="trace"):
         """The file's name, with which of its calls they are."""
         parts = [
             PurePath(self.file).name.partition(".")[0],
-            "" if self.rank is None else f"rank {self.rank}",
+            "" if self.rank is None or self.ranks > 1 else f"rank {self.rank}",
+            f"{self.ranks} ranks" if self.ranks > 1 else "",
             self.steps and f"step {self.steps}",
             self.subgraph,
         ]

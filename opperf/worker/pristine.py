@@ -37,7 +37,7 @@ from opperf.frameworks import Framework, load
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
-from opperf.model import Case, Note, NoteCode, TensorSpec
+from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
 from opperf.worker.process import begin_child, child_variables, fork, module_command
 from opperf.worker.replaying import bound_of
@@ -311,6 +311,8 @@ class PristineMeter(MemoryMeter):
         """Returns why the case cannot be measured in another process; empty if it can."""
         if not is_self_contained(case, self._bound):
             return "its function or its arrays are its caller's"
+        if isinstance(case.target, TraceTarget) and case.target.ranks > 1:
+            return "its other ranks are processes beside this one"
         if compiles(case, framework):
             return "another one would compile it a second time"
         if not framework.supports_fork(case.settings.device):

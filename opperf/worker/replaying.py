@@ -1,11 +1,32 @@
-"""The sequences of replays, read in the process that measures them."""
+"""The sequences of replays, read in the process that measures them; and the processes of the other
+ranks of one that is replayed by several.
+
+`opperf.worker.replaying FRAMEWORK RANK PORT` is the process of a rank: it reads the case from the
+first line of standard input, and replays an iteration for each further line, until there are no
+more.
+"""
 
 from __future__ import annotations
 
-from opperf.frameworks import Framework
-from opperf.instruments.prepared import NOTHING_BOUND, Bound
+import os
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks import Framework, load
+from opperf.frameworks.replays import CallSequence, Group, Replayed
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, case_scope
 from opperf.model import Case, TraceTarget
 from opperf.sources.traces.replays import read_sequence
+from opperf.worker.process import begin_child, child_variables, module_command
+
+END_S = 10.0
+"""Seconds in which a process ends by itself once nothing more is asked of it; then it is killed."""
 
 
 def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Bound:
@@ -13,4 +34,105 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
     caller's of any other. To be called in the case's scope. Raises `UnsupportedError`."""
     if not isinstance(case.target, TraceTarget):
         return bound
+    if case.target.ranks > 1:
+        return Bound(function=RankedReplay(case, case.target, framework))
     return Bound(function=framework.replay(case, read_sequence(framework, case.target)))
+
+
+class RankedReplay:
+    """A replay of the first rank, beside the processes of the others."""
+
+    def __init__(self, case: Case, target: TraceTarget, framework: Framework) -> None:
+        """Starts the processes, and waits until they have tried their calls."""
+        port = _free_port()
+        self._processes = [
+            _start(case, target, framework, rank, port) for rank in range(1, target.ranks)
+        ]
+        self._finalize = weakref.finalize(self, _end, self._processes)
+        try:
+            group = Group(0, target.ranks, port)
+            sequence = read_sequence(framework, target)
+            self._replay = framework.replay(case, sequence, group)
+        except BaseException:
+            self._finalize()
+            raise
+        self.sequence: CallSequence = sequence
+        self.outside_bytes = self._replay.outside_bytes
+
+    @property
+    def omitted(self) -> Mapping[int, str]:
+        """Index of each step that is not replayed, with the reason."""
+        return self._replay.omitted
+
+    def __call__(self) -> None:
+        self._begin()
+        self._replay()
+
+    def step_times(self) -> Sequence[int]:
+        """Returns the nanoseconds of each step in one iteration."""
+        self._begin()
+        return self._replay.step_times()
+
+    def _begin(self) -> None:
+        """Has the other processes begin an iteration. Raises `UnsupportedError` if one ended."""
+        for rank, process in enumerate(self._processes, 1):
+            assert process.stdin is not None
+            try:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                raise UnsupportedError(f"the process of rank {rank} has ended") from None
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def _start(
+    case: Case, target: TraceTarget, framework: Framework, rank: int, port: int
+) -> subprocess.Popen[bytes]:
+    command = module_command("opperf.worker.replaying", framework.name, str(rank), str(port))
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=child_variables(os.environ)
+    )
+    own = msgspec.structs.replace(case, target=msgspec.structs.replace(target, rank=rank))
+    assert process.stdin is not None
+    process.stdin.write(msgspec.json.encode(own) + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Ends processes, which read that there are no more lines."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    for process in processes:
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def main() -> None:
+    """Replays a rank's calls."""
+    begin_child()
+    name, rank, port = sys.argv[1:]
+    framework = load(name)
+    case = msgspec.json.decode(sys.stdin.buffer.readline(), type=Case)
+    assert isinstance(case.target, TraceTarget)
+    if case.settings.threads is not None:
+        framework.set_threads(case.settings.threads)
+    with case_scope(case, framework):
+        sequence = read_sequence(framework, case.target)
+        group = Group(int(rank), case.target.ranks, int(port))
+        replay: Replayed = framework.replay(case, sequence, group)
+        for _ in sys.stdin.buffer:
+            replay()
+
+
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ from opperf.parameters import choice_option, combine
 from opperf.sources.base import SourceFile
 from opperf.sources.traces.cases import FRAMEWORK
 from opperf.sources.traces.parts import read_steps
-from opperf.sources.traces.replays import open_replay
+from opperf.sources.traces.replays import ALL_RANKS, open_replay
 
 GAPS = ("none", "recorded")
 
@@ -32,6 +32,18 @@ def parse_skip(
         found[name] = reason
     return found
 
+
+def parse_ranks(ctx: click.Context, param: click.Parameter, text: str) -> int:
+    """Parses a number of ranks; `ALL_RANKS` of `all`."""
+    if text.strip().lower() == "all":
+        return ALL_RANKS
+    if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+        raise click.BadParameter(f"{text!r} is neither `all` nor from 1 to {MOST_RANKS}")
+    return int(text)
+
+
+MOST_RANKS = 256
+"""Most ranks: each is a process of this machine that imports the framework."""
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -54,6 +66,14 @@ replay_options = combine(
         "--subgraph", default="", metavar="LABEL", help="Replay the calls below this label."
     ),
     choice_option("--gaps", choices=GAPS, help="Pauses between replayed calls."),
+    click.option(
+        "--ranks",
+        default="1",
+        metavar="N|all",
+        callback=parse_ranks,
+        help="Replay with a process for each of N ranks, or of all ranks of a folder, whose "
+        "collective operations gloo makes. Without it, these are waits.",
+    ),
     click.option(
         "--skip",
         multiple=True,
@@ -89,6 +109,7 @@ ONLY = {
     "steps": "--steps",
     "subgraph": "--subgraph",
     "gaps": "--gaps",
+    "ranks": "--ranks",
     "skip": "--skip",
     "delay_ms": "--delay",
     "et": "--et",
@@ -122,6 +143,7 @@ def read_replay(options: Mapping[str, Any], explicit: Collection[str]) -> TraceT
         digest="",
         steps=options["steps"].strip(),
         subgraph=options["subgraph"],
+        ranks=options["ranks"],
         gaps=options["gaps"],
         skip=dict(options["skip"]),
         delay_ms=options["delay_ms"],

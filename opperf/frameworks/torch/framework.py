@@ -14,7 +14,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.replays import CallSequence, Replayed
+from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
@@ -289,8 +289,8 @@ class PyTorch(Framework):
             is_operator = isinstance(case.target, OperatorTarget)
             record_forward(call, inputs, tries=is_operator and not is_compiled)
 
-    def replay(self, case: Case, sequence: CallSequence) -> Replayed:
-        return replay.Replay(self, case, sequence)
+    def replay(self, case: Case, sequence: CallSequence, group: Group | None = None) -> Replayed:
+        return replay.Replay(self, case, sequence, group)
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

@@ -15,9 +15,10 @@ import torch
 
 from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks.base import CPU
-from opperf.frameworks.replays import NOT_KEPT, CallSequence, Step
+from opperf.frameworks.replays import NOT_KEPT, CallSequence, Collective, Group, Step
 from opperf.frameworks.torch import functions
 from opperf.frameworks.torch.devices import dtype_of, free_memory, synchronize
+from opperf.frameworks.torch.replay_collectives import Collectives
 from opperf.frameworks.torch.replay_inputs import OutsideTensors
 from opperf.frameworks.torch.replay_streams import Streams
 from opperf.model import (
@@ -67,7 +68,9 @@ def pause_of(target: TraceTarget) -> Callable[[], object] | None:
 class Replay:
     """A sequence that is ready to be replayed."""
 
-    def __init__(self, framework: Framework, case: Case, sequence: CallSequence) -> None:
+    def __init__(
+        self, framework: Framework, case: Case, sequence: CallSequence, group: Group | None
+    ) -> None:
         """Makes the tensors from outside, and one iteration. Raises `UnsupportedError` if the
         tensors do not fit in memory."""
         assert isinstance(case.target, TraceTarget)
@@ -85,6 +88,7 @@ class Replay:
         self._seen: set[int] = set()
         """Slots that are views, and made by a line already."""
         self._streams = Streams(self._device, sequence)
+        self._collectives = None if group is None else Collectives(group)
         self._functions: list[Callable[..., Any]] = []
         self._constants: list[Any] = []
         self._templates: dict[int, str] = {}
@@ -130,9 +134,8 @@ class Replay:
     def _try(self, index: int, step: Step) -> list[str]:
         """Makes a call for the first time. Returns its lines: of one that is omitted, those that
         later calls need."""
-        if step.collective:
-            wait = step.recorded_ns > 0 and index not in self.omitted
-            return [f"pause({step.recorded_ns})"] if wait else []
+        if step.collective is not None:
+            return [] if index in self.omitted else self._collective(index, step, step.collective)
         lines = self._streams.lines(step)
         self._run(lines)
         lines += [line for slot in dict.fromkeys(step.inputs) for line in self._view(slot)]
@@ -149,6 +152,21 @@ class Replay:
         freed = [f"v[{slot}] = None" for slot in step.freed if slot not in self._fixed]
         self._run(freed)
         return lines + freed
+
+    def _collective(self, index: int, step: Step, collective: Collective) -> list[str]:
+        """Returns the line of a collective operation: with the other processes, else a wait of the
+        recorded length; none without one."""
+        made = None if self._collectives is None else self._collectives.make(collective)
+        if made is None:
+            return [f"pause({step.recorded_ns})"] if step.recorded_ns > 0 else []
+        try:
+            made()
+        except Exception as error:
+            # What gloo lacks, it lacks in all processes.
+            self.omitted[index] = self._reason(error)
+            return []
+        self._functions.append(made)
+        return [f"f[{len(self._functions) - 1}]()"]
 
     def _reason(self, error: Exception) -> str:
         known = str(error) if isinstance(error, OpperfError) else self._framework.refusal(error)

@@ -14,13 +14,14 @@ from opperf.frameworks.replays import (
     NOT_KEPT,
     Buffer,
     CallSequence,
+    Collective,
     SequenceCall,
     Slot,
     Step,
 )
 from opperf.model import Argument, TensorSpec, iter_tensors
-from opperf.sources.traces.trace import NO_CALL, Node, Trace
-from opperf.sources.traces.values import Ref
+from opperf.sources.traces.trace import NO_CALL, Call, Node, Trace
+from opperf.sources.traces.values import CPP, Ref
 
 HOST = "cpu"
 
@@ -85,9 +86,8 @@ class DataFlow:
         gap_ns = self._gap(node)
         if call.collective:
             # Its results, as those of any process, come from outside.
-            self._steps.append(
-                Step(NO_CALL, (), (), (), gap_ns, node.recorded_ns, stream, call.collective)
-            )
+            made = collective_of(call)
+            self._steps.append(Step(NO_CALL, (), (), (), gap_ns, node.recorded_ns, stream, made))
             return
         if len(node.inputs) == len(specs):
             inputs = tuple(map(self._taken, node.inputs, specs))
@@ -220,6 +220,16 @@ class DataFlow:
             span_ns=self._end_ns - self._first_ns if self._first_ns >= 0 else -1,
             skipped=skipped,
         )
+
+
+def collective_of(call: Call) -> Collective:
+    """Returns the collective operation that a call is."""
+    message = call.message
+    if message is None:
+        return Collective(call.collective)
+    name = message.dtype.removeprefix("c10::").lower()
+    dtype = CPP.get(name, name if name in DTYPES else "")
+    return Collective(call.collective, dtype, message.sent, message.received, message.ranks)
 
 
 def _storage_of(ref: Ref, spec: TensorSpec) -> _Storage:

@@ -35,6 +35,9 @@ from opperf.sources.traces.trace import Call, Node, Trace
 DIGEST_LENGTH = 16
 """Hexadecimal digits of a trace's digest, which is as long as a case's id."""
 
+ALL_RANKS = 0
+"""Number of processes that stands for one for each rank of a trace."""
+
 BLOCK = 1 << 20
 """Bytes that are read at once: traces have up to gigabytes."""
 
@@ -65,13 +68,18 @@ class ReplaySource:
         self._cases: list[Case] = []
         traces = by_rank(path)
         digest = digest_of(path)
+        ranks = len(traces) if chosen.ranks == ALL_RANKS else chosen.ranks
+        if ranks > 1:
+            # A process for each rank, and one case of all.
+            traces = {0: next(iter(traces.values()))}
         for rank, trace in traces.items():
             self.remarks += trace.remarks
             target = msgspec.structs.replace(
                 chosen,
                 file=str(path.resolve()),
                 digest=digest,
-                rank=rank if len(traces) > 1 else None,
+                rank=rank if len(traces) > 1 or ranks > 1 else None,
+                ranks=ranks,
             )
             self._cases.append(self._case(trace, target))
 
@@ -88,7 +96,7 @@ class ReplaySource:
         for node in nodes:
             flow.add(node, specs_of(trace.calls[node.call]), is_made=True, stream=0)
             collectives += bool(trace.calls[node.call].collective)
-        if collectives:
+        if collectives and target.ranks == 1:
             timed = any(
                 node.recorded_ns >= 0 for node in nodes if trace.calls[node.call].collective
             )
@@ -176,6 +184,9 @@ def _trace_of(target: TraceTarget) -> Trace:
     if digest_of(path) != target.digest:
         raise UnsupportedError(f"{path} has changed since the replay was planned; run it again")
     traces = by_rank(path)
+    if target.ranks > 1:
+        # More processes than traces replay the same ones.
+        return list(traces.values())[(target.rank or 0) % len(traces)]
     return next(trace for rank, trace in traces.items() if target.rank in (None, rank))
 
 

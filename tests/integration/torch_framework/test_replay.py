@@ -126,11 +126,30 @@ def test_a_call_that_fails_is_omitted_and_what_it_made_comes_from_outside(replay
     assert found.summaries["replayed_operators"].median == pytest.approx(100 / 3)
 
 
+def test_ranks_make_collective_operations_together(replay):
+    facts = {"collective_name": "allreduce", "dtype": "Float", "in_msg_nelems": 64, "pg_size": 2}
+    for rank in range(2):
+        nodes = [
+            on_cpu(3, "aten::relu", [20], [2, 4], 30, RELU),
+            node(4, "record_param_comms", **facts),
+            node(5, "record_param_comms", **facts | {"pg_size": 4}),
+            on_cpu(6, "aten::relu", [30], [2, 4], 40, RELU),
+        ]
+        write(replay.folder / f"rank-{rank}.json", nodes)
+    found, _ = replay(".", "--ranks", "all")
+    assert found.status is Status.OK, found.reason
+    assert found.case.label.endswith("2 ranks")
+    parts = {part.name: part for part in found.parts}
+    assert parts["allreduce"].calls == 2 and parts["allreduce"].time_ns > 0
+    assert found.summaries["replayed_calls"].median == 100
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("relu", "--replay"), "--replay is for traces; relu is none"),
         (("made.json", "--step", "3"), "--steps needs --replay"),
+        (("made.json", "--replay", "--ranks", "0"), "neither `all` nor from 1"),
         (("made.json", "--replay", "--step", "3"), "no labels of steps"),
         (("made.json", "--replay", "--dtype", "float16"), "--dtype does not apply"),
     ],
