@@ -28,11 +28,12 @@ class Collectives:
         if distributed.is_initialized():
             # That of an earlier case of this process.
             distributed.destroy_process_group()
-        store = distributed.TCPStore(
-            "127.0.0.1", group.port, group.size, is_master=group.rank == 0, timeout=TIMEOUT
-        )
         distributed.init_process_group(
-            "gloo", store=store, rank=group.rank, world_size=group.size, timeout=TIMEOUT
+            "gloo",
+            init_method=f"tcp://127.0.0.1:{group.port}",
+            rank=group.rank,
+            world_size=group.size,
+            timeout=TIMEOUT,
         )
         self._size = group.size
         self._made: dict[Collective, Callable[[], object]] = {}
