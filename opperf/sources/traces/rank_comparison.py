@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opperf.plurals import pluralize
 from opperf.sources.traces.collectives import Collective, Message
 from opperf.sources.traces.overview import Overview
 
@@ -132,5 +131,5 @@ def _join(
 
 def message_text(message: Message) -> str:
     """Returns what a collective operation sends, in a few words."""
-    size = f" of {pluralize(message.sent, 'element')}" if message.sent > 0 else ""
+    size = f" of {message.sent:,} x" if message.sent > 0 else ""
     return f"{message.name}{size} {message.dtype}".strip()

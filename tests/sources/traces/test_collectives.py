@@ -91,11 +91,11 @@ def test_the_first_place_where_ranks_disagree_is_named():
     )
     (found,) = ranks.disagreements
     assert found.number == 2 and found.nodes == (12, 12)
-    assert found.texts == ("c of 8 elements Float", "c of 9 elements Float")
+    assert found.texts == ("c of 8 x Float", "c of 9 x Float")
     assert [joined.message.name for joined in ranks.joined] == ["a", "b"]
     assert not ranks.has_times
     ranks = ranks_of(execution_trace(*alike), execution_trace(*alike[:1]))
-    assert ranks.disagreements[0].texts == ("b of 16 elements Float", NOTHING)
+    assert ranks.disagreements[0].texts == ("b of 16 x Float", NOTHING)
 
 
 def test_numbers_join_traces_that_begin_at_different_operations():

@@ -18,9 +18,14 @@ MOST_ROWS = 20
 """Rows of a table on a terminal; files have all."""
 
 
+def shown_whole(text: str) -> str:
+    """Returns a text of a trace, without what would move a terminal's cursor."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 def shown(name: str) -> str:
-    """Returns a name of a trace, without what would move a terminal's cursor, and cut."""
-    text = "".join(character if character.isprintable() else "?" for character in name)
+    """Returns a name of a trace so, and cut."""
+    text = shown_whole(name)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -20,6 +20,7 @@ from opperf.sources.traces.reports.cells import (
     counted,
     first_rows,
     shown,
+    shown_whole,
 )
 from opperf.sources.traces.reports.outline_report import nested, outline_section
 from opperf.sources.traces.tensors import History, Use, history_of, uses_of
@@ -55,6 +56,7 @@ def node_report(trace: Trace, number: int) -> Report:
     below = outline_of(trace, 1, number)
     sections = [
         Section(facts=list(_facts(trace, node))),
+        Section(code=[shown_whole(call.schema)] if call is not None and call.schema else []),
         Section(title="Arguments", table=_arguments(trace, node)),
         Section(title="Tensors", table=_tensors(trace, node, uses)),
         outline_section(below, "Below it") if below else Section(),
@@ -167,8 +169,6 @@ def _facts(trace: Trace, node: Node) -> Iterator[Fact]:
             yield Fact("Collective", shown(message_text(call.message)))
         else:
             yield Fact("Operator", shown(operator_of(call)))
-        if call.schema:
-            yield Fact("Schema", shown(call.schema))
         if call.refusal:
             yield Fact("Not built", "", shown(call.refusal))
         for note in call.notes:
@@ -186,8 +186,9 @@ def _facts(trace: Trace, node: Node) -> Iterator[Fact]:
     for number in _same_sequence(trace, node)[:MOST_SAME]:
         yield Fact("Same sequence", shown(trace.nodes[number].name), str(number))
     if node.time_ns >= 0:
-        start = f", {amount(node.start_ns, 'ns')} from the beginning" if node.start_ns >= 0 else ""
-        yield Fact("Time", amount(node.time_ns, "ns"), f"on the host{start}")
+        yield Fact("Time", amount(node.time_ns, "ns"), "on the host")
+    if node.start_ns >= 0:
+        yield Fact("Begins at", amount(node.start_ns, "ns"))
     if node.kernel_ns >= 0:
         yield Fact("Kernels", amount(node.kernel_ns, "ns"))
 

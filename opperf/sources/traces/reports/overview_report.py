@@ -20,6 +20,7 @@ from opperf.sources.traces.reports.cells import (
     first_rows,
     known,
     shown,
+    shown_whole,
 )
 
 HEADER = ("trace", "operator", "phases", "calls", "distinct", "input_bytes", "recorded_ns")
@@ -40,7 +41,7 @@ def report_of(overview: Overview) -> Report:
         _threads(overview),
         _streams(overview),
         _refused(overview),
-        Section(title="Notes", items=[shown_remark(text) for text in overview.remarks]),
+        Section(title="Notes", items=[shown_whole(text) for text in overview.remarks]),
     ]
     return Report(
         COMMAND,
@@ -51,11 +52,6 @@ def report_of(overview: Overview) -> Report:
         list(rows_of(overview)),
         headline="Contents of a trace",
     )
-
-
-def shown_remark(text: str) -> str:
-    """Returns a remark, which may have a name of the trace."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def rows_of(overview: Overview) -> Iterator[Sequence[Any]]:
@@ -255,7 +251,7 @@ def _refused(overview: Overview) -> Section:
         names("Not built", [shown(calls.operator) for calls in refused]),
         counts("Calls", [calls.calls for calls in refused]),
         counts("Distinct", [calls.distinct for calls in refused]),
-        texts("Reason", [shown_remark(calls.reason) for calls in refused]),
+        texts("Reason", [shown_whole(calls.reason) for calls in refused]),
     )
     return Section(title="What no case can be made of", table=Table(columns, picked, more))
 

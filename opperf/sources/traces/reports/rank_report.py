@@ -18,12 +18,12 @@ from opperf.sources.traces.reports.cells import (
     first_rows,
     known,
     shown,
+    shown_whole,
 )
 from opperf.sources.traces.reports.overview_report import (
     HEADER,
     kind_of,
     rows_of,
-    shown_remark,
     values_of,
 )
 
@@ -40,7 +40,7 @@ def report_of(ranks: Ranks) -> Report:
         Section(title="What no case can be made of", table=_refused(ranks)),
         Section(
             title="Notes",
-            items=[shown_remark(text) for overview in ranks.overviews for text in overview.remarks],
+            items=[shown_whole(text) for overview in ranks.overviews for text in overview.remarks],
         ),
     ]
     return Report(
@@ -73,13 +73,14 @@ def _joined_values(operation: Joined) -> dict[str, Any]:
 
 def _ranks(ranks: Ranks) -> Table:
     overviews = ranks.overviews
+    kinds = [kind_of(overview).partition(",")[0] for overview in overviews]
     waits = ranks.waits()
     waited = [sum(row) for row in waits]
     caused = [sum(row[rank] for row in waits) for rank in range(len(overviews))]
     in_collectives = [total_ns(use.time_ns for use in overview.messages) for overview in overviews]
     columns = (
         names("Rank", [_label(overview) for overview in overviews]),
-        words("Kind", [kind_of(overview).partition(",")[0] for overview in overviews]),
+        *([words("Kind", kinds)] if len(set(kinds)) > 1 else []),
         counts("Calls", [overview.calls for overview in overviews]),
         counts(
             "Distinct", [sum(use.distinct for use in overview.operators) for overview in overviews]
@@ -226,6 +227,6 @@ def _refused(ranks: Ranks) -> Table:
         names("Not built", [shown(calls.operator) for _, calls in rows]),
         words("Rank", [label for label, _ in rows]),
         counts("Calls", [calls.calls for _, calls in rows]),
-        words("Reason", [shown_remark(calls.reason) for _, calls in rows]),
+        words("Reason", [shown_whole(calls.reason) for _, calls in rows]),
     )
     return Table(columns, picked, more)
