@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
     "analyze": (
         "analyze:analyze",
-        "Tabulate the results of models that PyTorch/XLA's benchmarks wrote.",
+        "Tabulate the results of models, record by record.",
     ),
     "aggregate": (
         "aggregate:aggregate",

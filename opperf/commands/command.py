@@ -15,7 +15,7 @@ OTHER = "Other options"
 SECTIONS: dict[str, str] = {
     "Cases": (
         "framework ops categories namespaces tags variants exclude patterns ids configurations "
-        "quick by_category session"
+        "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
     "Inputs": (
@@ -36,11 +36,12 @@ SECTIONS: dict[str, str] = {
     ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
-        "no_check rtol atol weight measured_pass sort event no_python top by x rank least"
+        "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "
+        "by x rank least"
     ),
     "Output": (
         "output_files output_file output_formats output_format overwrite columns flame tool json "
-        "report labels quiet"
+        "report title fig_width fig_height timestamp labels quiet"
     ),
     "Plan, resumption and exit code": "list_only dry_run resume retry strict fail_on",
 }

@@ -182,8 +182,9 @@ def _why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
         else "",
     ]
     return (
-        f"no results found for {', '.join(filter(None, what))}; the {len(records)} records have "
-        f"the accelerators {listed(machines)} and the tests {', '.join(tests)}"
+        f"no results found for {', '.join(filter(None, what))}; the files have "
+        f"{pluralize(len(records), 'record')} of the accelerators {listed(machines) or 'unknown'} "
+        f"and the tests {', '.join(tests)}"
     )
 
 

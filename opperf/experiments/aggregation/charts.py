@@ -142,18 +142,28 @@ def _points(rows: list[dict[str, Any]], x: Any, colours: Mapping[str, Any], name
     )
 
 
-def _dates() -> Any:
+MOST_TICKS = 9
+"""Most dates and workloads that an axis is labelled with."""
+
+
+def _thinned(values: Sequence[float]) -> list[float]:
+    """Returns some of the values, which have room on an axis, and the first of them."""
+    return list(values[:: -(-len(values) // MOST_TICKS)])
+
+
+def _dates(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Returns the axis of the times of points, which are days unless several are of one day."""
     import altair as alt
 
+    times = sorted({row["time"] for row in rows})
+    days = {time // (24 * 3600 * MS) for time in times}
+    form = "%Y-%m-%d" if len(days) == len(times) else "%m-%d %H:%M"
     return alt.X(
-        "time:T", title="Date (UTC)", scale=alt.Scale(type="utc", padding=20), axis=_date_axis()
+        "time:T",
+        title="Date (UTC)",
+        scale=alt.Scale(type="utc", padding=40, nice=False),
+        axis=alt.Axis(format=form, values=_thinned(times), labelOverlap=True),
     )
-
-
-def _date_axis() -> Any:
-    import altair as alt
-
-    return alt.Axis(format="%Y-%m-%d", labelOverlap=True, tickCount=8)
 
 
 MS = 1000
@@ -168,7 +178,7 @@ def speedup_chart(compared: Comparison, figure: Figure) -> Any:
         for at, own in compared.found.items()
         if backend in own
     ]
-    chart = _points(rows, _dates(), _colours(compared.backends), "date")
+    chart = _points(rows, _dates(rows), _colours(compared.backends), "date")
     heading = f"{compared.title}, geometric means over models"
     return figure.sized(chart, heading, [f"{DEVIATIONS}. {INTERVALS}"])
 
@@ -188,32 +198,31 @@ def latest_chart(compared: Comparison, figure: Figure) -> Any:
         "place:Q",
         title="Workload, sorted for each backend",
         scale=alt.Scale(domain=[0, max(1, most - 1)], padding=60, nice=False),
-        axis=alt.Axis(tickMinStep=1, format="d"),
+        axis=alt.Axis(values=_thinned(range(most)), format="d"),
     )
     colours = _colours(compared.backends)
     points = _points(rows, x, colours, "model")
+    step = -(-len(rows) // MOST_NAMES)
     labels = []
     for number, backend in enumerate(compared.backends):
         # Names of lines that are close to each other stand above and below.
         side = {"align": "left", "dx": 6, "dy": -5} if number % 2 == 0 else LOWER
-        own = [row for row in rows if row["backend"] == title_of(backend)]
+        own = [row for row in rows if row["backend"] == title_of(backend)][::-step]
         labels.append(
             alt.Chart(alt.Data(values=own))
-            .mark_text(angle=315, fontSize=_label_size(most), opacity=0.8, **side)
+            .mark_text(angle=315, fontSize=10, opacity=0.8, **side)
             .encode(x=x, y="value:Q", text="model:N", color=colours["color"])
         )
     legend = [f"{DEVIATIONS}. {INTERVALS}"]
+    if step > 1:
+        legend.append(f"One model in {step} is named; a page (html) names each on hover")
     return figure.sized(alt.layer(points, *labels), compared.title, legend)
 
 
 LOWER: dict[str, Any] = {"align": "right", "dx": -6, "dy": 7}
 
-FEW = 40
-"""Most workloads whose names have a size that is easy to read."""
-
-
-def _label_size(number: int) -> int:
-    return 10 if number <= FEW else 7
+MOST_NAMES = 24
+"""Most names of models in a chart of workloads; more would cover each other."""
 
 
 def grouped_chart(compared: Comparison, figure: Figure) -> Any:
@@ -270,14 +279,14 @@ def histogram_chart(compared: Comparison, figure: Figure) -> Any:
         if backend in own and time_text(at) in shown
     ]
     colours = _colours(compared.backends)
-    base = alt.Chart(alt.Data(values=rows)).encode(x=_dates(), color=colours["color"])
+    base = alt.Chart(alt.Data(values=rows)).encode(x=_dates(rows), color=colours["color"])
     low, high = alt.Y("p5:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False)), alt.Y2("p95:Q")
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", "date", "p95", "p50", "p5")]
     middle = alt.Y("p50:Q", title=SPEEDUP_AXIS)
     chart = alt.layer(
         _one("y"),
         base.mark_area(opacity=BAND).encode(y=low, y2=high),
-        _single(rows).encode(x=_dates(), y=low, y2=high, color=colours["color"]),
+        _single(rows).encode(x=_dates(rows), y=low, y2=high, color=colours["color"]),
         base.mark_line(strokeWidth=2).encode(y=middle),
         base.mark_point(filled=True, size=55, opacity=1).encode(
             y=middle, shape=colours["shape"], tooltip=tooltip

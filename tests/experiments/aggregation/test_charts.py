@@ -1,10 +1,11 @@
 """Charts of speed-ups: what is drawn, and how large."""
 
+import re
 import struct
 
 import pytest
 
-from opperf.experiments.aggregation.charts import CHARTS, Figure
+from opperf.experiments.aggregation.charts import CHARTS, MOST_NAMES, Figure
 from opperf.experiments.aggregation.speedups import collect, compare, oldest
 from opperf.experiments.aggregation.tables import Comparison
 from opperf.results.plots.images import SCALE, WRITERS
@@ -37,6 +38,25 @@ def test_a_chart_has_backends_titles_and_bands(name, compared):
         assert "alpha" in svg and "beta" in svg
     else:
         assert "2023-11-2" in svg and "mark-area" in svg
+
+
+def test_dates_have_hours_where_several_runs_are_of_one_day(compared):
+    days = CHARTS["speedup"](compared, Figure()).to_json()
+    assert '"format": "%Y-%m-%d"' in days
+    hours = {MONDAY + hour * 3600: own for hour, own in enumerate(compared.found.values())}
+    same_day = Comparison(hours, compared.backends, compared.baseline)
+    assert '"format": "%m-%d %H:%M"' in CHARTS["speedup"](same_day, Figure()).to_json()
+
+
+def test_of_many_workloads_some_are_named():
+    many = [record(f"model{number}", times=(9, 9, 9, 4)) for number in range(3 * MOST_NAMES)]
+    times = collect(many, "exec")
+    found = compare(times, ("inductor",), oldest(times, "inductor"))
+    svg = WRITERS[".svg"](
+        CHARTS["latest"](Comparison(found, ("inductor",), "oldest"), Figure())
+    ).decode()
+    assert "One model in 3 is named" in svg
+    assert len(set(re.findall(r">model\d+<", svg))) == MOST_NAMES
 
 
 def test_a_chart_has_the_size_that_is_asked_for(compared):
