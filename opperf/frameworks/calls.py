@@ -186,6 +186,7 @@ class Frames:
     def __init__(self, *packages: str) -> None:
         """`packages` are the files of the modules whose folders are the framework's."""
         own = Path(__file__).resolve().parents[1]
+        self._beginning = f"{own / 'recording'}/"
         folders = [own, *(Path(file).resolve().parent for file in packages)]
         self._folders = (*(f"{folder}/" for folder in folders), "<")
         # What is installed lies in the folder of Python's own library.
@@ -216,6 +217,9 @@ class Frames:
                 is_hidden = hidden[file] = self.is_hidden(file)
             if not is_hidden:
                 return code, frame.f_lineno
+            if file.startswith(self._beginning):
+                # It is opperf that makes the call, and what has called opperf does not.
+                return NOWHERE
             frame = frame.f_back
         return NOWHERE
 

@@ -65,14 +65,14 @@ RECORDER = "recording a program; a function can be recorded by itself, as model.
 PROGRAMS = PrivateName(RECORDER, "jax._src:pjit")
 RUN_PROGRAM = PrivateName(RECORDER, "jax._src.pjit:_pjit_call_impl_python")
 FAST_PATH = PrivateName(RECORDER, "jax._src.pjit:_get_fastpath_data")
-SCOPE = PrivateName("the modules of a recording", "jax._src.source_info_util:current_name_stack")
+SOURCE = PrivateName("modules and lines of a recording", "jax._src.source_info_util:current")
 
 
-def scope_now() -> str:
-    """Returns the names of the scopes that the program is in; empty if this version does not
-    tell."""
-    found = SCOPE.find()
-    return str(found()) if found is not None else ""
+def source_now() -> Any:
+    """Returns the scopes that the program is in and its frames, in a backward pass those of the
+    forward call; None if this version does not tell."""
+    found = SOURCE.find()
+    return found() if found is not None else None
 
 
 def file_of(program: Any) -> str:

@@ -139,9 +139,7 @@ class JAXRecorder(Recorder):
         program = self._programs.get(id(jaxpr))
         if program is None:
             program = self._programs[id(jaxpr)] = self._read(jaxpr)
-        code, line = self._frames.find(caller())
-        phase = _phase_of(private.scope_now())
-        around = site_at(_module_of(private.scope_now()), (code, line), phase)
+        around = self._around()
         self.calls.number += program.number
         alone = program.number == 1 and self.calls.timed
         for call, site, number in program.entries:
@@ -149,6 +147,23 @@ class JAXRecorder(Recorder):
         if program.number > 1:
             self._fused[id(jaxpr)] = self._fused.get(id(jaxpr), 0) + 1
             self._fused_ns += elapsed_ns
+
+    def _around(self) -> Site:
+        """Returns the site of the call of a program."""
+        source = private.source_now()
+        scope = str(source.name_stack) if source is not None else ""
+        site = site_at(_module_of(scope), self._frames.find(caller(2)), _phase_of(scope))
+        if site.phase == BACKWARD:
+            # What is differentiated outside of a program is called by the line that asks for it.
+            site = self._at(source, site.module, BACKWARD) or site
+        return site
+
+    def _at(self, source: Any, module: str, phase: str) -> Site | None:
+        """Returns the site of the user's frame that JAX keeps; None without one."""
+        for frame in source.traceback.frames if source.traceback is not None else ():
+            if not self._frames.is_hidden(frame.file_name):
+                return Site(module, frame.file_name, frame.line_num, frame.function_name, phase)
+        return None
 
     def _read(self, closed: Any) -> Program:
         """Returns what a program calls."""
@@ -197,9 +212,9 @@ class JAXRecorder(Recorder):
         phase = _phase_of(scope)
         if outer is not None and outer.phase == BACKWARD:
             phase = BACKWARD
-        for frame in source.traceback.frames if source.traceback is not None else ():
-            if not self._frames.is_hidden(frame.file_name):
-                return Site(module, frame.file_name, frame.line_num, frame.function_name, phase)
+        site = self._at(source, module, phase)
+        if site is not None:
+            return site
         return outer._replace(module=module, phase=phase) if outer is not None else None
 
     def _call(self, step: steps.Step) -> RecordedCall | None:

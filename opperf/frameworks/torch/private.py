@@ -45,6 +45,7 @@ ACTIVITY_TYPE = PrivateName(
 RECORDER = "recording a program"
 CURRENT_NODE = PrivateName(RECORDER, "torch._C:_current_autograd_node")
 SEQUENCE_NUMBER = PrivateName(RECORDER, "torch._C._autograd:_get_sequence_nr")
+MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:TorchDispatchMode")
 DISPATCH_MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:_get_current_dispatch_mode")
 COMPILED_PROGRAM = PrivateName(
     "the number of compiled programs of a recording",

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.optim import optimizer as optimizers
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.calls import (
@@ -59,18 +58,17 @@ class TorchRecorder(Recorder):
     def __init__(self, calls: Calls, end_step: EndStep) -> None:
         super().__init__(calls, end_step)
         self.sites = Sites()
-        self._mode = Mode(calls, self.sites)
+        self._mode = make_mode(calls, self.sites)
         self._hooks: list[Any] = []
         self._of_modules: list[Any] = []
         self._compiled = CompiledPrograms()
+        self._cancel: Callable[[], None] = lambda: None
 
     def install(self) -> None:
-        for name in (private.CURRENT_NODE, private.SEQUENCE_NUMBER):
-            name.get()
         before = optimizers.register_optimizer_step_pre_hook
         after = optimizers.register_optimizer_step_post_hook
         self._hooks = [before(self._before_step), after(self._after_step)]
-        after_import(COMPILED_CODE, self._compiled.watch)
+        self._cancel = after_import(COMPILED_CODE, self._compiled.watch)
 
     def _before_step(self, optimizer: Any, *_: Any) -> None:
         self.sites.optimizing = True
@@ -104,22 +102,31 @@ class TorchRecorder(Recorder):
     def remove(self) -> None:
         for hook in self._hooks:
             hook.remove()
+        self._cancel()
         self._compiled.remove()
 
     def notes(self) -> tuple[str, ...]:
         return self._compiled.notes()
 
 
-class Mode(TorchDispatchMode):
+def make_mode(calls: Calls, sites: Sites) -> Any:
+    """Returns a dispatch mode that adds to the calls. Raises `UnsupportedError` if this version of
+    PyTorch has none."""
+    # In its own dict PyTorch finds what its compiler has to leave alone.
+    own = {"__torch_dispatch__": Handler.__torch_dispatch__}
+    made = type("RecordingMode", (Handler, private.MODE.get()), own)()
+    made.calls, made.sites = calls, sites
+    return made
+
+
+class Handler:
     """Sees each call of an operator, makes it, and adds it to the calls."""
 
     # Without it, PyTorch refuses those that take functions.
     supports_higher_order_operators = True
-
-    def __init__(self, calls: Calls, sites: Sites) -> None:
-        super().__init__()
-        self.recording = False
-        self._calls, self._sites = calls, sites
+    recording = False
+    calls: Calls
+    sites: Sites
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -136,13 +143,13 @@ class Mode(TorchDispatchMode):
             # The class of a tensor has its own meaning of the operator, whose calls come next.
             return NotImplemented
         if not private.is_overload(func):
-            self._calls.refuse(str(func), "it takes functions, and is no operator with a schema")
+            self.calls.refuse(str(func), "it takes functions, and is no operator with a schema")
             return func(*args, **named)
         if func.namespace in IGNORED:
             return func(*args, **named)
-        calls = self._calls
+        calls = self.calls
         calls.number += 1
-        site = self._sites.current()
+        site = self.sites.current()
         key = key_of(func, args, named)
         found = calls.known.get(key)
         if found is None:

@@ -92,3 +92,12 @@ def test_afterwards_nothing_is_recorded_or_changed(tmp_path):
     before = pjit._pjit_call_impl_python, pjit._get_fastpath_data
     record(tmp_path, lambda: jnp.ones(3) + 1)
     assert (pjit._pjit_call_impl_python, pjit._get_fastpath_data) == before
+
+
+def test_a_gradient_outside_of_a_program_has_the_lines_of_what_is_differentiated(tmp_path):
+    def square(x):
+        return jnp.vdot(x, x)
+
+    run = record(tmp_path, lambda: jax.grad(square)(jnp.ones(3)))
+    sites = [site for case in run.cases for site in case.sites if site.phase == "backward"]
+    assert sites and {site.line for site in sites} == {square.__code__.co_firstlineno + 1}
