@@ -36,7 +36,7 @@ def report_of(records: Iterable[Record]) -> Report:
     return Report(
         command="run",
         title="Replays",
-        sections=tuple(section for record in found for section in _sections(record)),
+        sections=tuple(section for record in found for section in sections_of(record)),
         data={"replays": [_values(record) for record in found]},
         header=HEADER,
         rows=[
@@ -51,8 +51,12 @@ def _values(record: Record) -> dict[str, Any]:
     return {"id": record.id, "replay": record.case.label, "operators": record.parts}
 
 
-def _sections(record: Record) -> Iterator[Section]:
+def sections_of(record: Record) -> Iterator[Section]:
+    """Yields the table of a replay's operators, and that of the calls that it omits; nothing of any
+    other record."""
     parts = record.parts
+    if not parts:
+        return
     total = sum(part.time_ns or 0.0 for part in parts)
     has_recorded = any(part.recorded_ns is not None for part in parts)
     columns = [

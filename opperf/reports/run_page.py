@@ -9,7 +9,7 @@ from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
-from opperf.reports import run_tables
+from opperf.reports import replays, run_tables
 from opperf.reports.markdown import write_markdown
 from opperf.reports.model import Report, Section, Table, numbers, texts, words
 from opperf.results import outliers
@@ -50,6 +50,8 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
         yield Section(title, table=_whole(table))
     if outliers.is_fuzzed(run):
         yield _outliers(run)
+    for record in measured:
+        yield from replays.sections_of(record)
     if others:
         columns = (
             *run_tables.case_columns(others, others, settings),

@@ -10,6 +10,7 @@ import msgspec
 
 from opperf.model import Case, ListedOperator, Record, Run, Status, display_arguments
 from opperf.plurals import pluralize
+from opperf.reports import replays
 from opperf.reports.markdown import plain
 from opperf.reports.model import Fact, Report, Section, Table, texts, words
 from opperf.results.details import display_details
@@ -128,6 +129,8 @@ def report_of_run(
                 code=rest.splitlines(),
             )
         )
+        if case.id in records:
+            sections += replays.sections_of(records[case.id])
     if left:
         sections.append(Section(prose=[f"{pluralize(left, 'case')} more; --id chooses others"]))
     values = [

@@ -12,6 +12,7 @@ from opperf.errors import UsageError
 from opperf.execution.workers import Workers
 from opperf.model import Run, Status, TraceTarget
 from opperf.parameters import choice_option, combine
+from opperf.results.output import check_output
 from opperf.sources.base import SourceFile
 from opperf.sources.traces.cases import FRAMEWORK
 from opperf.sources.traces.parts import read_steps
@@ -162,8 +163,11 @@ def open_replays(
 
 
 def read_trace_files(options: Mapping[str, Any]) -> TraceFiles | None:
-    """Returns the traces that are written; None for none."""
+    """Returns the traces that are written; None for none. Raises `OutputError` for one that cannot
+    be, before hours of measuring."""
     found = TraceFiles(options["profile"], options["et"])
+    for path in filter(None, found):
+        check_output(path, overwrite=True)
     return found if any(found) else None
 
 

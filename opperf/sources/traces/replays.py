@@ -135,7 +135,7 @@ def open_replay(path: Path, chosen: TraceTarget) -> ReplaySource:
     """Returns the source of a trace's replays. Raises `UsageError` for what is no trace, and for a
     step, label or operator that it lacks."""
     if not TraceFiles().recognizes(path):
-        raise UsageError(f"--replay: {path} is no trace; name a {TraceFiles.name}")
+        raise UsageError(f"--replay: {path} is no {TraceFiles.name}")
     return ReplaySource(path, chosen)
 
 

@@ -151,6 +151,7 @@ def test_ranks_make_collective_operations_together(replay):
         (("made.json", "--step", "3"), "--steps needs --replay"),
         (("made.json", "--replay", "--ranks", "0"), "neither `all` nor from 1"),
         (("made.json", "--replay", "--step", "3"), "no labels of steps"),
+        (("made.json", "--replay", "--et", "none/x.json"), "does not exist"),
         (("made.json", "--replay", "--dtype", "float16"), "--dtype does not apply"),
     ],
 )
