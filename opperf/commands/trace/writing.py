@@ -12,7 +12,16 @@ from opperf.execution.planning import complete_cases
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers
 from opperf.frameworks import is_available
-from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, Settings
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    Fill,
+    Header,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+    map_tensors,
+)
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
 from opperf.results.messages import tell
@@ -78,10 +87,22 @@ def _with_overloads(source: TraceSource, cases: Sequence[Case]) -> list[Case]:
     if not unknown:
         return list(cases)
     found = [
-        msgspec.structs.replace(case, target=_dispatched(case))
+        msgspec.structs.replace(
+            case,
+            target=_dispatched(case),
+            arguments={
+                name: map_tensors(value, _without_contents)
+                for name, value in case.arguments.items()
+            },
+        )
         for case in _complete(source, unknown)
     ]
     return [*(case for case in cases if _overload_of(case)), *found]
+
+
+def _without_contents(spec: TensorSpec) -> TensorSpec:
+    """Returns a tensor without the contents that suit its operator, as any reader adds them."""
+    return msgspec.structs.replace(spec, fill=Fill())
 
 
 def _overload_of(case: Case) -> str:
