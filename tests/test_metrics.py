@@ -17,6 +17,7 @@ from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.replays import REPLAYS
 from opperf.instruments.times import FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
@@ -55,6 +56,7 @@ TOY = Path(__file__).parent / "toy_instrument"
 METRICS = (*(metric for instrument in BUILT_IN for metric in instrument.metrics), *WRAPPED)
 
 PROFILED = [metric.name for metric in WRAPPED if metric.usual]
+REPLAYED = [metric.name for metric in REPLAYS.metrics if metric.usual]
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +136,7 @@ def test_what_counts_where_nothing_is_named():
         "backward",
         "memory",
         *COUNTS,
+        *REPLAYED,
         *PROFILED,
     ]
 
@@ -186,6 +189,7 @@ def test_a_metric_of_another_package_is_found(toy):
         "backward",
         "memory",
         *COUNTS,
+        *REPLAYED,
         *PROFILED,
         "bandwidth",
     ]
@@ -253,7 +257,7 @@ def test_it_can_be_named(toy, compared, tmp_path):
         and "page_faults_backward, bandwidth" in refused.output
     )
     printed = CliRunner().invoke(command, ["--help"]).output
-    assert "recorded, bandwidth, ncu_time," in " ".join(printed.split())
+    assert "replay_inputs, bandwidth, ncu_time," in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

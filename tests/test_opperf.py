@@ -99,7 +99,7 @@ def test_help_of_no_command_names_near_ones(printed):
         (["--dtyp", "f16"], "run has no option --dtyp; did you mean --dtype?"),
         (["list", "--Categry", "x"], "list has no option --Categry; did you mean --category?"),
         (["show", "relu", "--bogus"], "show has no option --bogus; opperf show --help lists all"),
-        (["run", "-x"], "run has no option -x; opperf run --help lists all"),
+        (["run", "-z"], "run has no option -z; opperf run --help lists all"),
         (
             ["doctor", "--from-ab", "x"],
             "doctor has no option --from-ab, which compare has; opperf doctor --help lists all",
@@ -115,8 +115,8 @@ def test_help_of_no_command_names_near_ones(printed):
         ),
         (
             ["exprot", "a.jsonl", "--to", "bencher"],
-            "run has no option --to, which export has; opperf run --help lists all; did you mean "
-            "the command export?",
+            "run has no option --to, which trace, export have; opperf run --help lists all; did you "
+            "mean the command export?",
         ),
     ],
 )

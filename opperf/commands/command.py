@@ -34,6 +34,7 @@ SECTIONS: dict[str, str] = {
         "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "
         "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
     ),
+    "Replay": "replay steps subgraph gaps ranks skip delay_ms et profile",
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, read_lines
 from opperf.experiments.runner_csv import is_runner_csv, read_rows
+from opperf.plurals import pluralize
 from opperf.results.output import reason
 from opperf.results.runfile import is_run_file
 
@@ -108,7 +109,7 @@ def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
         doubts.append(f"{path} has no records")
     warnings += doubts[:MOST_WARNINGS]
     if len(doubts) > MOST_WARNINGS:
-        warnings.append(f"{path}: {len(doubts) - MOST_WARNINGS} more lines are omitted")
+        warnings.append(f"{path}: {pluralize(len(doubts) - MOST_WARNINGS, 'more line')} omitted")
     return found
 
 
@@ -121,8 +122,8 @@ def _dated(
     if timestamp is None:
         timestamp = float(int(path.stat().st_mtime))
         warnings.append(
-            f"{path}: {without} of {len(records)} records have no timestamp, and are given that of "
-            "the file's last change; --timestamp sets another"
+            f"{path}: {without} of {pluralize(len(records), 'record')} without a timestamp, and "
+            "given that of the file's last change; --timestamp sets another"
         )
     return [
         replace(record, timestamp=timestamp) if record.timestamp is None else record

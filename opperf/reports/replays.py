@@ -72,7 +72,7 @@ def sections_of(record: Record) -> Iterator[Section]:
             numbers("Ratio", list(map(_ratio, parts))),
         ]
     shown = tuple(range(MOST_ROWS)) if len(parts) > MOST_ROWS else None
-    more = f"and {len(parts) - MOST_ROWS} more operators" if shown else ""
+    more = f"and {pluralize(len(parts) - MOST_ROWS, 'more operator')}" if shown else ""
     yield Section(
         f"Operators of {record.case.label}, in an iteration",
         table=Table(tuple(columns), shown, more),

@@ -4,10 +4,11 @@ import pytest
 
 from opperf.comparison.tolerances import Tolerances, make_rule, parse_rule, tolerance_text
 from opperf.errors import UsageError
-from opperf.instruments.compilation import GRAPH_BREAKS
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
 from opperf.instruments.memory import MEMORY
+from opperf.metrics import metrics_by_name
 
+GRAPH_BREAKS = metrics_by_name()["graph_breaks"]
 ALL = Tolerances(
     0.05,
     (

@@ -90,7 +90,7 @@ def test_a_record_without_a_time_has_that_of_its_file_or_of_the_option(tmp_path)
     warnings = []
     found = read_records([path], warnings)
     assert [one.timestamp for one in found] == [int(path.stat().st_mtime), 5]
-    assert "1 of 2 records have no timestamp" in warnings[0]
+    assert "1 of 2 records without a timestamp" in warnings[0]
     assert [one.timestamp for one in read_records([path], [], 7.0)] == [7.0, 5]
 
 

@@ -205,8 +205,8 @@ def _speedups(request: Request, records: Sequence[ModelRecord], chosen: str) -> 
     _tell_omitted(times)
     if not times.by_time:
         raise NothingLeftError(
-            f"no results found: none of the {len(records)} records has enough repeats without an "
-            "error; --report failures lists what failed"
+            f"no results found: none of {pluralize(len(records), 'record')} has enough repeats "
+            "without an error; --report failures lists what failed"
         )
     backends = request.backends or DEFAULT
     found = compare(times, backends, BASELINES[request.baseline](times, backends[0]))

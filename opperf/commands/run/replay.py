@@ -57,8 +57,6 @@ replay_options = combine(
     ),
     click.option(
         "--steps",
-        "--step",
-        "steps",
         default="",
         metavar="A[:B]",
         help="Replay the step of this number, by its label in the trace, or those before B.",

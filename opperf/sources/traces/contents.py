@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-import numpy as np
-
 from opperf.dtypes import DTYPES
 from opperf.sources.traces.values import Ref, Unbuildable, dtype_of
 
@@ -70,6 +68,8 @@ def ranges_of(
     """Returns the smallest and the largest number of a node's integer inputs that have a file, by
     their index among its tensors. A view's file is not used: its writer takes the offset of
     elements for one of bytes."""
+    import numpy as np
+
     found: dict[int, Range] = {}
     for index, (ref, kind) in enumerate(tensors):
         content = contents.get(Key(node, index))

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from opperf.plurals import pluralize
 from opperf.sources.traces.overview import total_ns
 from opperf.sources.traces.trace import Node, Trace
 
@@ -115,7 +116,7 @@ def _add(
     left = [name for name in made if name not in shown]
     if left:
         others = [identity for name in left for identity in groups[name]]
-        rows.append(_row(f"{len(left)} other names", level, others, amounts, first=0))
+        rows.append(_row(pluralize(len(left), "other name"), level, others, amounts, first=0))
 
 
 def _row(

@@ -72,10 +72,10 @@ def test_a_training_step_is_replayed_whole(replay):
 
 def test_a_part_of_a_trace_is_another_case(replay):
     record(replay.folder)
-    forward, _ = replay("step.json", "--step", "1", "--subgraph", "forward")
+    forward, _ = replay("step.json", "--steps", "1", "--subgraph", "forward")
     assert {part.name: part.calls for part in forward.parts}["aten.conv2d"] == 1
     assert not any("backward" in part.name for part in forward.parts)
-    without, out = replay("step.json", "--step", "1", "--skip", "aten::conv*=slow", "--delay", "1")
+    without, out = replay("step.json", "--steps", "1", "--skip", "aten::conv*=slow", "--delay", "1")
     (part,) = (part for part in without.parts if part.name == "aten.conv2d")
     assert (part.made, part.reason, part.time_ns) == (0, "slow", None)
     assert "Not replayed" in out and without.id != forward.id
@@ -148,9 +148,9 @@ def test_ranks_make_collective_operations_together(replay):
     ("arguments", "message"),
     [
         (("relu", "--replay"), "--replay is for traces; relu is none"),
-        (("made.json", "--step", "3"), "--steps needs --replay"),
+        (("made.json", "--steps", "3"), "--steps needs --replay"),
         (("made.json", "--replay", "--ranks", "0"), "neither `all` nor from 1"),
-        (("made.json", "--replay", "--step", "3"), "no labels of steps"),
+        (("made.json", "--replay", "--steps", "3"), "no labels of steps"),
         (("made.json", "--replay", "--et", "none/x.json"), "does not exist"),
         (("made.json", "--replay", "--dtype", "float16"), "--dtype does not apply"),
     ],
