@@ -155,6 +155,9 @@ class Recorder:
         """Ends recording, for now or for good."""
         raise NotImplementedError
 
+    def wait(self) -> None:
+        """Waits for the calls that the framework has begun. Default: they have ended."""
+
     def remove(self) -> None:
         """Undoes `install`."""
 

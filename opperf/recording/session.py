@@ -60,7 +60,7 @@ class Session:
         self.command = command
         self.timed = timed
         self.wanted = wanted or StepRange()
-        self.steps = Steps(self.wanted, self._switch)
+        self.steps = Steps(self.wanted, self._switch, wait=self._wait)
         self.unsupported: dict[str, str] = {}
         """Frameworks of the program that cannot be recorded, each with the reason."""
         self.forks = 0
@@ -119,6 +119,10 @@ class Session:
                 recorder.end()
         if not recording:
             self._traces.close()
+
+    def _wait(self) -> None:
+        for recorder in self._recorders.values():
+            recorder.wait()
 
     @property
     def is_of_this_process(self) -> bool:

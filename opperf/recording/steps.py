@@ -58,8 +58,10 @@ class Steps:
         wanted: StepRange,
         switch: Callable[[bool], None],
         clock: Callable[[], int] = time.perf_counter_ns,
+        wait: Callable[[], None] = lambda: None,
     ) -> None:
-        """`switch` begins or ends recording; `clock` returns nanoseconds."""
+        """`switch` begins or ends recording; `clock` returns nanoseconds; `wait` waits for what the
+        frameworks have begun, which is part of the step."""
         self._wanted = wanted
         self.number = 0
         """Steps that have ended; the number of the present one."""
@@ -67,7 +69,7 @@ class Steps:
         """Steps that were recorded."""
         self.times: dict[bool, list[int]] = {True: [], False: []}
         """Times of steps, in nanoseconds, by whether they were recorded."""
-        self._switch, self._clock = switch, clock
+        self._switch, self._clock, self._wait = switch, clock, wait
         self._owner: object = None
         self._begun: int | None = None
         """When the present step began; None of the first, which has the program's start in it."""
@@ -79,6 +81,7 @@ class Steps:
 
     def mark(self) -> None:
         """Begins timing here: what comes next is a step alone."""
+        self._wait()
         self._begun = self._clock()
 
     def end(self, owner: object) -> None:
@@ -92,6 +95,7 @@ class Steps:
             self._owner = owner if owner == MARKED else id(owner)
         if self._owner not in (owner, id(owner)):
             return
+        self._wait()
         now = self._clock()
         if self._begun is not None:
             self.times[self._recording].append(now - self._begun)

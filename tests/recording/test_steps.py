@@ -27,6 +27,20 @@ class Loop:
             self.steps.end(owner)
 
 
+def test_a_step_has_what_the_program_has_begun_in_it():
+    clock = Clock()
+
+    def wait():
+        clock.now += 1000
+
+    steps = Steps(StepRange(), lambda recording: None, clock, wait)
+    steps.begin()
+    for _ in range(3):
+        clock.now += 10
+        steps.end(SGD)
+    assert steps.times[True] == [1010, 1010]
+
+
 SGD, OTHER = object(), object()
 
 

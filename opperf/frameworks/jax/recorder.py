@@ -119,6 +119,9 @@ class JAXRecorder(Recorder):
     def end(self) -> None:
         self._recording = False
 
+    def wait(self) -> None:
+        jax.block_until_ready(jax.live_arrays())
+
     def remove(self) -> None:
         self._restore()
 

@@ -109,6 +109,9 @@ class MXNetRecorder(Recorder):
             restore()
         self._restore = []
 
+    def wait(self) -> None:
+        mx.nd.waitall()
+
     def remove(self) -> None:
         for restore in self._watched:
             restore()

@@ -99,6 +99,10 @@ class TorchRecorder(Recorder):
             hook.remove()
         self.sites.clear()
 
+    def wait(self) -> None:
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+
     def remove(self) -> None:
         for hook in self._hooks:
             hook.remove()
