@@ -26,12 +26,11 @@ from opperf.sources.traces.values import (
     Unbuildable,
     Values,
     inner_types,
+    integer_or,
+    is_integer,
     is_tensor,
     ref_of,
 )
-
-SCHEMA_BEGIN = "1."
-"""Beginning of the versions that are read."""
 
 TRITON = "triton"
 """Backend of kernels that a compiler made."""
@@ -66,9 +65,9 @@ def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
         identity,
         parent,
         name,
-        rf_id=_integer(attributes.get("rf_id")),
-        seq_id=_integer(attributes.get("seq_id"), -1),
-        thread=_integer(attributes.get("tid")),
+        rf_id=integer_or(attributes.get("rf_id")),
+        seq_id=integer_or(attributes.get("seq_id"), -1),
+        thread=integer_or(attributes.get("tid")),
     )
     schema = attributes.get("op_schema") or ""
     is_triton = attributes.get("kernel_backend") == TRITON
@@ -312,13 +311,5 @@ def _ranges(text: Any) -> dict[int, Range]:
         if index.isdecimal()
         and isinstance(pair, list)
         and len(pair) == 2
-        and all(map(_is_integer, pair))
+        and all(map(is_integer, pair))
     }
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
-
-
-def _integer(value: Any, default: int = 0) -> int:
-    return value if _is_integer(value) else default

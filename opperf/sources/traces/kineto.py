@@ -18,7 +18,7 @@ from opperf.plurals import pluralize
 from opperf.sources.traces.collectives import SEQUENCE, message_of, of_shapes
 from opperf.sources.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.sources.traces.trace import Call, Kernel, Node, Trace
-from opperf.sources.traces.values import Unbuildable, dtype_of, extents_of
+from opperf.sources.traces.values import Unbuildable, dtype_of, extents_of, integer_or
 
 NS_PER_US = 1000
 
@@ -89,14 +89,14 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
         args: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
         if category in KERNELS:
             correlation, device, stream = (
-                _integer(args.get(key)) for key in ("correlation", "device", "stream")
+                integer_or(args.get(key)) for key in ("correlation", "device", "stream")
             )
             works.append(Work(correlation, device, stream, begin, time))
             continue
         place = (str(raw.get("pid")), str(raw.get("tid")))
         thread = threads.setdefault(place, len(threads) + 1)
         if category in LAUNCHES:
-            launches[_integer(args.get("correlation"))] = Launch(thread, begin)
+            launches[integer_or(args.get("correlation"))] = Launch(thread, begin)
         elif (event := _event(trace, raw["name"], category, args, thread, begin, time)) is not None:
             events.append(event)
     first = _nest(trace, events)
@@ -114,12 +114,12 @@ def _event(
 ) -> Event | None:
     """Returns what is kept of an event of the host: a call, or a label; None for any other."""
     call = -1
-    sequence = _integer(args.get("Sequence number"), -1)
+    sequence = integer_or(args.get("Sequence number"), -1)
     message = message_of(name, args) if category in (OPERATORS, *LABELS) else None
     if message is not None:
         message = of_shapes(message, args.get("Input Dims"), args.get("Input type"))
         call = collective_call(trace, name, message)
-        sequence = _integer(args.get(SEQUENCE), -1)
+        sequence = integer_or(args.get(SEQUENCE), -1)
     elif category == OPERATORS:
         call = _call_of(trace, name, args)
     elif category == "python_function" and name.startswith(MODULE):
@@ -132,9 +132,9 @@ def _event(
         begin + time,
         name,
         call,
-        _integer(args.get("Record function id")),
+        integer_or(args.get("Record function id")),
         sequence,
-        _integer(args.get("External id")),
+        integer_or(args.get("External id")),
     )
 
 
@@ -299,7 +299,3 @@ def _ns(value: Any) -> int | None:
         return round(float(value) * NS_PER_US)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _integer(value: Any, default: int = 0) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default

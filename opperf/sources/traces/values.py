@@ -263,10 +263,23 @@ def _number(value: Any) -> Argument:
     return number if math.isfinite(number) else Number.of(number)
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value of JSON is an integer of 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return -LARGEST_NUMBER <= value < LARGEST_NUMBER
+
+
+def integer_or(value: Any, default: int = 0) -> int:
+    """Returns an integer of 64 bits; the default for anything else."""
+    return value if is_integer(value) else default
+
+
 def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+    if not is_integer(value):
         raise Unbuildable(f"an integer of the value {str(value)[:20]!r}")
-    return value
+    made: int = value
+    return made
 
 
 def _bool(value: Any) -> bool:
