@@ -1,0 +1,114 @@
+"""Models: what a function of models returns, and what a framework makes of it.
+
+A function returns a `Model`, a dict with the names of its fields, or a tuple `(call, inputs)` with
+further fields in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, runtime_checkable
+
+from opperf.errors import UsageError, suggest
+from opperf.frameworks.base import Gradient
+
+
+@dataclass(frozen=True)
+class Model:
+    """A callable with example inputs, and what its training needs."""
+
+    call: Any
+    """A module, block or function. With JAX it takes `parameters` first, if there are any."""
+    inputs: Sequence[Any] | Mapping[str, Any]
+    """Arrays and plain values that it is called with, by position or by name."""
+    loss: Callable[..., Any] | None = None
+    """Returns a scalar from the outputs and `targets`; by default the mean of all outputs."""
+    optimizer: Any = None
+    """PyTorch: a function that takes the parameters and returns an optimizer. MXNet: the arguments
+    of `gluon.Trainer` after the parameters, as `("sgd", {"learning_rate": 0.1})`. JAX: functions
+    `init(parameters)` and `update(gradients, state, parameters)`, as those of Optax. By default
+    gradient descent with a small rate."""
+    targets: Sequence[Any] = ()
+    """Arguments of the loss after the outputs."""
+    parameters: Any = None
+    """The parameters of a function of JAX, a tree of arrays."""
+
+
+FIELDS = tuple(field.name for field in fields(Model))
+
+
+def read_model(returned: Any, where: str) -> Model:
+    """Returns the model that a function returned. `where` names the function in errors. Raises
+    `UsageError` for what is none."""
+    model = _as_model(returned, where)
+    if not callable(model.call):
+        raise UsageError(f"{where}: the model is a {type(model.call).__name__}, and not callable")
+    if not isinstance(model.inputs, (Sequence, Mapping)) or isinstance(model.inputs, str):
+        raise UsageError(
+            f"{where}: the inputs are a {type(model.inputs).__name__}; return a tuple of the "
+            "arguments, or a dict by their names"
+        )
+    if not model.inputs:
+        raise UsageError(f"{where}: the model has no inputs; return (model, inputs)")
+    return model
+
+
+def _as_model(returned: Any, where: str) -> Model:
+    if isinstance(returned, Model):
+        return returned
+    if isinstance(returned, Mapping):
+        for name in returned:
+            if name not in FIELDS:
+                raise UsageError(
+                    f"{where}: a model has no {name!r}{suggest(str(name), FIELDS)}; it has "
+                    f"{', '.join(FIELDS)}"
+                )
+        missing = [name for name in FIELDS[:2] if name not in returned]
+        if missing:
+            raise UsageError(f"{where}: the model has no {missing[0]}; return (model, inputs)")
+        return Model(**returned)
+    if isinstance(returned, tuple) and 2 <= len(returned) <= len(FIELDS):
+        return Model(*returned)
+    raise UsageError(
+        f"{where}: returned a {type(returned).__name__}; return (model, inputs), where inputs is a "
+        "tuple of the model's arguments"
+    )
+
+
+@runtime_checkable
+class RunnableModel(Protocol):
+    """A model on a device, in a dtype and a mode, ready to be run. No method waits for the device.
+
+    A step in the phase `train` is the forward pass and the loss, the backward pass, and the update
+    of the parameters; in the phase `predict` the forward pass.
+    """
+
+    def __call__(self) -> Any:
+        """Runs the forward pass, in the phase `train` with the loss, and returns the outputs."""
+
+    def gradient(self) -> Gradient:
+        """Returns the loss as a computation to differentiate, with respect to the parameters.
+        Raises `NoGradientError`."""
+
+    def step(self) -> Any:
+        """Runs a step."""
+
+    def begin_update(self) -> None:
+        """Computes the gradients of a step, and leaves them for `update`."""
+
+    def update(self) -> None:
+        """Updates the parameters."""
+
+    def reset(self) -> None:
+        """Gives the parameters, and what the model and its optimizer keep, their values of the
+        beginning."""
+
+    def results(self) -> Mapping[str, Any]:
+        """Runs a step from the beginning, and returns its arrays by name: `output`, `output[0]`
+        ...; in the phase `train` also `loss`, `gradient of NAME` and `NAME after the step` of each
+        parameter, and `NAME after the step` of other state."""
+
+    def flops(self) -> int | None:
+        """Returns the floating-point operations of the forward pass; None if nothing counts
+        them."""
