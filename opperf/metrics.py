@@ -15,6 +15,7 @@ from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.replays import REPLAYS
+from opperf.instruments.steps import STEPS
 from opperf.instruments.times import TIMES
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
@@ -22,6 +23,7 @@ from opperf.model import Case, Metric, MetricKind, Record, Settings
 
 BUILT_IN: tuple[Instrument, ...] = (
     TIMES,
+    STEPS,
     MEMORY_PEAKS,
     CALLGRIND,
     COMPILER,
@@ -30,7 +32,7 @@ BUILT_IN: tuple[Instrument, ...] = (
 )
 """In the order of tables."""
 
-ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, RECORDED_TIMES, REPLAYS)
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, STEPS, RECORDED_TIMES, REPLAYS)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 

@@ -18,6 +18,7 @@ from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.replays import REPLAYS
+from opperf.instruments.steps import STEPS
 from opperf.instruments.times import FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
@@ -130,10 +131,14 @@ COUNTS = [
 ]
 
 
+STEPPED = [metric.name for metric in STEPS.metrics]
+
+
 def test_what_counts_where_nothing_is_named():
     assert [metric.name for metric in default_metrics()] == [
         "forward",
         "backward",
+        *STEPPED,
         "memory",
         *COUNTS,
         *REPLAYED,
@@ -187,6 +192,7 @@ def test_a_metric_of_another_package_is_found(toy):
     assert [metric.name for metric in default_metrics()] == [
         "forward",
         "backward",
+        *STEPPED,
         "memory",
         *COUNTS,
         *REPLAYED,
@@ -257,7 +263,7 @@ def test_it_can_be_named(toy, compared, tmp_path):
         and "page_faults_backward, bandwidth" in refused.output
     )
     printed = CliRunner().invoke(command, ["--help"]).output
-    assert "replay_inputs, bandwidth, ncu_time," in " ".join(printed.split())
+    assert "replay_inputs, bandwidth, step, optimizer, ncu_time," in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from opperf.frameworks.base import (
 )
 from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
+from opperf.frameworks.models import Model, RunnableModel
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import Event, ProfilerFactory
@@ -343,6 +344,15 @@ class Gradients(Core):
         # The forward pass of a gradient is another computation.
 
 
+class Models(Core):
+    """Models with example inputs. Default: none."""
+
+    def model(self, case: Case, model: Model) -> RunnableModel:
+        """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
+        be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
+        raise UnsupportedError(f"{self.name} does not run models")
+
+
 class Inference(Core):
     """Shapes and steps of operators, found without a call. Default: none."""
 
@@ -517,6 +527,7 @@ class Framework(
     Arrays,
     Modes,
     Gradients,
+    Models,
     Inference,
     Restoring,
     Scripts,

@@ -22,6 +22,7 @@ from opperf.frameworks.literals import literal
 from opperf.model import (
     CallableTarget,
     FileTarget,
+    ModelTarget,
     ObjectTarget,
     SnippetTarget,
     Target,
@@ -72,6 +73,8 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
         return _snippet(target, names)
     if isinstance(target, TraceTarget):
         raise UnsupportedError(f"{target.label} is the replay of a trace, which is no function")
+    if isinstance(target, ModelTarget):
+        raise UnsupportedError(f"{target.label} is a model, which is built before it is called")
     assert isinstance(target, CallableTarget)
     module, colon, name = target.path.partition(":")
     if not colon:

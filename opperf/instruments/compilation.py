@@ -25,7 +25,10 @@ DESCRIPTIONS = {
     ),
     "graph_breaks": ("count", "places where compiled code returns to the interpreter"),
     "recompilations": ("count", "times that code was compiled again"),
-    "flops": ("count", "floating-point operations of the forward pass, by the compiler's count"),
+    "flops": (
+        "count",
+        "floating-point operations of the forward pass, as the framework or its compiler counts",
+    ),
     "bytes_accessed": (
         "B",
         "bytes that the forward pass reads and writes, by the compiler's count",
@@ -48,6 +51,7 @@ METRICS = tuple(
 )
 
 FIRST_CALL = METRICS[0]
+FLOPS = next(metric for metric in METRICS if metric.name == "flops")
 
 IS_CONSTANT = (
     "the compiler computed the results, which depend on no input, and a call only returns them; "

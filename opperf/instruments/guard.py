@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from opperf.dtypes import element_bytes
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Case, TensorSpec
+from opperf.model import Case, ModelTarget, TensorSpec
 
 GIB = 2**30
 
@@ -45,6 +45,9 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
 def guard(case: Case, framework: Framework) -> int:
     """Returns an estimate of the bytes that a case needs. Raises `UnsupportedError`, with the
     figures, if they do not fit in memory."""
+    if isinstance(case.target, ModelTarget):
+        # Known only once it is built; the device then says that its memory is exhausted.
+        return 0
     needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
     if needed > free:

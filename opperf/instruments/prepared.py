@@ -13,6 +13,7 @@ from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Extent, Gradient
 from opperf.frameworks.fill import USERS, seed_at, storage_spec
+from opperf.frameworks.models import RunnableModel
 from opperf.frameworks.user_inputs import FUNCTION, array_of, load_inputs
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.profilers.summary import summarise
@@ -102,13 +103,19 @@ class PreparedCase:
             self.arguments[name] = self._value(name, argument)
         self.called = bound.function or self._built()
         """The object that is called, if it is not found by the target alone."""
-        self.call = framework.bind(case, self.arguments, self.called)
-        framework.record_forward(case, self.call, self.differentiated)
+        self.call: Callable[[], Any]
+        if isinstance(self.called, RunnableModel):
+            self.call = self.called
+        else:
+            self.call = framework.bind(case, self.arguments, self.called)
+            framework.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
 
     def make_gradient(self) -> Gradient:
         """Returns the call's gradient. Raises `NoGradientError`."""
+        if isinstance(self.called, RunnableModel):
+            return self.called.gradient()
         return self.framework.gradient(self.case, self.call, self.differentiated)
 
     def copy(self) -> PreparedCase:

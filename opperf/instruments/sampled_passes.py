@@ -19,9 +19,12 @@ from opperf.instruments.profilers.reference_work import ReferenceWork, middle_me
 from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Pass
+from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode
 from opperf.plurals import pluralize
 from opperf.results.units import time_text
+
+PYTHON = "python"
+"""Profiler that every framework has: the wall clock."""
 
 NO_KERNEL = "runs no kernel of its own, like a view of its input"
 
@@ -135,6 +138,18 @@ class SampledPasses:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
+    def measure_phases(self, metric: Metric, phases: list[Callable[[], object]]) -> None:
+        """Samples the last of some phases by the wall clock, and keeps its times. The first
+        execution is not timed: it may compile."""
+        settings, visit = self._case.settings, self._visit
+        timer = profiler(PYTHON, self._framework, settings.device)
+        first_s = 0.0
+        for _ in range(2 if visit.compiles else 1):
+            first_s = self._call_again(phases)
+        done = self._time(metric.name, timer, phases, first_s)
+        self._keep(metric, done.phases[-1].times, done.loops)
+        visit.notes += noise_notes(metric.name, done.phases[-1].times, settings.precision)
+
     def _call_again(self, phases: Sequence[Callable[[], object]]) -> float:
         """Runs phases whose first run compiled them. Returns their seconds."""
         self._visit.restore()
@@ -145,7 +160,7 @@ class SampledPasses:
         return self._visit.latest_s
 
     def _time(
-        self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+        self, metric: str, timer: Profiler, phases: list[Callable[[], object]], first_s: float
     ) -> Samples:
         """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
         seconds of their first execution."""
@@ -194,7 +209,7 @@ class SampledPasses:
 
     def _compared(
         self,
-        metric: Pass,
+        metric: str,
         timer: Profiler,
         done: Samples,
         phases: Sequence[Callable[[], object]],

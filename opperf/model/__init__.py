@@ -51,6 +51,7 @@ from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, SE
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
+    ModelTarget,
     ObjectTarget,
     OperatorTarget,
     SnippetTarget,

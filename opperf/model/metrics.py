@@ -37,7 +37,8 @@ class Metric(Struct, frozen=True):
     usual: bool = True
     """Whether reports have it unless metrics are named, as no other has it or contains it."""
     on_request: bool = False
-    """Whether only an option makes records have it: exports have it where a record does."""
+    """Whether only an option or a kind of target makes records have it: exports have it where a
+    record does."""
     forward: str = ""
     """For a metric of the backward pass, that of the forward pass, whose name selects both."""
     relative_tolerance: float = 0.0

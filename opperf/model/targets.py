@@ -189,16 +189,57 @@ class TraceTarget(Struct, frozen=True, tag="trace"):
         return " ".join(filter(None, parts))
 
 
-Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, SnippetTarget, TraceTarget]
+class ModelTarget(Struct, frozen=True, tag="model"):
+    """A model with its example inputs: of a suite, or of a user's function or class."""
+
+    framework: str
+    name: str
+    """In the suite; else the function or class, `package.module:make`, or `make` of a file."""
+    suite: str = ""
+    file: str = ""
+    """Path of the file that has the function. Only its name is part of the case's id."""
+    arguments: dict[str, Argument] = {}
+    """Of the function or class."""
+    size: str = "default"
+    batch_size: int | None = None
+    """None for the model's own."""
+    folder: str = ""
+    """Folder of the suite's files, no part of the case's id."""
+
+    @property
+    def key(self) -> TargetKey:
+        namespace = self.suite or PurePath(self.file).name
+        return TargetKey(self.framework, namespace, self.name, digest(canonical_target(self))[:8])
+
+    @property
+    def label(self) -> str:
+        """The name, with what differs from the model's own."""
+        size = "" if self.size == "default" else self.size
+        batch = "" if self.batch_size is None else f"batch {self.batch_size}"
+        shown = (f"{name}={display_argument(value)}" for name, value in self.arguments.items())
+        return " ".join(filter(None, (self.name.rpartition(":")[2], *shown, size, batch)))
+
+
+Target = Union[
+    OperatorTarget,
+    CallableTarget,
+    FileTarget,
+    ObjectTarget,
+    SnippetTarget,
+    TraceTarget,
+    ModelTarget,
+]
 
 
 def canonical_target(target: Target) -> dict[str, Any]:
     """Returns a target's canonical form: without defaults, and with a file's name for its path, or
     its digest alone."""
     content: dict[str, Any] = canonical(target)
-    if isinstance(target, (FileTarget, ObjectTarget)) and target.file:
+    if isinstance(target, (FileTarget, ObjectTarget, ModelTarget)) and target.file:
         content["file"] = PurePath(target.file).name
     if isinstance(target, TraceTarget):
         # Its digest says which trace it is, wherever that is.
         del content["file"]
+    if isinstance(target, ModelTarget):
+        content.pop("folder", None)
     return content

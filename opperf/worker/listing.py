@@ -70,7 +70,7 @@ def script(framework: Framework, case: Case) -> str:
             shown, note = case, ""
             if "backward" in case.passes:
                 try:
-                    framework.gradient(case, prepared.call, prepared.differentiated)
+                    prepared.make_gradient()
                 except NoGradientError as error:
                     shown = msgspec.structs.replace(case, passes=("forward",))
                     note = f"# no backward pass: {error}\n"

@@ -19,8 +19,8 @@ from opperf.model import UNKNOWN, Case, NoteCode, Record, Status
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
+from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Trial
-from opperf.worker.replaying import bound_of
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
@@ -123,7 +123,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
 def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     try:
         with case_scope(case, framework):
-            PreparedCase(case, framework, bound).call()
+            PreparedCase(case, framework, bound_of(case, framework, bound)).call()
             framework.synchronize(case.settings.device)
     except Exception:
         return False

@@ -39,8 +39,8 @@ from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, pea
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
+from opperf.worker.binding import bound_of
 from opperf.worker.process import begin_child, child_variables, fork, module_command
-from opperf.worker.replaying import bound_of
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A

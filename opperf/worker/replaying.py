@@ -1,5 +1,5 @@
-"""The sequences of replays, read in the process that measures them; and the processes of the other
-ranks of one that is replayed by several.
+"""A replay by several ranks: the first one's in the process that measures, and processes of the
+others.
 
 `opperf.worker.replaying FRAMEWORK RANK PORT` is the process of a rank: it reads the case from the
 first line of standard input, and replays an iteration for each further line, until there are no
@@ -20,23 +20,13 @@ import msgspec
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework, load
 from opperf.frameworks.replays import CallSequence, Group, Replayed
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, case_scope
+from opperf.instruments.prepared import case_scope
 from opperf.model import Case, TraceTarget
 from opperf.sources.traces.replays import read_sequence
 from opperf.worker.process import begin_child, child_variables, module_command
 
 END_S = 10.0
 """Seconds in which a process ends by itself once nothing more is asked of it; then it is killed."""
-
-
-def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Bound:
-    """Returns the objects that a case needs: of a replay its sequence, ready to be called; the
-    caller's of any other. To be called in the case's scope. Raises `UnsupportedError`."""
-    if not isinstance(case.target, TraceTarget):
-        return bound
-    if case.target.ranks > 1:
-        return Bound(function=RankedReplay(case, case.target, framework))
-    return Bound(function=framework.replay(case, read_sequence(framework, case.target)))
 
 
 class RankedReplay:

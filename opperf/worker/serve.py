@@ -47,12 +47,12 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
 from opperf.worker import protocol
 from opperf.worker.allocator import configure_heap
+from opperf.worker.binding import bound_of
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
-from opperf.worker.replaying import bound_of
 
 
 def trace(
@@ -93,7 +93,7 @@ def _call(framework: Framework, case: Case, bound: Bound) -> None:
     prepared.call()
     if BACKWARD.name in case.passes:
         try:
-            gradient = framework.gradient(case, prepared.call, prepared.differentiated)
+            gradient = prepared.make_gradient()
         except NoGradientError:
             return
         gradient.record()

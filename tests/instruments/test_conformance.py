@@ -75,7 +75,7 @@ def test_it_keeps_its_metrics_or_says_why_not(fake, visit, name):
         assert summary.unit == declared[kept].unit and summary.n >= 1
         assert samples is None or len(samples) == summary.n
     # These measure what only some cases have.
-    assert name in ("compilation", "replays") or declared.keys() & record.summaries.keys()
+    assert name in ("compilation", "replays", "steps") or declared.keys() & record.summaries.keys()
 
 
 @pytest.mark.parametrize("name", TIMED)

@@ -52,7 +52,7 @@ class MetricOption(click.Option):
         self.help = (
             f"{names}; commas separate several. kernel is the forward time by the framework's "
             f"own profiler.  [default: those of {usual} that the files have, and the main ones of "
-            "programs that profiled them]"
+            "models and of programs that profiled them]"
         )
         return super().get_help_record(ctx)
 

@@ -21,6 +21,7 @@ from opperf.frameworks.jax import (
     compiling,
     functions,
     messages,
+    models,
     primitives,
     private,
     programs,
@@ -69,7 +70,8 @@ class JAX(Framework):
     function = staticmethod(functions.function_of)
     describe = staticmethod(tensors.describe)
     memory = staticmethod(measure)
-    compilation = staticmethod(programs.costs)
+    compilation = staticmethod(models.costs)
+    model = models.JAXModel
     recorder = recorder.JAXRecorder
     option = staticmethod(compiling.option)
     extents = staticmethod(tensors.extents)

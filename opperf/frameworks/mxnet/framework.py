@@ -24,6 +24,7 @@ from opperf.frameworks.mxnet import (
     functions,
     inference,
     messages,
+    models,
     private,
     recorder,
     registry,
@@ -121,6 +122,8 @@ class MXNet(Framework):
     variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     gradients: bool = True
+    modes: tuple[str, ...] = ("eager", models.HYBRIDIZE)
+    compiled_modes: tuple[str, ...] = (models.HYBRIDIZE,)
 
     devices = staticmethod(devices)
     parse_device = staticmethod(parse)
@@ -136,6 +139,7 @@ class MXNet(Framework):
     with_inferred_shapes = staticmethod(inference.complete_shapes)
     source = staticmethod(source.script)
     recorder = recorder.MXNetRecorder
+    model = models.MXNetModel
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)
@@ -230,6 +234,8 @@ class MXNet(Framework):
     ) -> Callable[[], Any]:
         """Without the device as an argument an operator without inputs would use the CPU."""
         called = function if function is not None else self.function(case.target)
+        if case.settings.mode == models.HYBRIDIZE:
+            models.hybridize(called)
         bound = dict(arguments)
         operator = functions.operator_behind(called)
         if operator is not None and operator.parameter("ctx") and not operator.tensors:

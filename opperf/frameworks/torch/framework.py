@@ -23,6 +23,7 @@ from opperf.frameworks.torch import (
     functions,
     inference,
     messages,
+    models,
     modes,
     options,
     overloads,
@@ -65,6 +66,7 @@ from opperf.model import (
     Function,
     Generator,
     MemoryFormat,
+    ModelTarget,
     ObjectTarget,
     Operator,
     OperatorTarget,
@@ -123,6 +125,7 @@ class PyTorch(Framework):
     contents = staticmethod(tensors.contents)
     write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)
+    model = models.TorchModel
     with_overload = staticmethod(overloads.with_overload)
     only_views = staticmethod(registry.only_views)
     refusal = staticmethod(messages.refusal)
@@ -187,7 +190,7 @@ class PyTorch(Framework):
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        if isinstance(target, (SnippetTarget, TraceTarget)):
+        if isinstance(target, (SnippetTarget, TraceTarget, ModelTarget)):
             return Operator(framework=self.name, namespace="", name=target.label)
         return functions.signature(target, function or self.function(target))
 
@@ -275,7 +278,7 @@ class PyTorch(Framework):
         return made(call, inputs, case.settings.differentiated)
 
     def parameter_names(self, target: Target) -> tuple[str, ...]:
-        if isinstance(target, (OperatorTarget, SnippetTarget, TraceTarget)):
+        if isinstance(target, (OperatorTarget, SnippetTarget, TraceTarget, ModelTarget)):
             return ()
         found = self.function(target)
         if not isinstance(found, torch.nn.Module):
@@ -284,7 +287,7 @@ class PyTorch(Framework):
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         is_compiled = case.settings.mode in self.compiled_modes
-        own = (SnippetTarget, TraceTarget)
+        own = (SnippetTarget, TraceTarget, ModelTarget)
         if case.settings.phase == "train" and not isinstance(case.target, own):
             is_operator = isinstance(case.target, OperatorTarget)
             record_forward(call, inputs, tries=is_operator and not is_compiled)

@@ -63,7 +63,7 @@ def head(output: torch.Tensor) -> torch.Tensor:
     return made
 
 
-def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
+def by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
     """Returns the tensors among a call's results, by their places in source, `[1][0]` or empty."""
     if isinstance(outputs, torch.Tensor):
         return {place: outputs}
@@ -74,7 +74,7 @@ def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
         pairs = outputs.items()
     found: dict[str, torch.Tensor] = {}
     for key, output in pairs:
-        found |= _by_place(output, f"{place}[{key!r}]")
+        found |= by_place(output, f"{place}[{key!r}]")
     return found
 
 
@@ -109,7 +109,7 @@ def record_forward(call: Callable[[], Any], inputs: Sequence[torch.Tensor], trie
 def heads(call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> dict[str, str]:
     """Returns `head_code` of the outputs of a call, which is made once, by their places."""
     with differentiating(inputs):
-        outputs = _by_place(call())
+        outputs = by_place(call())
         return {place: head_code(one) for place, one in outputs.items() if one.requires_grad}
 
 

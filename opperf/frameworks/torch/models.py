@@ -1,0 +1,181 @@
+"""Models of PyTorch, run as a program runs them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from opperf.errors import NoGradientError, UsageError
+from opperf.frameworks.models import Model
+from opperf.frameworks.torch import modes
+from opperf.frameworks.torch.devices import dtype_of, torch_device
+from opperf.frameworks.torch.gradient import by_place
+from opperf.frameworks.torch.tensors import tensors
+from opperf.model import Case
+
+RATE = 1e-3
+"""Learning rate where a model has no optimizer: small, so that many steps change it little."""
+
+
+class TorchModel:
+    """A module or function of PyTorch with its inputs, as `RunnableModel`."""
+
+    def __init__(self, case: Case, model: Model) -> None:
+        settings = case.settings
+        self._seed, self._trains = settings.seed, settings.phase == "train"
+        self._device, self._dtype = torch_device(settings.device), dtype_of(settings.dtype)
+        self._module = model.call if isinstance(model.call, torch.nn.Module) else None
+        if self._module is not None:
+            self._module.to(self._device, self._floating_dtype)
+            self._module.train(self._trains)
+        unnamed, named = (
+            ((), model.inputs) if isinstance(model.inputs, Mapping) else (model.inputs, {})
+        )
+        unnamed, named = self._placed(tuple(unnamed)), self._placed(dict(named))
+        eager = partial(model.call, *unnamed, **named)
+        self._eager = eager
+        self._forward = modes.prepare(settings, eager, is_user_code=True)
+        self._loss, self._targets = model.loss, self._placed(tuple(model.targets))
+        self._make_optimizer = model.optimizer or partial(torch.optim.SGD, lr=RATE)
+        self._optimizer: Any = None
+        self._initial: dict[str, Any] | None = None
+
+    @property
+    def _floating_dtype(self) -> torch.dtype | None:
+        return self._dtype if self._dtype.is_floating_point else None
+
+    def _placed(self, value: Any) -> Any:
+        """Returns a value with its tensors on the device, the floating ones in the dtype."""
+        if isinstance(value, torch.Tensor):
+            floating = self._floating_dtype if value.is_floating_point() else None
+            return value.to(self._device, floating)
+        if isinstance(value, Mapping):
+            return {name: self._placed(one) for name, one in value.items()}
+        if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+            return type(value)(map(self._placed, value))
+        return value
+
+    def __call__(self) -> Any:
+        outputs = self._forward()
+        return (outputs, self._loss_of(outputs)) if self._trains else outputs
+
+    def _loss_of(self, outputs: Any) -> torch.Tensor:
+        if self._loss is not None:
+            loss = self._loss(outputs, *self._targets)
+            if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+                raise UsageError("the model's loss returns no scalar tensor; return its mean")
+            return loss
+        own = getattr(outputs, "loss", None)
+        if isinstance(own, torch.Tensor):
+            return own
+        floating = [output for output in tensors(outputs) if output.is_floating_point()]
+        if not floating:
+            raise NoGradientError("its outputs are no floating-point numbers; give it a loss")
+        return torch.stack([output.float().mean() for output in floating]).sum()
+
+    def _parameters(self) -> dict[str, torch.Tensor]:
+        if self._module is None:
+            return {}
+        return {name: one for name, one in self._module.named_parameters() if one.requires_grad}
+
+    def gradient(self) -> LossGradient:
+        if not self._parameters():
+            raise NoGradientError("it has no parameters that take a gradient")
+        return LossGradient(lambda: self._loss_of(self._forward()), [*self._parameters().values()])
+
+    def begin_update(self) -> None:
+        if self._optimizer is None:
+            self._keep_initial()
+            self._optimizer = self._make_optimizer([*self._parameters().values()])
+        self._optimizer.zero_grad(set_to_none=True)
+        self._last_loss = self._loss_of(self._forward())
+        self._last_loss.backward()
+
+    def update(self) -> None:
+        self._optimizer.step()
+
+    def step(self) -> Any:
+        if not self._trains:
+            return self()
+        self.begin_update()
+        self.update()
+        return self._last_loss
+
+    def _keep_initial(self) -> None:
+        if self._initial is None and self._module is not None:
+            self._initial = copy.deepcopy(self._module.state_dict())
+
+    def reset(self) -> None:
+        self._optimizer = None
+        torch.manual_seed(self._seed)
+        if self._module is None:
+            return
+        if self._initial is None:
+            self._keep_initial()
+            return
+        # In place, as compiled code and graphs have the addresses.
+        with torch.no_grad():
+            for name, one in self._module.state_dict().items():
+                if isinstance(one, torch.Tensor):
+                    one.copy_(self._initial[name])
+
+    def results(self) -> Mapping[str, Any]:
+        self.reset()
+        if not self._trains:
+            return _named("output", self._forward())
+        self._optimizer = self._make_optimizer([*self._parameters().values()])
+        self._optimizer.zero_grad(set_to_none=True)
+        outputs = self._forward()
+        found = _named("output", outputs)
+        loss = self._loss_of(outputs)
+        loss.backward()
+        found["loss"] = loss.detach().clone()
+        for name, one in self._parameters().items():
+            if one.grad is not None:
+                found[f"gradient of {name}"] = one.grad.detach().clone()
+        self._optimizer.step()
+        if self._module is not None:
+            for name, one in self._module.state_dict().items():
+                if isinstance(one, torch.Tensor):
+                    found[f"{name} after the step"] = one.detach().clone()
+        return found
+
+    def flops(self) -> int | None:
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            self._eager()
+        return int(counter.get_total_flops()) or None
+
+
+def _named(name: str, outputs: Any) -> dict[str, Any]:
+    """Returns copies of the tensors of a call's results by their places: `output[0]`."""
+    return {
+        f"{name}{place}": tensor.detach().clone() for place, tensor in by_place(outputs).items()
+    }
+
+
+class LossGradient:
+    """The loss of a model, and its backward pass, to new tensors."""
+
+    def __init__(self, loss: Callable[[], torch.Tensor], parameters: list[torch.Tensor]) -> None:
+        self._loss, self._parameters = loss, parameters
+        self._value: torch.Tensor | None = None
+        self.record()
+        assert self._value is not None
+        if not self._value.requires_grad:
+            raise NoGradientError("its loss does not depend on a parameter")
+        self.backward()
+        self._value = None
+
+    def record(self) -> None:
+        # The graph of the step before is freed first, as a program's loop does.
+        self._value = None
+        self._value = self._loss()
+
+    def backward(self) -> None:
+        assert self._value is not None
+        torch.autograd.grad(self._value, self._parameters, allow_unused=True)

@@ -1,0 +1,69 @@
+"""The instrument of models: a training step, its update apart, and the operations of a pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opperf.frameworks.models import RunnableModel
+from opperf.instruments.compilation import FLOPS
+from opperf.instruments.instrument import Instrument, Needs
+from opperf.instruments.times import BACKWARD
+from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, ModelTarget, Settings
+
+if TYPE_CHECKING:
+    from opperf.instruments.prepared import Visit
+
+STEP = Metric(
+    "step",
+    "ns",
+    MetricKind.WALL,
+    title="Step",
+    description="time of a training step: forward pass, loss, backward pass and update",
+    # Of models alone: results of operators have no column of it.
+    on_request=True,
+)
+
+OPTIMIZER = Metric(
+    "optimizer",
+    "ns",
+    MetricKind.WALL,
+    title="Optimizer",
+    description="time of the update of a training step's parameters",
+    on_request=True,
+)
+
+
+class Steps(Instrument):
+    """Times a model's training steps, and counts the operations of its forward pass."""
+
+    name = "steps"
+    metrics = (STEP, OPTIMIZER)
+    needs = Needs(steady_clocks=True)
+
+    def measures(self, settings: Settings) -> bool:
+        return settings.profiler != INSTRUCTIONS
+
+    def expected(self, case: Case) -> tuple[str, ...]:
+        trained = isinstance(case.target, ModelTarget) and BACKWARD.name in case.passes
+        return (STEP.name, OPTIMIZER.name) if trained else ()
+
+    def measure(self, visit: Visit) -> None:
+        model = visit.prepared.called
+        if not isinstance(model, RunnableModel):
+            return
+        if FLOPS.name not in visit.summaries:
+            flops = model.flops()
+            if flops is not None:
+                visit.keep_value(FLOPS, float(flops))
+        if BACKWARD.name not in visit.case.passes:
+            return
+        from opperf.instruments.sampled_passes import SampledPasses
+
+        passes = SampledPasses(visit)
+        model.reset()
+        passes.measure_phases(STEP, [model.step])
+        passes.measure_phases(OPTIMIZER, [model.begin_update, model.update])
+        model.reset()
+
+
+STEPS = Steps()

@@ -1,0 +1,95 @@
+"""Objects that cases need beside their arguments, made in the process that measures them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.errors import UnsupportedError, UsageError
+from opperf.frameworks import Framework
+from opperf.frameworks.models import Model, RunnableModel, read_model
+from opperf.frameworks.user_code import parameters_of
+from opperf.instruments.prepared import NOTHING_BOUND, Bound
+from opperf.model import (
+    CallableTarget,
+    Case,
+    FileTarget,
+    ModelTarget,
+    TraceTarget,
+    split_positional,
+)
+from opperf.sources.traces.replays import read_sequence
+from opperf.suites.base import Options, find_suite, lacking
+from opperf.worker.replaying import RankedReplay
+
+INPUTS = "example_inputs"
+"""Attribute or method of a class of models that has the inputs of an object."""
+
+
+def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Bound:
+    """Returns the objects that a case needs: of a replay its sequence, of a model the model, ready
+    to be called; the caller's of any other. To be called in the case's scope. Raises
+    `UnsupportedError` and `UsageError`."""
+    target = case.target
+    if isinstance(target, ModelTarget):
+        return Bound(function=runnable_model(case, target, framework))
+    if not isinstance(target, TraceTarget):
+        return bound
+    if target.ranks > 1:
+        return Bound(function=RankedReplay(case, target, framework))
+    return Bound(function=framework.replay(case, read_sequence(framework, target)))
+
+
+def runnable_model(case: Case, target: ModelTarget, framework: Framework) -> RunnableModel:
+    """Returns a case's model with its inputs. Raises `UnsupportedError` and `UsageError`."""
+    framework.seed(case.settings.seed)
+    return framework.model(case, build_model(case, target, framework))
+
+
+def build_model(case: Case, target: ModelTarget, framework: Framework) -> Model:
+    """Returns the model that a suite or a user's function builds. Raises `UnsupportedError` where
+    the suite's package is missing, and `UsageError` for what is no model."""
+    settings = case.settings
+    if not target.suite:
+        return _users_model(target, framework)
+    suite = find_suite(target.suite)
+    options = Options(
+        size=target.size,
+        batch_size=target.batch_size,
+        phase=settings.phase,
+        seed=settings.seed,
+        device=settings.device,
+        dtype=settings.dtype,
+        folder=target.folder,
+    )
+    try:
+        return suite.build(framework.name, target.name, options)
+    except ImportError as error:
+        raise UnsupportedError(lacking(target.suite, suite, error)) from error
+
+
+def _users_model(target: ModelTarget, framework: Framework) -> Model:
+    where = f"{target.file}:{target.name}" if target.file else target.name
+    function = framework.function(
+        FileTarget(framework.name, target.file, target.name)
+        if target.file
+        else CallableTarget(framework.name, target.name)
+    )
+    unnamed, named = split_positional(target.arguments)
+    known = parameters_of(function, bound=0)
+    given: dict[str, Any] = {
+        **({"size": target.size} if target.size != "default" else {}),
+        **({} if target.batch_size is None else {"batch_size": target.batch_size}),
+    }
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{where} has no argument {name}; omit --{name.replace('_', '-')}")
+    made = function(*unnamed, **named, **given)
+    if isinstance(function, type):
+        if not hasattr(made, INPUTS):
+            raise UsageError(
+                f"{where} has no inputs: give the class a method {INPUTS}(), or name a function "
+                "that returns (model, inputs)"
+            )
+        inputs = getattr(made, INPUTS)
+        made = (made, inputs() if callable(inputs) else inputs)
+    return read_model(made, where)

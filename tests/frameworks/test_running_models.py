@@ -1,0 +1,123 @@
+"""Models run by their frameworks: what is measured of a step, and what a step computes."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from opperf.frameworks import is_available, load
+from opperf.instruments.prepared import case_scope
+from opperf.model import Case, ModelTarget, Settings, Status
+from opperf.worker.binding import bound_of
+from opperf.worker.measure import measure
+
+FOLDER = Path(__file__).parents[1] / "models"
+
+MODES = [
+    ("torch", "eager"),
+    ("torch", "compile"),
+    ("jax", "eager"),
+    ("jax", "jit"),
+    ("mxnet", "eager"),
+    ("mxnet", "hybridize"),
+]
+
+
+def model_case(framework, name="make", **settings):
+    if not is_available(framework):
+        pytest.skip(f"{framework} is not installed")
+    file = str(FOLDER / f"{framework}_models.py")
+    plain = {"profiler": "python", "runs": 3, "warmup": 1, "memory": False}
+    own = Settings(**{**plain, **settings})
+    passes = ("forward", "backward") if own.phase == "train" else ("forward",)
+    return Case(ModelTarget(framework, name, file=file), {}, own, passes)
+
+
+def with_settings(case, **changed):
+    return msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **changed))
+
+
+def results_of(case):
+    framework = load(case.target.framework)
+    with case_scope(case, framework):
+        model = bound_of(case, framework).function
+        found = model.results()
+        again = model.results()
+    for name, value in found.items():
+        np.testing.assert_array_equal(np.asarray(numbers(value)), numbers(again[name]))
+    return {name: numbers(value) for name, value in found.items()}
+
+
+def numbers(value):
+    return np.asarray(value.asnumpy() if hasattr(value, "asnumpy") else value)
+
+
+@pytest.mark.parametrize("framework, mode", MODES)
+def test_a_training_step_is_measured_in_its_parts(framework, mode):
+    record = measure(model_case(framework, mode=mode, phase="train"), load(framework))
+    assert record.status is Status.OK, record.reason
+    assert {"forward", "backward", "step", "optimizer"} <= record.summaries.keys()
+    assert record.summaries["step"].median > record.summaries["optimizer"].median > 0
+
+
+@pytest.mark.parametrize("framework, mode", MODES)
+def test_a_mode_computes_what_eager_does(framework, mode):
+    if mode == "eager":
+        assert [*results_of(model_case(framework))] == ["output"]
+        return
+    case = model_case(framework, phase="train", mode=mode)
+    eager = with_settings(case, mode="eager")
+    found, expected = results_of(case), results_of(eager)
+    assert {"output", "loss"} < found.keys() == expected.keys()
+    gradients = [name for name in found if name.startswith("gradient of ")]
+    assert len(gradients) >= 2
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+        if name.startswith("gradient of "):
+            after = f"{name.removeprefix('gradient of ')} after the step"
+            assert after in found
+
+
+def test_the_step_is_that_of_the_models_optimizer():
+    case = model_case("torch", phase="train")
+    found = results_of(case)
+    framework = load("torch")
+    with case_scope(case, framework):
+        model = bound_of(case, framework).function
+        before = {name: numbers(one.detach()) for name, one in model._parameters().items()}
+        for name, value in before.items():
+            expected = value - 0.5 * found[f"gradient of {name}"]
+            np.testing.assert_allclose(found[f"{name} after the step"], expected, rtol=1e-6)
+
+
+def test_a_class_has_its_own_inputs_and_arguments():
+    case = model_case("torch", "Net")
+    target = msgspec.structs.replace(case.target, arguments={"width": 5})
+    case = msgspec.structs.replace(case, target=target)
+    assert results_of(case)["output"].shape == (3, 4)
+    assert case.label == "Net width=5"
+
+
+@pytest.mark.parametrize(
+    "name, target, message",
+    [
+        ("without_inputs", {}, "torch_models.py:without_inputs: returned a Net; return (model"),
+        ("Net", {"batch_size": 4}, "torch_models.py:Net has no argument batch_size; omit"),
+        ("mak", {}, "torch_models.py has no 'mak'; did you mean make?"),
+    ],
+)
+def test_what_is_no_model_is_a_failure_with_a_reason(name, target, message):
+    case = model_case("torch", name)
+    case = msgspec.structs.replace(case, target=msgspec.structs.replace(case.target, **target))
+    record = measure(case, load("torch"))
+    assert record.status is not Status.OK
+    assert message in record.reason
+
+
+def test_the_id_depends_on_what_is_built_not_on_where_it_is():
+    target = ModelTarget("torch", "make", file="/a/models.py", folder="/b")
+    moved = ModelTarget("torch", "make", file="/c/models.py", folder="/d")
+    other = ModelTarget("torch", "make", file="/a/models.py", batch_size=2)
+    ids = [Case(one, {}).id for one in (target, moved, other)]
+    assert ids[0] == ids[1] != ids[2]
