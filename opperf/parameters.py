@@ -327,6 +327,22 @@ case_ids = names_option(
     help="Only the cases with these ids, or prefixes of ids, which --list and run files show.",
 )
 
+partition_options = combine(
+    click.option(
+        "--total-partitions",
+        type=click.IntRange(min=1),
+        metavar="NUMBER",
+        help="Measure one of this many parts of the cases, as the job of an array does; `opperf "
+        "merge` joins the run files.",
+    ),
+    click.option(
+        "--partition-id",
+        type=click.IntRange(min=0),
+        metavar="ID",
+        help="Which part: 0 to NUMBER - 1. A case is in the same part whatever else is selected.",
+    ),
+)
+
 cpus = click.option(
     "--cpus",
     default="auto",

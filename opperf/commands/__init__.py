@@ -10,6 +10,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),
     "runs": ("runs:runs", "List, find and delete the runs that opperf keeps."),
+    "merge": ("merge:merge", "Join the run files of parts of a run."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("report:report", "Rank the operators of run files: what to improve first."),
     "trace": ("trace:trace", "Show what is in traces of a program, or write their calls."),

@@ -15,6 +15,7 @@ OTHER = "Other options"
 SECTIONS: dict[str, str] = {
     "Cases": (
         "framework ops categories namespaces tags variants exclude patterns ids configurations "
+        "total_partitions partition_id "
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",

@@ -71,7 +71,7 @@ def plan_run(
     cases = shuffle(plan.cases, selection.settings.seed) if selection.shuffle else plan.cases
     distinct = disambiguate(tuple(group_by_process(cases)))
     plan = filter_by_id(msgspec.structs.replace(plan, cases=distinct), selection)
-    return limit_case_times(plan), axes
+    return limit_case_times(filter_by_partition(plan, selection)), axes
 
 
 def plan_cases(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
@@ -334,6 +334,16 @@ def filter_by_id(plan: Plan, selection: Selection) -> Plan:
         for case in plan.cases
         if not asked.isdisjoint(case.source_ids) or case.id.startswith(ids)
     )
+    return msgspec.structs.replace(plan, cases=cases)
+
+
+def filter_by_partition(plan: Plan, selection: Selection) -> Plan:
+    """Returns the plan with the cases of the selection's partition. A case is in the same one
+    whatever else is planned: that is decided by its id."""
+    if selection.partition is None:
+        return plan
+    number, total = selection.partition
+    cases = tuple(case for case in plan.cases if int(case.id, 16) % total == number)
     return msgspec.structs.replace(plan, cases=cases)
 
 

@@ -1,5 +1,5 @@
-"""Files of records of models: JSON lines of PyTorch/XLA's benchmarks, or tables of PyTorch's own
-runner. One command takes one form."""
+"""Files of records of models: opperf's run files, JSON lines of PyTorch/XLA's benchmarks, or tables
+of PyTorch's own runner, which no command takes beside the others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from opperf.errors import RunFileError
+from opperf.experiments.measured import records_of
 from opperf.experiments.records import ModelRecord, read_lines
 from opperf.experiments.runner_csv import is_runner_csv, read_rows
 from opperf.plurals import pluralize
 from opperf.results.output import reason
-from opperf.results.runfile import is_run_file
+from opperf.results.runfile import is_run_file, read_run
 
 MOST_WARNINGS = 3
 """Most warnings about lines of one file: a file of another form has one for each line."""
@@ -91,10 +92,9 @@ def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
         found += read_rows(path, content, doubts)
     else:
         if is_run_file(path):
-            raise RunFileError(
-                f"{path} is a run file of opperf, which has operators; opperf report and opperf "
-                "compare read it"
-            )
+            run, doubts = read_run(path)
+            warnings += doubts
+            return records_of(run, path)
         for line in read_lines(path, content):
             if line.record is not None:
                 found.append(line.record)

@@ -16,6 +16,13 @@ import msgspec
 from opperf.decoding import read_json
 from opperf.errors import RunFileError
 
+INCOMPATIBLE = "SKIP"
+"""The error of what the runner omits, as the model does not support it."""
+
+WARMUP_REPEATS = 3
+"""Repeats of PyTorch/XLA's benchmarks that are no steady ones: the first compiles, and two more
+fill caches."""
+
 
 class ModelRecord(msgspec.Struct, frozen=True):
     """The results of a model under some settings."""
@@ -45,6 +52,8 @@ class ModelRecord(msgspec.Struct, frozen=True):
     verification_max_rel_error: float | None = None
     command: str | None = None
     """The command that repeats it, where the record has it."""
+    warmup_repeats: int = WARMUP_REPEATS
+    """Number of the first values that a steady time omits."""
     others: Mapping[str, Mapping[str, Any]] = {}
     """Keys without a field, by the object that has them: `model`, `experiment`, or the record."""
     place: str = ""

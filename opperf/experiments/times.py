@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 from opperf.experiments.records import ModelRecord, is_number, times_of
 
-SKIPPED = 3
-"""Repeats that a steady time omits: the first compiles, and two more fill caches."""
-
 UNKNOWN = math.nan
 """Variance of a mean of one sample."""
 
@@ -51,7 +48,7 @@ def steady_time(record: ModelRecord) -> Estimate | None:
     if not times:
         # A table of another runner has the mean alone.
         return _single(record.metrics.get("mean_total_time"))
-    return estimate(times[SKIPPED:])
+    return estimate(times[record.warmup_repeats :])
 
 
 def compile_time(record: ModelRecord) -> Estimate | None:
@@ -59,6 +56,9 @@ def compile_time(record: ModelRecord) -> Estimate | None:
     if record.error is not None:
         return None
     times = times_of(record)
+    if not record.warmup_repeats:
+        # Its first call is unknown.
+        return None
     if len(times) < 2:
         return _single(record.metrics.get("compilation_latency"))
     later = times[1:]

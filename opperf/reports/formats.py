@@ -136,6 +136,7 @@ BUILT_IN = (
         run="opperf.results.instruction_counts:instruction_counts_text",
         by_extension=False,
     ),
+    Format("xla", ".jsonl", run="opperf.experiments.measured:xla_text", by_extension=False),
     *(
         Format(name, ".json", values=f"opperf.results.exports:{function}", by_extension=False)
         for name, function in (

@@ -57,6 +57,8 @@ class Selection(Struct, frozen=True):
     """Operators that these are compared with, whose names of arguments are taken as well."""
     ids: tuple[str, ...] = ()
     """Ids, or beginnings of ids, of the cases to measure; empty for all."""
+    partition: tuple[int, int] | None = None
+    """Which part of the cases to measure, from 0, and the number of parts; None for all."""
     phase: Literal["train", "predict"] | None = None
     """Phase of all cases; None for that of each operator's rule."""
     settings: Settings = Settings()

@@ -6,8 +6,14 @@ import pytest
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.execution import cache
-from opperf.execution.planning import LEAST_TIME_S, filter_by_id, limit_case_times, plan_cases
-from opperf.model import Settings
+from opperf.execution.planning import (
+    LEAST_TIME_S,
+    filter_by_id,
+    filter_by_partition,
+    limit_case_times,
+    plan_cases,
+)
+from opperf.model import Case, OperatorTarget, Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -235,3 +241,17 @@ def test_ids_are_opperfs_own_or_those_in_the_file(make_case):
     for wrong in ("0|0", "fake.relu|0|0", "0|0|7"):
         with pytest.raises(UsageError, match="no planned case has this id"):
             found(wrong)
+
+
+def test_partitions_have_each_case_once_and_do_not_depend_on_the_others():
+    cases = tuple(Case(OperatorTarget("numpy", f"op{number}"), {}) for number in range(40))
+    plan = Plan(cases=cases, excluded={})
+    parts = [
+        filter_by_partition(plan, Selection(partition=(number, 4))).cases for number in range(4)
+    ]
+    assert sorted(case.id for part in parts for case in part) == sorted(case.id for case in cases)
+    assert all(parts)
+    fewer = filter_by_partition(
+        Plan(cases=cases[::2], excluded={}), Selection(partition=(1, 4))
+    ).cases
+    assert fewer == tuple(case for case in parts[1] if case in cases[::2])

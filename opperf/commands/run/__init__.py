@@ -21,6 +21,7 @@ from opperf.parameters import (
     operator_options,
     output_format,
     output_options,
+    partition_options,
     random_shape_options,
     setting_options,
     size,
@@ -100,6 +101,7 @@ from opperf.reports.formats import RUN
 )
 @replay_options
 @case_ids
+@partition_options
 @setting_options("seed")
 @click.option(
     "--rounds",

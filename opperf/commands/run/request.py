@@ -182,8 +182,22 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
         rounds=options["rounds"],
         batch_factor=options["batch_factor"],
         skip_views=options["skip_views"],
+        partition=read_partition(options),
         settings=Settings(**plain),
     )
+
+
+def read_partition(options: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Returns the part of the cases to measure, from 0, and the number of parts; None for all.
+    Raises `UsageError` for an option alone, and for a part that there is not."""
+    number, total = options["partition_id"], options["total_partitions"]
+    if number is None and total is None:
+        return None
+    if number is None or total is None:
+        raise UsageError("--total-partitions and --partition-id go together; set both")
+    if number >= total:
+        raise UsageError(f"--partition-id {number}: of {total} parts the last is {total - 1}")
+    return number, total
 
 
 def build_axes(options: Mapping[str, Any]) -> Axes:

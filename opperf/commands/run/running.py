@@ -48,12 +48,13 @@ from opperf.execution.workers import Workers, build, lane_count
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
-from opperf.model import Case, Header, Record, Run, Status, Wrapping
+from opperf.model import Case, Closing, Header, Record, Run, Status, Wrapping
 from opperf.reports import replays, writing
 from opperf.reports.replays import replayed
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.reports.text import write_text
+from opperf.reports.writing import runfile_text
 from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, profile_folder, wrapped_profiles_of
@@ -121,6 +122,8 @@ def run_command(request: Request) -> int:
             for begun_line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
                 sys.stdout.write(encode_line(begun_line).decode())
             return 0
+        if not work.plan.cases:
+            return _keep_empty(work, run_file, request)
         if not request.dry_run:
             check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         cores = _describe_cores(request.executor, work.remaining, pinning)
@@ -163,6 +166,20 @@ def run_command(request: Request) -> int:
     return _finish(result, run_file, request, time.monotonic() - started)
 
 
+def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
+    """Writes the run file of a part without cases, which is joined with the others', and returns
+    the exit code."""
+    written = ""
+    if request.output_format == "jsonl" and not request.dry_run:
+        assert isinstance(work.begun, Header)
+        closing = Closing(finished=work.begun.started, elapsed_s=0.0, counts={})
+        content = runfile_text(Run(work.begun, records=(), closing=closing))
+        output.replace(run_file, content.encode())
+        written = f"; {display(request.output)} says so"
+    _print(request, f"no case is in this part{written}")
+    return 0
+
+
 def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) -> Work:
     """Returns the plan of a new run. Raises `UsageError` if it has no case."""
     selection = request.selection
@@ -175,7 +192,9 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
         request.overriding,
         say,
     )
-    _check_plan(plan)
+    if selection.partition is None:
+        # Of few cases a part may have none.
+        _check_plan(plan)
     head = make_header(
         plan,
         selection,

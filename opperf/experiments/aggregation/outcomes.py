@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from opperf.experiments.backends import backend_of
-from opperf.experiments.records import ModelRecord, is_number, times_of
+from opperf.experiments.records import INCOMPATIBLE, ModelRecord, is_number, times_of
 from opperf.experiments.selection import machine_of
 
 
@@ -30,9 +30,6 @@ WRONG = {
 
 UNDECIDABLE = "NONDETERMINISTIC_EAGER_RUN"
 """The code where eager itself differs from one run to the next."""
-
-INCOMPATIBLE = "SKIP"
-"""The error of what the runner omits, as the model does not support it."""
 
 NO_TIMES = "no times, and no error either"
 

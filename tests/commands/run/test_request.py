@@ -304,3 +304,15 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
     ):
         with pytest.raises(UsageError, match=message):
             split_sources([word])
+
+
+def test_a_partition_is_read_and_checked(selection):
+    assert selection().partition is None
+    assert selection("--total-partitions", "3", "--partition-id", "2").partition == (2, 3)
+    for words, message in (
+        (("--total-partitions", "3"), "go together"),
+        (("--partition-id", "0"), "go together"),
+        (("--total-partitions", "3", "--partition-id", "3"), "of 3 parts the last is 2"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            selection(*words)

@@ -1,0 +1,108 @@
+"""Opperf's run files as records of models."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from opperf.experiments.analysis import statistics_of
+from opperf.experiments.backends import backend_of
+from opperf.experiments.files import read_records
+from opperf.experiments.measured import records_of, xla_text
+from opperf.experiments.records import record_of
+from opperf.experiments.times import compile_time, steady_time
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import Case, Header, ModelTarget, OperatorTarget, Record, Run, Settings, Status
+from opperf.reports.writing import runfile_text
+from tests.recordings import HERE
+
+MS = 1e6
+
+
+def case(mode="eager", phase="predict", target=None, **settings):
+    model = target or ModelTarget("torch", "resnet18", "opperf", batch_size=8)
+    return Case(model, {}, Settings(mode=mode, phase=phase, profiler="python", **settings))
+
+
+def record(case, metrics, **more):
+    summaries = {name: summarise(values, "ns") for name, values in metrics.items()}
+    return Record(
+        case=case,
+        id=case.id,
+        status=more.pop("status", Status.OK),
+        summaries=summaries,
+        samples={name: values for name, values in metrics.items() if len(values) > 1},
+        environment=HERE.id,
+        **more,
+    )
+
+
+def run_of(*records):
+    header = Header(2, "2026-01-02T03:04:05+00:00", {})
+    return Run(header, records, environments={HERE.id: HERE})
+
+
+@pytest.mark.parametrize(
+    "mode, backend",
+    [
+        ("eager", "eager"),
+        ("compile", "inductor"),
+        ("compile:aot_eager", "aot_eager"),
+        ("xla", "openxla+lazytensor"),
+        ("compile:openxla", "openxla+dynamo"),
+        ("hybridize", "hybridize"),
+    ],
+)
+def test_a_mode_is_a_backend(mode, backend):
+    (found,) = records_of(run_of(record(case(mode), {"forward": [2 * MS, 4 * MS]})), Path("r"))
+    assert backend_of(found) == backend
+    assert (found.suite_name, found.model_name, found.batch_size) == ("opperf", "resnet18", 8)
+    assert (found.accelerator, found.accelerator_model) == ("cpu", "A CPU")
+    assert found.test == "eval" and found.command == f"opperf run r --id {case(mode).id}"
+    assert steady_time(found).value == pytest.approx(0.003) and compile_time(found) is None
+
+
+def test_a_training_steps_first_call_is_its_first_repeat():
+    metrics = {"forward": [1 * MS, 1 * MS], "step": [5 * MS, 7 * MS], "first_call": [900 * MS]}
+    (found,) = records_of(run_of(record(case("compile", "train"), metrics)), Path("r"))
+    assert found.test == "train"
+    assert found.metrics["total_time"] == pytest.approx([0.9, 0.005, 0.007])
+    assert steady_time(found).value == pytest.approx(0.006)
+    assert compile_time(found).value == pytest.approx(0.894)
+    assert statistics_of(found)["max_total_time"] == pytest.approx(0.9)
+
+
+def test_models_under_other_settings_are_other_models():
+    cases = [case(), case(dtype="bfloat16"), case(threads=2, target=OperatorTarget("torch", "mm"))]
+    found = records_of(run_of(*(record(one, {"forward": [MS]}) for one in cases)), Path("r"))
+    assert [one.model_name for one in found] == [
+        *("resnet18", "resnet18 (dtype=bfloat16)", "mm (threads=2)")
+    ]
+
+
+def test_what_did_not_run_has_an_error():
+    failed = record(case(), {}, status=Status.CRASHED, reason="killed by signal 9")
+    skipped = record(case("compile"), {}, status=Status.SKIPPED, reason="no compiler")
+    found = records_of(run_of(failed, skipped), Path("r"))
+    assert [one.error for one in found] == ["killed by signal 9", "SKIP"]
+
+
+def test_written_lines_are_read_by_the_tools_that_they_are_for():
+    run = run_of(record(case("compile"), {"forward": [2 * MS, 4 * MS], "first_call": [9 * MS]}))
+    (line,) = xla_text(run).splitlines()
+    value = json.loads(line)
+    assert value["experiment"]["dynamo"] == "inductor" and value["experiment"]["test"] == "eval"
+    again = record_of(value, "place")
+    (written,) = records_of(run, Path("results.jsonl"))
+    assert again == msgspec.structs.replace(
+        written, warmup_repeats=again.warmup_repeats, place="place"
+    )
+
+
+def test_run_files_are_aggregated_as_they_are(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text(runfile_text(run_of(record(case(), {"forward": [2 * MS, 4 * MS]}))))
+    warnings = []
+    (found,) = read_records([path], warnings)
+    assert found.timestamp == 1767323045 and warnings == []
