@@ -58,8 +58,6 @@ class Collective(NamedTuple):
     """Empty if it is unknown."""
     sent: int = -1
     """Elements that each rank has; -1 if unknown."""
-    received: int = -1
-    """Elements that each rank gets; -1 if unknown."""
     ranks: int = 0
     """Number of ranks that make it; 0 if unknown."""
 
@@ -103,11 +101,8 @@ class CallSequence(NamedTuple):
     buffers: Sequence[Buffer]
     steps: Sequence[Step]
     peak_bytes: int
-    """Largest sum of the tensors that calls have made and later ones take, as the trace has
+    """Largest sum of the storages that calls have made and later ones take, as the trace has
     them."""
-    span_ns: int
-    """Time of the trace from the beginning of the first call to the end of the last one; -1 if
-    unknown."""
     skipped: Mapping[int, str]
     """Index of each step that is omitted as the user wants it, with the reason."""
 

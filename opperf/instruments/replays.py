@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opperf.frameworks.replays import CallSequence, Replayed, Step
@@ -93,7 +93,8 @@ class Replays(Instrument):
         made = [index for index in calls if index not in omitted]
         distinct = {sequence.steps[index].call for index in calls}
         visit.parts = parts_of(sequence, omitted, iterations)
-        operators = [part for part in visit.parts if part.name in operators_of(sequence, calls)]
+        names = {name_of(sequence, sequence.steps[index]) for index in calls}
+        operators = [part for part in visit.parts if part.name in names]
         for metric, part, whole in (
             (CALLS, len(made), len(calls)),
             (DISTINCT, len({sequence.steps[index].call for index in made}), len(distinct)),
@@ -108,11 +109,6 @@ class Replays(Instrument):
 def name_of(sequence: CallSequence, step: Step) -> str:
     """Returns the operator of a step; of a collective operation its own name."""
     return step.collective.name if step.collective else sequence.calls[step.call].name
-
-
-def operators_of(sequence: CallSequence, calls: Iterable[int]) -> set[str]:
-    """Returns the names of the operators of some calls."""
-    return {name_of(sequence, sequence.steps[index]) for index in calls}
 
 
 def _recorded(sequence: CallSequence, made: Sequence[int], calls: Sequence[int]) -> tuple[int, int]:

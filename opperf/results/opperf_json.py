@@ -26,6 +26,12 @@ WITH_OWN_KEYS = "mxnet"
 
 MEMORY_KEY = "max_storage_mem_alloc_"
 
+PARTS = "parts"
+PARTS_MEANING = (
+    "the operators of a replay, with the nanoseconds of their calls in an iteration, and of those "
+    "in the trace (recorded_ns)"
+)
+
 MEDIAN = "p50"
 
 PERCENTILES = (MEDIAN, "p90", "p99")
@@ -136,9 +142,11 @@ def meanings(records: Iterable[Record]) -> dict[str, str]:
     for record in records:
         by_kind[has_own_keys(record)].append(record)
     own, others = by_kind[True], by_kind[False]
-    return (OWN_FIGURES if own else {}) | {
-        key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()
-    }
+    return (
+        (OWN_FIGURES if own else {})
+        | {key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()}
+        | ({PARTS: PARTS_MEANING} if any(record.parts for record in records) else {})
+    )
 
 
 def _meaning(metric: Metric, statistic: str) -> str:
@@ -160,7 +168,10 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
         result["sweep"] = dict(case.point)
     if case.source_id:
         result["source_id"] = case.source_id
-    return result | figures_of(record)
+    result |= figures_of(record)
+    if record.parts:
+        result[PARTS] = msgspec.to_builtins(record.parts)
+    return result
 
 
 def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import OperatorTarget, Record, Run, Status, Summary
+from opperf.model import OperatorTarget, Part, Record, Run, Status, Summary
 from opperf.reports.writing import write
 from opperf.results.csv_file import csv_text
 from opperf.results.opperf_json import (
@@ -70,6 +70,18 @@ def test_python_profiler_has_percentiles(make_record: MakeRecord) -> None:
 
 def test_a_callers_own_inputs_are_shown(make_record: MakeRecord) -> None:
     assert result_of(make_record(), {"lhs": (2, 2)})["inputs"] == {"lhs": (2, 2)}
+
+
+def test_a_replay_has_its_operators(make_record: MakeRecord) -> None:
+    parts = (Part("aten.mm", 2, 1, 5.0, 7.0, reason="no kernel"),)
+    record = msgspec.structs.replace(of_torch(make_record()), parts=parts)
+    (part,) = result_of(record)["parts"]
+    assert part == {
+        **{"name": "aten.mm", "calls": 2, "made": 1, "time_ns": 5.0, "recorded_ns": 7.0},
+        "reason": "no kernel",
+    }
+    assert "nanoseconds" in meanings([record])["parts"]
+    assert "parts" not in meanings([make_record()]) and "parts" not in result_of(make_record())
 
 
 def test_times_keep_a_nanosecond(make_record: MakeRecord) -> None:

@@ -14,6 +14,7 @@ from opperf.model import Run, Status, TraceTarget
 from opperf.parameters import choice_option, combine
 from opperf.results.output import check_output
 from opperf.sources.base import SourceFile
+from opperf.sources.traces.archives import folder_files
 from opperf.sources.traces.cases import FRAMEWORK
 from opperf.sources.traces.parts import read_steps
 from opperf.sources.traces.replays import ALL_RANKS, open_replay
@@ -117,7 +118,7 @@ ONLY = {
 """Options of replays alone, by parameter."""
 
 
-class TraceFiles(NamedTuple):
+class WrittenTraces(NamedTuple):
     """Traces that are written of a replay's iteration; None for one that is not wanted."""
 
     chrome: Path | None
@@ -160,16 +161,26 @@ def open_replays(
     return tuple(SourceFile(path, open_replay(path, replay)) for path in paths)
 
 
-def read_trace_files(options: Mapping[str, Any]) -> TraceFiles | None:
-    """Returns the traces that are written; None for none. Raises `OutputError` for one that cannot
-    be, before hours of measuring."""
-    found = TraceFiles(options["profile"], options["et"])
-    for path in filter(None, found):
-        check_output(path, overwrite=True)
-    return found if any(found) else None
+def read_written_traces(
+    options: Mapping[str, Any], replayed: Sequence[Path], output: Path
+) -> WrittenTraces | None:
+    """Returns the traces that are written, beside the output; None for none. Raises `OutputError`
+    for one that cannot be, before hours of measuring, and `UsageError` for two of one name."""
+    found = WrittenTraces(options["profile"], options["et"])
+    written = [path for path in found if path is not None]
+    if not written:
+        return None
+    inputs = [
+        file for path in replayed for file in (folder_files(path) if path.is_dir() else [path])
+    ]
+    for path in written:
+        if [*written, output].count(path) > 1:
+            raise UsageError(f"{path} is named for two outputs; choose another name for one")
+        check_output(path, options["overwrite"], inputs)
+    return found
 
 
-def write_traces(workers: Workers, run: Run, files: TraceFiles) -> Iterator[str]:
+def write_traces(workers: Workers, run: Run, files: WrittenTraces) -> Iterator[str]:
     """Writes the traces of an iteration of each replay of a run, and yields a line on them."""
     cases = [record.case for record in run.records if record.status is Status.OK]
     written = [str(path.resolve()) if path else "" for path in files]

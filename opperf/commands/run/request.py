@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from opperf.commands.frameworks import FrameworkChoice, read_choice
-from opperf.commands.run.replay import TraceFiles, open_replays, read_replay, read_trace_files
+from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status, Wrapping
@@ -70,7 +70,7 @@ class Request:
     wrapping: Wrapping | None
     """Programs that the cases are profiled under; None without one."""
     columns: tuple[str, ...]
-    traces: TraceFiles | None
+    traces: WrittenTraces | None
     """Traces that are written of replays; None for none."""
     command: str
 
@@ -316,7 +316,9 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
     if options["retry"] and resume is None:
         raise UsageError("--retry needs --resume")
-    output, output_format, is_default = _read_output(options, explicit, resume)
+    output, output_format, is_default = _read_output(
+        options, explicit, resume, _output_framework(options, files)
+    )
     selection = build_selection(options)
     check_sweeps(selection)
     request = Request(
@@ -337,7 +339,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         and output_format == "jsonl"
         and "output_format" in explicit,
         wrapping=read_wrapping(options),
-        traces=read_trace_files(options),
+        traces=read_written_traces(options, paths, output),
         **{name: options[name] for name in COPIED},
         command=shlex.join(["opperf", *sys.argv[1:]]),
     )
@@ -347,13 +349,23 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     return request
 
 
+def _output_framework(options: Mapping[str, Any], files: Iterable[SourceFile]) -> str:
+    """Returns the framework that the default output is named after: that of the first case, if
+    files alone are measured."""
+    framework: str = options["framework"]
+    if options["names"] or options["ops"]:
+        return framework
+    cases = (case for file in files for case in file.source.cases())
+    return next((case.target.framework for case in cases), framework)
+
+
 def _read_output(
-    options: Mapping[str, Any], explicit: Collection[str], resume: str | None
+    options: Mapping[str, Any], explicit: Collection[str], resume: str | None, framework: str
 ) -> tuple[Path, str, bool]:
     """Returns the output file, its format, and whether the user named none. `resume` is the run
-    file to finish; empty for that of the output."""
+    file to finish; empty for that of the output. The default is named after the framework."""
     output_format: str = options["output_format"]
-    framework, is_named = options["framework"], bool(resume)
+    is_named = bool(resume)
     if resume and is_kept_name(options["resume"]) and "output_format" in explicit:
         # The default output of a run that is called by its id.
         is_named = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from opperf.frameworks.torch import registry
 from opperf.model import (
     Argument,
     Case,
+    Device,
     Number,
     Operator,
     OperatorTarget,
@@ -33,6 +34,8 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, TensorSpec)
 
 
+DEVICE = "Device"
+
 KINDS: Mapping[str, Callable[[Any], bool]] = {
     "Tensor": _is_tensor,
     "number": _is_number,
@@ -41,7 +44,7 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
     # Traces write booleans as integers, too.
     "bool": lambda value: isinstance(value, bool) or value in (0, 1),
     "str": lambda value: isinstance(value, str),
-    "Device": lambda value: isinstance(value, str),
+    DEVICE: lambda value: isinstance(value, str),
     **dict.fromkeys(NUMBERED, _is_integer),
 }
 """Whether a value can be of a declared type; no value is of any other one."""
@@ -80,25 +83,41 @@ def with_overload(case: Case) -> Case:
     ]
     if not fitting:
         return case
-    chosen = fitting[0]
-    others = ", ".join(operator.target.path for operator in fitting[1:])
-    why = f"{case.why}; {chosen.target.path}, or {others}: its types fit both" if others else ""
+    chosen, *others = fitting
+    name = chosen.target.path
+    if target.name.startswith("aten."):
+        target = OperatorTarget(target.framework, f"aten.{chosen.name}", chosen.overload)
+    else:
+        target = chosen.target
+    why = [case.why]
+    if others:
+        paths = ", ".join(other.target.path for other in others)
+        why.append(f"{name}, or {paths}: its types fit all of them")
+    unknown = ", ".join(_defaulted(chosen, values))
+    if unknown:
+        why.append(f"{unknown} not in the trace, the default is used")
     return msgspec.structs.replace(
-        case,
-        target=OperatorTarget(target.framework, f"aten.{chosen.name}", chosen.overload)
-        if target.name.startswith("aten.")
-        else chosen.target,
-        arguments=_named(chosen, values),
-        why=why or case.why,
+        case, target=target, arguments=_named(chosen, values), why="; ".join(filter(None, why))
     )
 
 
+def _defaulted(operator: Operator, values: list[Argument]) -> Iterator[str]:
+    """Yields the names of parameters whose value is not known, though it is not None."""
+    for parameter, value in zip(operator.parameters, values, strict=True):
+        is_optional = parameter.declared.endswith("?") or parameter.declared == DEVICE
+        if value is None and not is_optional and not parameter.required:
+            yield parameter.name
+
+
 def _named(operator: Operator, values: list[Argument]) -> dict[str, Argument]:
-    """Returns the values by name, without those that are not known."""
+    """Returns the values by name, without those that are not known. A device that is required is
+    the case's own."""
     return {
-        parameter.name: as_declared(value, parameter.declared)
+        parameter.name: Device()
+        if value is None and parameter.declared == DEVICE
+        else as_declared(value, parameter.declared)
         for parameter, value in zip(operator.parameters, values, strict=True)
-        if value is not None or _may_be_none(parameter)
+        if value is not None or parameter.declared == DEVICE or _may_be_none(parameter)
     }
 
 

@@ -43,7 +43,9 @@ SPIN_NS = 1_000_000
 """End of a pause in which the clock is watched: a thread may wake up so much too late."""
 
 GIB = 2**30
-NS_PER_S = 10**9
+NS_PER_S, NS_PER_MS = 10**9, 10**6
+
+NO_TIME = "a collective operation, which takes several processes, and of which no time is recorded"
 
 
 class Place(int):
@@ -61,7 +63,7 @@ def pause(ns: int) -> None:
 
 def pause_of(target: TraceTarget) -> Callable[[], object] | None:
     """Returns what waits before an iteration; None for nothing."""
-    ns = round(target.delay_ms * SPIN_NS)
+    ns = round(target.delay_ms * NS_PER_MS)
     return (lambda: pause(ns)) if ns > 0 else None
 
 
@@ -156,17 +158,23 @@ class Replay:
     def _collective(self, index: int, step: Step, collective: Collective) -> list[str]:
         """Returns the line of a collective operation: with the other processes, else a wait of the
         recorded length; none without one."""
-        made = None if self._collectives is None else self._collectives.make(collective)
-        if made is None:
-            return [f"pause({step.recorded_ns})"] if step.recorded_ns > 0 else []
+        made = None
         try:
-            made()
+            if self._collectives is not None:
+                made = self._collectives.make(collective)
+            if made is not None:
+                made()
         except Exception as error:
             # What gloo lacks, it lacks in all processes.
             self.omitted[index] = self._reason(error)
             return []
-        self._functions.append(made)
-        return [f"f[{len(self._functions) - 1}]()"]
+        if made is not None:
+            self._functions.append(made)
+            return [f"f[{len(self._functions) - 1}]()"]
+        if step.recorded_ns < 0:
+            self.omitted[index] = NO_TIME
+            return []
+        return [f"pause({step.recorded_ns})"]
 
     def _reason(self, error: Exception) -> str:
         known = str(error) if isinstance(error, OpperfError) else self._framework.refusal(error)

@@ -49,32 +49,31 @@ class Collectives:
             dtype = dtype_of(collective.dtype or DTYPE)
             # Zeros stay what they are, however often they are added up.
             sent = torch.zeros(max(1, collective.sent), dtype=dtype)
-            received = torch.zeros(max(1, collective.received), dtype=dtype)
-            self._made[collective] = maker(sent, received, self._size)
+            self._made[collective] = maker(sent, self._size)
         return self._made[collective]
 
 
-Maker = Callable[[torch.Tensor, torch.Tensor, int], Callable[[], object]]
+Maker = Callable[[torch.Tensor, int], Callable[[], object]]
 
 
-def _all_gather(sent: torch.Tensor, received: torch.Tensor, size: int) -> Callable[[], object]:
+def _all_gather(sent: torch.Tensor, size: int) -> Callable[[], object]:
     return partial(distributed.all_gather, [torch.empty_like(sent) for _ in range(size)], sent)
 
 
-def _reduce_scatter(sent: torch.Tensor, received: torch.Tensor, size: int) -> Callable[[], object]:
+def _reduce_scatter(sent: torch.Tensor, size: int) -> Callable[[], object]:
     count = max(1, sent.numel() // size)
     parts = [torch.zeros(count, dtype=sent.dtype) for _ in range(size)]
     return partial(distributed.reduce_scatter, torch.empty_like(parts[0]), parts)
 
 
-def _all_to_all(sent: torch.Tensor, received: torch.Tensor, size: int) -> Callable[[], object]:
+def _all_to_all(sent: torch.Tensor, size: int) -> Callable[[], object]:
     count = -(-sent.numel() // size) * size
     whole = torch.zeros(count, dtype=sent.dtype)
     return partial(distributed.all_to_all_single, torch.empty_like(whole), whole)
 
 
 def _alone(function: Callable[..., Any], *more: int) -> Maker:
-    return lambda sent, received, size: partial(function, sent, *more)
+    return lambda sent, size: partial(function, sent, *more)
 
 
 MAKERS: Mapping[str, Maker] = {
@@ -84,6 +83,6 @@ MAKERS: Mapping[str, Maker] = {
     "reducescatter": _reduce_scatter,
     "alltoall": _all_to_all,
     "reduce": _alone(distributed.reduce, 0),
-    "barrier": lambda sent, received, size: distributed.barrier,
+    "barrier": lambda sent, size: distributed.barrier,
 }
 """By the beginning of an operation's name without underscores, the longer ones first."""

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from opperf.errors import UsageError, one_line
 from opperf.sources.traces.contents import Contents, in_archive, in_folder
@@ -48,7 +48,7 @@ class Member(NamedTuple):
     name: str
     rank: int | None
     """Rank of the process, if the name has it."""
-    stream: BinaryIO
+    stream: io.BufferedReader
     contents: Contents
     """Contents of integer inputs that are beside it."""
 
@@ -77,7 +77,7 @@ def open_members(path: Path) -> Iterator[Member]:
                         yield Member(f"{file}:{name}", rank_in(name), content, contents)
 
 
-def _archive(stream: BinaryIO) -> tarfile.TarFile:
+def _archive(stream: io.BufferedReader) -> tarfile.TarFile:
     """Returns an archive that is passed through once, and so is neither held nor unpacked."""
     return tarfile.open(fileobj=cast(BinaryIO, _Bounded(stream)), mode="r|")
 
@@ -86,7 +86,7 @@ class _Bounded:
     """A stream that ends with an error behind `LARGEST` bytes, and where it is read on behind its
     end, as an archive is whose header has a size that is not there."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
         self._bytes = 0
         self._past_end = 0
@@ -102,7 +102,7 @@ class _Bounded:
         return content
 
 
-def _json_files(archive: tarfile.TarFile) -> Iterator[tuple[str, BinaryIO]]:
+def _json_files(archive: tarfile.TarFile) -> Iterator[tuple[str, io.BufferedReader]]:
     for entry in archive:
         content = archive.extractfile(entry) if entry.isreg() else None
         if content is not None and entry.name.endswith(JSON_ENDS):
@@ -124,9 +124,9 @@ SCHEMA = re.compile(rb'"schema"\s*:\s*"\d')
 EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[|"deviceProperties"\s*:|^\s*\[\s*\{[^{}]*"ph"\s*:')
 
 
-def is_beginning(stream: BinaryIO) -> bool:
+def is_beginning(stream: io.BufferedReader) -> bool:
     """Whether an open file begins as a trace does; nothing of it is consumed."""
-    head = cast(io.BufferedReader, stream).peek(HEAD)[:HEAD]
+    head = stream.peek(HEAD)[:HEAD]
     return bool(EVENTS.search(head) or (EXECUTION_TRACE.search(head) and SCHEMA.search(head)))
 
 
@@ -153,21 +153,47 @@ def readable(name: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_decompressed(path: Path) -> Iterator[BinaryIO]:
+def open_decompressed(path: Path) -> Iterator[io.BufferedReader]:
     """Opens a file, decompressed if it is compressed."""
     with path.open("rb") as file:
         yield _plain(file)
 
 
-def _plain(file: BinaryIO) -> BinaryIO:
+def _plain(file: BinaryIO) -> io.BufferedReader:
     """Returns a file that can look ahead, decompressed if it is compressed."""
-    ahead = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
+    ahead: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
-        return cast(BinaryIO, ahead)
-    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=ahead)), HEAD))
+        return ahead
+    return io.BufferedReader(_Decompressed(gzip.GzipFile(fileobj=ahead)), HEAD)
 
 
-def is_archive(stream: BinaryIO) -> bool:
+class _Decompressed(io.RawIOBase):
+    """A decompressed file that gives all that precedes the place at which it was cut short; there
+    it raises `EOFError`."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        done = 0
+        while done < len(target):
+            try:
+                piece = self._file.read1(len(target) - done)
+            except EOFError:
+                if done:
+                    break
+                raise
+            if not piece:
+                break
+            target[done : done + len(piece)] = piece
+            done += len(piece)
+        return done
+
+
+def is_archive(stream: io.BufferedReader) -> bool:
     """Whether an open file is an archive; nothing of it is consumed."""
-    head = cast(io.BufferedReader, stream).peek(TAR_AT + len(TAR))
+    head = stream.peek(TAR_AT + len(TAR))
     return head[TAR_AT : TAR_AT + len(TAR)] == TAR

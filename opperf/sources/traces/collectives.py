@@ -110,12 +110,13 @@ def from_inputs(message: Message, inputs: Values, refs: Sequence[Ref]) -> tuple[
         found["group"], found["description"] = map(str, groups[0])
     if message.sent < 0 and refs:
         found["sent"] = sum(ref.size for ref in refs)
-        found["dtype"] = TENSOR.sub("", next(str(kind) for kind in inputs.types if kind))
+        found["dtype"] = _dtype_in(next(str(kind) for kind in inputs.types if kind))
     return msgspec.structs.replace(message, **found), _number_in(inputs)
 
 
-TENSOR = re.compile(r".*Tensor\(|\).*")
-"""The text around the dtype of a tensor's type."""
+def _dtype_in(kind: str) -> str:
+    """Returns the dtype in the type of a tensor, or of a list of them."""
+    return kind.rpartition("Tensor(")[2].partition(")")[0]
 
 
 def of_shapes(message: Message, shapes: Any, kinds: Any) -> Message:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from opperf.dtypes import DTYPES
-from opperf.sources.traces.values import Ref, Unbuildable, dtype_of
+from opperf.sources.traces.values import Placed, Unbuildable, dtype_of
 
 NAME = re.compile(r"nid_(\d+)_tid_(\d+)\.dat")
 """The file of a node's input, by the numbers of the node and of the tensor among its inputs."""
@@ -37,9 +37,10 @@ Contents = Mapping[Key, "bytes | Path"]
 
 def in_folder(trace: Path) -> Contents:
     """Returns the files beside a trace's file."""
-    stem = trace.name.partition(".")[0]
+    # PyTorch omits one extension, and the trace may have been compressed later.
+    stems = dict.fromkeys((trace.stem, trace.name.removesuffix(".gz").removesuffix(".json")))
     found: dict[Key, bytes | Path] = {}
-    for folder in (trace.parent / f"{stem}{FOLDER_END}", Path(f"{trace}{FOLDER_END}")):
+    for folder in (trace.parent / f"{stem}{FOLDER_END}" for stem in stems):
         for file in folder.glob("nid_*.dat") if folder.is_dir() else ():
             match = NAME.fullmatch(file.name)
             if match and file.is_file() and file.stat().st_size <= LARGEST:
@@ -62,17 +63,15 @@ def in_archive(archive: tarfile.TarFile) -> Contents:
     return found
 
 
-def ranges_of(
-    node: int, tensors: Sequence[tuple[Ref, str]], contents: Contents
-) -> dict[int, Range]:
+def ranges_of(node: int, tensors: Sequence[Placed], contents: Contents) -> dict[int, Range]:
     """Returns the smallest and the largest number of a node's integer inputs that have a file, by
-    their index among its tensors. A view's file is not used: its writer takes the offset of
+    their positions among its tensors. A view's file is not used: its writer takes the offset of
     elements for one of bytes."""
     import numpy as np
 
     found: dict[int, Range] = {}
-    for index, (ref, kind) in enumerate(tensors):
-        content = contents.get(Key(node, index))
+    for position, ref, kind in tensors:
+        content = contents.get(Key(node, position))
         if content is None or ref.offset:
             continue
         try:
@@ -85,5 +84,5 @@ def ranges_of(
         raw = content.read_bytes() if isinstance(content, Path) else content
         numbers = np.frombuffer(raw[: len(raw) // size * size], dtype)[: ref.size]
         if len(numbers):
-            found[index] = int(numbers.min()), int(numbers.max())
+            found[position] = int(numbers.min()), int(numbers.max())
     return found

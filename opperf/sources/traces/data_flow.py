@@ -4,6 +4,7 @@ and when each is freed."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,11 +20,10 @@ from opperf.frameworks.replays import (
     Slot,
     Step,
 )
-from opperf.model import Argument, TensorSpec, iter_tensors
+from opperf.model import TensorSpec, iter_tensors
+from opperf.sources.traces.execution_trace import HOST, main_device
 from opperf.sources.traces.trace import NO_CALL, Call, Node, Trace
 from opperf.sources.traces.values import CPP, Ref
-
-HOST = "cpu"
 
 
 class _Key(NamedTuple):
@@ -44,22 +44,13 @@ class _Storage(NamedTuple):
     kind: str
 
 
-def main_device(nodes: Sequence[Node]) -> str:
-    """Returns the device of most tensors that is not the CPU; that if there is no other."""
-    counts: dict[str, int] = {}
-    for node in nodes:
-        for ref in node.inputs:
-            counts[ref.device] = counts.get(ref.device, 0) + 1
-    others = [name for name in counts if not name.startswith(HOST)]
-    return max(others or counts, key=lambda name: counts[name], default="")
-
-
 class DataFlow:
     """Follows the tensors through calls that are added in their order."""
 
     def __init__(self, trace: Trace, nodes: Sequence[Node]) -> None:
         self._trace = trace
-        self._has_host = not main_device(nodes).startswith((HOST, "meta"))
+        device = main_device(ref for node in nodes for ref in node.inputs)
+        self._has_host = not device.startswith((HOST, "meta"))
         self._slots: list[Slot] = []
         self._buffers: dict[_Storage, int] = {}
         self._sizes: list[Buffer] = []
@@ -67,13 +58,12 @@ class DataFlow:
         """Slots by tensor, the latest."""
         self._made: dict[_Storage, int] = {}
         """Slots of tensors that calls have made, by storage, the latest."""
+        self._owners: dict[int, int] = {}
+        """The slot that was the first in a storage that a call has made, by each slot in it."""
         self._alone: dict[tuple[int, int], int] = {}
         """Slots of tensors without numbers, by distinct call and position."""
         self._steps: list[Step] = []
         self._end_ns = -1
-        self._first_ns = -1
-        self.without_numbers = 0
-        """Number of tensors of which the trace does not say which they are."""
 
     def is_on_host(self, device: str) -> bool:
         """Whether a device of the trace is the CPU beside another device."""
@@ -92,7 +82,6 @@ class DataFlow:
         if len(node.inputs) == len(specs):
             inputs = tuple(map(self._taken, node.inputs, specs))
         else:
-            self.without_numbers += len(specs)
             inputs = tuple(
                 self._independent(node.call, index, spec) for index, spec in enumerate(specs)
             )
@@ -113,9 +102,7 @@ class DataFlow:
         this one."""
         if node.start_ns < 0:
             return 0
-        if self._first_ns < 0:
-            self._first_ns = self._end_ns = node.start_ns
-        gap_ns = max(0, node.start_ns - self._end_ns)
+        gap_ns = 0 if self._end_ns < 0 else max(0, node.start_ns - self._end_ns)
         self._end_ns = max(self._end_ns, node.start_ns + max(0, node.time_ns))
         return gap_ns
 
@@ -173,9 +160,11 @@ class DataFlow:
                 own = msgspec.structs.replace(spec, offset=ref.offset)
                 slot = self._new(Slot(own, self.is_on_host(ref.device)))
                 self._known[key] = slot
-                storage = _storage_of(ref, spec)
+                storage, is_whole = _storage_of(ref, spec), self._is_whole(node, ref)
                 # A view of what comes from outside has its storage there.
-                if storage not in self._buffers or self._is_whole(node, ref):
+                if storage not in self._buffers or is_whole:
+                    first = slot if is_whole else self._made.get(storage, slot)
+                    self._owners[slot] = self._owners.get(first, slot)
                     self._made[storage] = slot
                 found.append(slot)
             else:
@@ -216,10 +205,32 @@ class DataFlow:
             slots=self._slots,
             buffers=self._sizes,
             steps=steps,
-            peak_bytes=_peak(steps, self._slots),
-            span_ns=self._end_ns - self._first_ns if self._first_ns >= 0 else -1,
+            peak_bytes=self._peak(steps),
             skipped=skipped,
         )
+
+    def _peak(self, steps: Sequence[Step]) -> int:
+        """Returns the largest sum of bytes of the storages that calls have made and of which a
+        tensor is not freed."""
+        now = most = 0
+        alive: Counter[int] = Counter()
+        for step in steps:
+            for slot in step.outputs:
+                if slot in self._owners:
+                    owner = self._owners[slot]
+                    now += 0 if alive[owner] else _bytes(self._slots[owner].spec)
+                    alive[owner] += 1
+            most = max(most, now)
+            for slot in step.freed:
+                if slot in self._owners:
+                    owner = self._owners[slot]
+                    alive[owner] -= 1
+                    now -= 0 if alive[owner] else _bytes(self._slots[owner].spec)
+        return most
+
+
+def _bytes(spec: TensorSpec) -> int:
+    return math.prod(spec.shape) * element_bytes(spec.dtype)
 
 
 def collective_of(call: Call) -> Collective:
@@ -229,7 +240,7 @@ def collective_of(call: Call) -> Collective:
         return Collective(call.collective)
     name = message.dtype.removeprefix("c10::").lower()
     dtype = CPP.get(name, name if name in DTYPES else "")
-    return Collective(call.collective, dtype, message.sent, message.received, message.ranks)
+    return Collective(call.collective, dtype, message.sent, message.ranks)
 
 
 def _storage_of(ref: Ref, spec: TensorSpec) -> _Storage:
@@ -237,20 +248,6 @@ def _storage_of(ref: Ref, spec: TensorSpec) -> _Storage:
     return _Storage(ref.storage, ref.device, "float" if kind == "complex" else kind)
 
 
-def _peak(steps: Sequence[Step], slots: Sequence[Slot]) -> int:
-    """Returns the largest sum of bytes of the tensors that were made and are not freed."""
-    now = most = 0
-    for step in steps:
-        now += sum(_bytes(slots[slot].spec) for slot in step.outputs if slot != NOT_KEPT)
-        most = max(most, now)
-        now -= sum(_bytes(slots[slot].spec) for slot in step.freed if slots[slot].base < 0)
-    return most
-
-
-def _bytes(spec: TensorSpec) -> int:
-    return math.prod(spec.shape) * element_bytes(spec.dtype)
-
-
-def flat_specs(arguments: Sequence[tuple[str, Argument]]) -> list[TensorSpec]:
-    """Returns the tensors among arguments, in their order."""
-    return [spec for _, argument in arguments for spec in iter_tensors(argument)]
+def specs_of(call: Call) -> list[TensorSpec]:
+    """Returns the tensors of a call, in the order of its arguments."""
+    return [spec for _, argument in call.arguments for spec in iter_tensors(argument)]

@@ -6,9 +6,11 @@ ignored. A node is written when it ends, so that children precede their parents.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeGuard
 
 import msgspec
@@ -21,16 +23,21 @@ from opperf.sources.traces.schemas import Schema, SchemaParameter, parse_schema
 from opperf.sources.traces.trace import Call, Node, Trace
 from opperf.sources.traces.values import (
     LARGEST_NUMBER,
+    TENSOR,
+    UNDEFINED,
+    Placed,
     Reader,
     Ref,
     Unbuildable,
     Values,
+    device_type,
     inner_types,
     integer_or,
     is_integer,
-    is_tensor,
     ref_of,
 )
+
+HOST = "cpu"
 
 TRITON = "triton"
 """Backend of kernels that a compiler made."""
@@ -75,8 +82,8 @@ def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
     if message or is_triton or (schema and not name.startswith("c10d::")):
         inputs, outputs = _values(raw, "inputs"), _values(raw, "outputs")
         tensors = tensors_of(inputs)
-        node.inputs = tuple(ref for ref, _ in tensors)
-        node.outputs = tuple(ref for ref, _ in tensors_of(outputs))
+        node.inputs = tuple(tensor.ref for tensor in tensors)
+        node.outputs = tuple(tensor.ref for tensor in tensors_of(outputs))
         if message is None:
             ranges = _ranges(attributes.get("tensor_range")) or ranges_of(
                 identity, tensors, trace.contents
@@ -116,22 +123,23 @@ def _values(raw: Mapping[str, Any], name: str) -> Values:
     return Values(*(part if isinstance(part, list) else [] for part in parts))
 
 
-def tensors_of(values: Values) -> list[tuple[Ref, str]]:
-    """Returns which tensors values are, those of lists included, each with its type; without those
-    that are not there."""
-    found: list[tuple[Ref, str]] = []
+def tensors_of(values: Values) -> list[Placed]:
+    """Returns which tensors values are, those of lists included; without those that are not
+    there, which have positions too."""
+    found: list[Placed] = []
+    positions = itertools.count()
 
     def add(value: Any, kind: str) -> None:
         inner = inner_types(kind)
         if inner is not None and isinstance(value, list) and inner:
             for index, element in enumerate(value):
                 add(element, inner[min(index, len(inner) - 1)])
-        elif is_tensor(kind):
-            try:
-                found.append((ref_of(value), kind))
-            except Unbuildable:
-                # The call says so.
-                return
+        elif kind.startswith(TENSOR):
+            position = next(positions)
+            if kind != UNDEFINED:
+                # The call says which one has no numbers.
+                with suppress(Unbuildable):
+                    found.append(Placed(position, ref_of(value), kind))
 
     for value, kind in zip(values.values, values.types, strict=False):
         if isinstance(kind, str):
@@ -148,7 +156,7 @@ def _key(kind: str, schema: str, values: Values, refs: Sequence[Ref], ranges: st
         for ref in refs
     ]
     plain = [
-        None if is_tensor(str(kind)) or "Tensor(" in str(kind) else value
+        None if TENSOR in str(kind) else value
         for value, kind in zip(values.values, values.types, strict=False)
     ]
     return (
@@ -200,21 +208,22 @@ def _built(
     parsed = parse_schema(schema)
     if parsed is None:
         return Call(name.replace("::", "."), "", (), schema, refusal="its schema cannot be read")
+    device = main_device(refs)
     try:
-        arguments, notes = _arguments(parsed, inputs, refs, ranges)
+        arguments, notes = _arguments(parsed, inputs, device, ranges)
     except Unbuildable as error:
         return Call(parsed.path, parsed.overload, (), schema, refusal=str(error))
-    return Call(parsed.path, parsed.overload, arguments, schema, notes)
+    return Call(parsed.path, parsed.overload, arguments, schema, notes, device=device_type(device))
 
 
 def _arguments(
-    schema: Schema, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, Range]
+    schema: Schema, inputs: Values, device: str, ranges: Mapping[int, Range]
 ) -> tuple[tuple[tuple[str, Argument], ...], tuple[str, ...]]:
     if len(inputs.values) > len(schema.parameters):
         raise Unbuildable(
             f"{len(inputs.values)} inputs of {pluralize(len(schema.parameters), 'parameter')}"
         )
-    reader = Reader(main_device(refs), ranges)
+    reader = Reader(device, ranges)
     made: list[tuple[str, Argument]] = []
     notes: list[str] = []
     for index, value in enumerate(inputs.values):
@@ -289,11 +298,11 @@ def _outputs(trace: Trace, outputs: Values, refs: Sequence[Ref]) -> int:
     return trace.add_outputs(key, made)
 
 
-def main_device(refs: Sequence[Ref]) -> str:
-    """Returns the device of a call: that of most of its tensors, and rather not the CPU, where
-    numbers of calls on other devices are."""
+def main_device(refs: Iterable[Ref]) -> str:
+    """Returns the device of most tensors, and rather not the CPU, where numbers of calls on other
+    devices are; empty if the trace does not say it."""
     counts = Counter(ref.device for ref in refs)
-    return max(counts, key=lambda name: (not name.startswith("cpu"), counts[name]), default="")
+    return max(counts, key=lambda name: (not name.startswith(HOST), counts[name]), default="")
 
 
 def _ranges(text: Any) -> dict[int, Range]:

@@ -21,10 +21,11 @@ class TraceFiles:
         """Whether the beginning of a file, of the first one of an archive, or of one of a folder is
         that of a trace."""
         try:
-            if path.is_dir():
-                return bool(folder_files(path))
-            return is_trace(path)
-        except (*FAILURES, UsageError):
+            return bool(folder_files(path)) if path.is_dir() else is_trace(path)
+        except UsageError:
+            # Opening the folder says which file of it cannot be read.
+            return True
+        except FAILURES:
             return False
 
     def open(self, path: Path) -> TraceSource:

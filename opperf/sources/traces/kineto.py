@@ -7,6 +7,7 @@ They have no outputs, storages or overloads. Calls are nested by their times on 
 from __future__ import annotations
 
 import bisect
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,11 +15,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.model import Argument, Element, Number, TensorSpec
-from opperf.plurals import pluralize
 from opperf.sources.traces.collectives import SEQUENCE, message_of, of_shapes
 from opperf.sources.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.sources.traces.trace import Call, Kernel, Node, Trace
-from opperf.sources.traces.values import Unbuildable, dtype_of, extents_of, integer_or
+from opperf.sources.traces.values import (
+    Unbuildable,
+    dtype_of,
+    extents_of,
+    integer_or,
+    is_integer,
+)
 
 NS_PER_US = 1000
 
@@ -32,6 +38,14 @@ KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 
 NO_SHAPES = "the trace has no shapes; record it with record_shapes=True"
 NO_NUMBERS = "numbers are not in the trace, defaults are used"
+LISTED = "float32"
+"""Dtype of the tensors of lists, of which the trace has the shapes alone."""
+
+NO_DTYPES = f"the dtype of tensors in lists is not in the trace, {LISTED} is used"
+
+TRUNCATED_NS = 2000
+"""How much later than the call around it one may seem to end: older profilers cut beginnings and
+durations to microseconds, and larger clocks are rounded to a quarter of one."""
 
 NOT_OPERATORS = ("autograd", "torch", "c10d", "prim", "cuda", "profiler")
 """Namespaces of what is no operator of its own."""
@@ -49,8 +63,6 @@ class Event(NamedTuple):
     """Index of its distinct call; -1 of a label."""
     rf_id: int
     seq_id: int
-    external: int
-    """Number by which events on devices name it."""
 
 
 class Launch(NamedTuple):
@@ -134,7 +146,6 @@ def _event(
         call,
         integer_or(args.get("Record function id")),
         sequence,
-        integer_or(args.get("External id")),
     )
 
 
@@ -164,14 +175,18 @@ def _built(path: str, parts: Sequence[list[Any] | None]) -> Call:
     dims, types, strides, concrete = parts
     if dims is None or types is None:
         return Call(path, "", (), refusal=NO_SHAPES)
-    notes: tuple[str, ...] = ()
     try:
         made = list(_arguments(dims, types, strides or [], concrete))
     except Unbuildable as error:
         return Call(path, "", (), refusal=str(error))
-    if concrete is None and any(kind in ("Scalar", "ScalarList") for kind in types):
-        notes = (NO_NUMBERS,)
-    return Call(path, "", tuple(made), notes=notes)
+    has_numbers = concrete is not None or not any(kind in NUMBERS for kind in types)
+    notes = ("" if has_numbers else NO_NUMBERS, NO_DTYPES if TENSORS in types else "")
+    return Call(path, "", tuple(made), notes=tuple(filter(None, notes)))
+
+
+NUMBERS = ("Scalar", "ScalarList")
+TENSORS = "TensorList"
+"""Types of arguments, beside the dtypes of tensors."""
 
 
 def _arguments(
@@ -185,13 +200,22 @@ def _arguments(
         shape = dims[index] if index < len(dims) else []
         steps = strides[index] if index < len(strides) else []
         text = str(concrete[index]) if concrete and index < len(concrete) else ""
-        if kind == "TensorList":
-            yield str(index), tuple(_tensor("float", extents, []) for extents in shape)
-        elif kind in ("Scalar", "ScalarList", "") or kind is None:
+        if kind == TENSORS:
+            yield str(index), tuple(_tensors_of(shape, steps))
+        elif kind in (*NUMBERS, "", None):
             # None where the trace does not say it, so that the others keep their positions.
             yield str(index), parse_concrete(text)
         else:
             yield str(index), _tensor(str(kind), shape, steps)
+
+
+def _tensors_of(shapes: Any, strides: Any) -> Iterator[TensorSpec]:
+    """Yields the tensors of a list."""
+    if not isinstance(shapes, list):
+        raise Unbuildable("a list of tensors without their shapes")
+    known: list[Any] = strides if isinstance(strides, list) else []
+    for place, shape in enumerate(shapes):
+        yield _tensor(LISTED, shape, known[place] if place < len(known) else [])
 
 
 def _tensor(kind: str, shape: Any, strides: Any) -> TensorSpec:
@@ -204,20 +228,17 @@ def _tensor(kind: str, shape: Any, strides: Any) -> TensorSpec:
     return TensorSpec(made.shape, made.dtype, strides=steps)
 
 
-def _parse_element(text: str) -> Element:
-    value: Any = parse_concrete(text)
-    made: Element = value
-    return made
-
-
 def parse_concrete(text: str) -> Argument:
     """Returns the argument of a value that is written as text: `1`, `0.5`, `True`, `[1, 1]`, or
-    what is none of these as a string."""
+    what is none of these as a string. Raises `Unbuildable` for a number of more than 64 bits."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
-        parts = [part for part in text[1:-1].split(",") if part.strip()]
-        made: Argument = tuple(map(_parse_element, parts))
-        return made
+        return tuple(_parse_element(part) for part in text[1:-1].split(",") if part.strip())
+    return _parse_element(text)
+
+
+def _parse_element(text: str) -> Element:
+    text = text.strip()
     if text in WORDS:
         return WORDS[text]
     for read in (int, float):
@@ -225,12 +246,13 @@ def parse_concrete(text: str) -> Argument:
             number = read(text)
         except ValueError:
             continue
-        finite = isinstance(number, int) or number - number == 0
-        return number if finite else Number.of(number)
+        if isinstance(number, int) and not is_integer(number):
+            raise Unbuildable(f"an integer of the value {text[:20]!r}")
+        return number if math.isfinite(number) else Number.of(number)
     return text
 
 
-WORDS: Mapping[str, Argument] = {"True": True, "False": False, "None": None, "": None}
+WORDS: Mapping[str, Element] = {"True": True, "False": False, "None": None, "": None}
 
 
 def _nest(trace: Trace, events: Sequence[Event]) -> int:
@@ -240,7 +262,7 @@ def _nest(trace: Trace, events: Sequence[Event]) -> int:
     above: dict[int, list[Event]] = defaultdict(list)
     for event in sorted(events, key=lambda one: (one.begin, -one.end)):
         around = above[event.thread]
-        while around and around[-1].end < event.end:
+        while around and not _is_within(event, around[-1]):
             around.pop()
         placed.append((event, around[-1] if around else None))
         around.append(event)
@@ -260,6 +282,13 @@ def _nest(trace: Trace, events: Sequence[Event]) -> int:
             time_ns=event.end - event.begin,
         )
     return first
+
+
+def _is_within(event: Event, outer: Event) -> bool:
+    """Whether an event is below one of its thread that does not begin later."""
+    if event.end <= outer.end:
+        return True
+    return event.begin < outer.end and event.end <= outer.end + TRUNCATED_NS
 
 
 def _add_kernels(
@@ -289,7 +318,7 @@ def _add_kernels(
         )
     if lost:
         trace.remarks.append(
-            f"{trace.name}: {lost:,} of {pluralize(len(works), 'kernel')} launched by no operator"
+            f"{trace.name}: {lost:,} of {len(works):,} kernels launched by no operator"
         )
 
 

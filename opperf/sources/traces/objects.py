@@ -11,7 +11,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 from opperf.decoding import is_deep
 from opperf.errors import UsageError
@@ -48,7 +49,7 @@ class Objects:
     object of more than `LONGEST` characters.
     """
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BufferedIOBase, name: str) -> None:
         self.name = name
         self.kind = ""
         """Name of the list: `nodes`, `traceEvents`; empty before it begins."""
@@ -183,7 +184,11 @@ class Objects:
     def _read(self) -> bool:
         """Reads further, and forgets what is past; returns whether there was more."""
         with readable(self.name):
-            content = self._stream.read(CHUNK)
+            try:
+                content = self._stream.read1(CHUNK)
+            except EOFError:
+                # A compressed file that was cut short, as the list that does not end says.
+                content = b""
         self._bytes += len(content)
         if self._bytes > LARGEST:
             raise UsageError(

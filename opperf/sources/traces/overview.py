@@ -3,7 +3,6 @@ case can be made of."""
 
 from __future__ import annotations
 
-import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
@@ -20,6 +19,7 @@ from opperf.sources.traces.gaps import (
     idle_of_streams,
     idle_of_threads,
 )
+from opperf.sources.traces.parts import by_step
 from opperf.sources.traces.tensors import Total, total_of
 from opperf.sources.traces.trace import Call, Node, Trace
 
@@ -209,24 +209,14 @@ def _messages(groups: Sequence[Group]) -> tuple[MessageUse, ...]:
 
 
 def _steps(trace: Trace, nodes: Sequence[Node]) -> tuple[StepUse, ...]:
-    """Returns the outermost steps. A step has the calls that began between its label and the next
-    one's on any thread, as those of the backward pass have a thread of their own."""
-    outer = trace.outer_steps()
-    starts = [label.id for label in outer]
-    counts, times = [0] * len(outer), [-1] * len(outer)
-    for node in nodes:
-        index = bisect.bisect_right(starts, node.id) - 1
-        if index < 0 or _began_after(node, outer[index]):
-            continue
-        counts[index] += 1
-        times[index] = total_ns((times[index], node.recorded_ns))
+    """Returns the outermost steps."""
     return tuple(
-        StepUse(label.name, label.id, counts[index], times[index], label.time_ns)
-        for index, label in enumerate(outer)
+        StepUse(
+            label.name,
+            label.id,
+            len(own),
+            total_ns(node.recorded_ns for node in own),
+            label.time_ns,
+        )
+        for label, own in by_step(trace, nodes)
     )
-
-
-def _began_after(node: Node, label: Node) -> bool:
-    """Whether a call is known to have begun after the end of a step."""
-    end = label.start_ns + label.time_ns
-    return label.time_ns >= 0 and node.start_ns >= 0 and node.start_ns > end

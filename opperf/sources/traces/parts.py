@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from opperf.errors import UsageError, suggest
-from opperf.sources.traces.trace import LABEL, Node, Trace
+from opperf.sources.traces.trace import Call, Node, Trace, unmarked
 
 RANGE = re.compile(r"(\d+)(?::(\d+))?")
 NUMBER = re.compile(r"\d+")
@@ -25,41 +26,44 @@ def read_steps(text: str) -> tuple[int, int]:
     return first, end
 
 
-def step_labels(trace: Trace) -> dict[int, tuple[int, int | None]]:
-    """Returns the steps by the numbers in their labels: the node of each label, and that of the
-    next one, None for the last one. The backward pass is on another thread, not below
-    the label: a step has what began between two labels."""
-    nodes = trace.outer_steps()
-    found: dict[int, tuple[int, int | None]] = {}
-    for node, after in zip(nodes, (*nodes[1:], None), strict=False):
-        number = NUMBER.search(node.name)
-        assert number is not None
-        found.setdefault(int(number[0]), (node.id, None if after is None else after.id))
-    return found
+def by_step(trace: Trace, nodes: Iterable[Node]) -> list[tuple[Node, list[Node]]]:
+    """Returns the labels of the outermost steps, in their order, each with the calls of its step:
+    those that began between it and the next one on any thread, as the backward pass has one of its
+    own; without those that are known to have begun after its end."""
+    labels = trace.outer_steps()
+    starts = [label.id for label in labels]
+    found: list[list[Node]] = [[] for _ in labels]
+    for node in nodes:
+        index = bisect.bisect_right(starts, node.id) - 1
+        if index >= 0 and not _began_after(node, labels[index]):
+            found[index].append(node)
+    return list(zip(labels, found, strict=True))
+
+
+def _began_after(node: Node, label: Node) -> bool:
+    """Whether a call is known to have begun after the end of a step."""
+    end = label.start_ns + label.time_ns
+    return label.time_ns >= 0 and node.start_ns >= 0 and node.start_ns > end
 
 
 def in_steps(trace: Trace, nodes: Sequence[Node], steps: str) -> list[Node]:
-    """Returns the calls in some steps. Raises `UsageError` for a step that the trace lacks."""
+    """Returns the calls in some steps, in their order. Raises `UsageError` for a step that the
+    trace lacks."""
     if not steps:
         return list(nodes)
     first, end = read_steps(steps)
-    labels = step_labels(trace)
-    lacking = [number for number in range(first, min(end, first + 1000)) if number not in labels]
-    if lacking:
-        known = ", ".join(map(str, labels))
+    numbered: dict[int, list[Node]] = {}
+    for label, own in by_step(trace, nodes):
+        number = NUMBER.search(label.name)
+        assert number is not None
+        numbered.setdefault(int(number[0]), own)
+    lacking = next((number for number in range(first, end) if number not in numbered), None)
+    if lacking is not None:
+        known = ", ".join(map(str, numbered))
         what = f"its labels are of the steps {known}" if known else "it has no labels of steps"
-        raise UsageError(f"--steps {steps}: {trace.name} has no step {lacking[0]}; {what}")
-    spans = [labels[number] for number in range(first, end)]
-    return [
-        node
-        for node in nodes
-        if any(begin < node.id and (after is None or node.id < after) for begin, after in spans)
-    ]
-
-
-def _label_of(node: Node) -> str:
-    match = LABEL.fullmatch(node.name)
-    return match[1] if match else node.name
+        raise UsageError(f"--steps {steps}: {trace.name} has no step {lacking}; {what}")
+    found = [node for number in range(first, end) for node in numbered[number]]
+    return sorted(found, key=lambda node: node.id)
 
 
 def below_label(trace: Trace, nodes: Sequence[Node], name: str) -> list[Node]:
@@ -73,7 +77,7 @@ def below_label(trace: Trace, nodes: Sequence[Node], name: str) -> list[Node]:
             label
             for above in trace.ancestors(node.id)
             if not trace.is_operator(above)
-            for label in (above.name, _label_of(above))
+            for label in (above.name, unmarked(above.name))
         }
         known.update(dict.fromkeys(sorted(labels)))
         if name in labels:
@@ -91,19 +95,30 @@ def skip_reasons(trace: Trace, nodes: Sequence[Node], skip: Mapping[str, str]) -
 
     Raises `UsageError` for a pattern that matches no call.
     """
-    paths = [trace.calls[node.call].path for node in nodes]
+    names = {index: _names_of(trace.calls[index]) for index in {node.call for node in nodes}}
     found: dict[int, str] = {}
     for pattern, reason in skip.items():
         wanted = pattern.replace("::", ".")
-        matching = [
+        matching = {
             index
-            for index, path in enumerate(paths)
-            if any(fnmatch.fnmatchcase(name, wanted) for name in (path, path.rpartition(".")[2]))
-        ]
+            for index, known in names.items()
+            if any(fnmatch.fnmatchcase(name, wanted) for name in known)
+        }
         if not matching:
+            known = dict.fromkeys(sorted(name for own in names.values() for name in own))
             raise UsageError(
                 f"--skip {pattern}: no call of such an operator in {trace.name}"
-                f"{suggest(wanted, dict.fromkeys(paths))}"
+                f"{suggest(wanted, known)}"
             )
-        found.update(dict.fromkeys(matching, reason or f"--skip {pattern}"))
+        text = reason or f"--skip {pattern}"
+        found.update((place, text) for place, node in enumerate(nodes) if node.call in matching)
     return found
+
+
+def _names_of(call: Call) -> tuple[str, ...]:
+    """Returns the names by which a call is skipped: `aten.add`, `add`, `aten.add.Tensor`; those of
+    a collective operation are its own."""
+    if call.collective:
+        return (call.collective,)
+    own = call.path.rpartition(".")[2]
+    return (call.path, own, f"{call.path}.{call.overload}") if call.overload else (call.path, own)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError
-from opperf.plurals import pluralize
-from opperf.sources.traces.archives import Member, open_members
+from opperf.sources.traces.archives import Member, folder_files, open_members
 from opperf.sources.traces.execution_trace import read_nodes
 from opperf.sources.traces.kineto import read_events
 from opperf.sources.traces.objects import Objects
@@ -26,7 +25,7 @@ def read_traces(paths: Sequence[Path]) -> Iterator[Trace]:
 
     Raises `UsageError` for a file that cannot be read or is no trace.
     """
-    are_two = len(paths) == 2
+    are_two = sum(len(folder_files(path)) if path.is_dir() else 1 for path in paths) == 2
     found: dict[str, Trace] = {}
     for kind, trace in itertools.chain.from_iterable(map(_read, paths)):
         ranks = {trace.rank, *(other.rank for other in found.values())}
@@ -93,23 +92,23 @@ def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
         yield from found.values()
         return
     trace, other = found["nodes"], found["traceEvents"]
-    timed = {
-        node.rf_id: node for node in other.nodes.values() if node.rf_id and other.is_operator(node)
-    }
-    operators = [node for node in trace.nodes.values() if trace.is_operator(node)]
-    known = 0
-    for node in operators:
+    timed = {node.rf_id: node for node in other.nodes.values() if node.rf_id}
+    numbers: dict[int, int] = {}
+    operators = known = 0
+    for node in trace.nodes.values():
         match = timed.get(node.rf_id)
-        if match is not None and match.name == node.name:
-            known += 1
+        is_known = match is not None and match.name == node.name
+        operators += trace.is_operator(node)
+        known += trace.is_operator(node) and is_known
+        if match is not None and is_known:
+            numbers[match.id] = node.id
             node.start_ns, node.time_ns = match.start_ns, match.time_ns
             node.kernel_ns = match.kernel_ns
-    trace.kernels = other.kernels
+    trace.kernels = [kernel._replace(node=numbers.get(kernel.node, 0)) for kernel in other.kernels]
     trace.world_size = trace.world_size or other.world_size
     trace.rank = other.rank if trace.rank is None else trace.rank
     trace.remarks += [
         *other.remarks,
-        f"{trace.name}: {known:,} of {pluralize(len(operators), 'call')} with times of "
-        f"{other.name}",
+        f"{trace.name}: times of {known:,} of {operators:,} calls are in {other.name}",
     ]
     yield trace

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from opperf.model import Argument
+from opperf.model import Argument, TensorSpec
 
 Arguments = Mapping[str, Argument]
 
@@ -19,6 +19,8 @@ class Renamed(NamedTuple):
     """Its name of each argument that it takes, by the operator's own name."""
     values: Mapping[str, Argument]
     """Arguments that it takes besides."""
+    derived: Callable[[Arguments], Arguments] = lambda arguments: {}
+    """Returns those among these that depend on the operator's own arguments."""
 
 
 CONVOLUTION = {
@@ -52,6 +54,16 @@ def _convolution(transposed: bool = False) -> Renamed:
     return Renamed("aten.convolution", "default", names, {**PLAIN, "transposed": transposed})
 
 
+def _depthwise() -> Renamed:
+    return _convolution()._replace(derived=_groups_of_channels)
+
+
+def _groups_of_channels(arguments: Arguments) -> Arguments:
+    """Returns the groups of a depthwise convolution, which declares none: one for each channel."""
+    data = arguments.get("self")
+    return {"groups": data.shape[1]} if isinstance(data, TensorSpec) and data.shape[1:] else {}
+
+
 def _attention() -> Renamed:
     return Renamed("aten.scaled_dot_product_attention", "default", ATTENTION, {})
 
@@ -67,8 +79,8 @@ RENAMED: Mapping[str, Renamed] = {
     "aten.miopen_depthwise_convolution": _convolution(),
     "aten._mps_convolution": _convolution(),
     "aten.mkldnn_convolution": _convolution(),
-    "aten.conv_depthwise3d": _convolution(),
-    "aten._conv_depthwise2d": _convolution(),
+    "aten.conv_depthwise3d": _depthwise(),
+    "aten._conv_depthwise2d": _depthwise(),
     "aten.cudnn_convolution_transpose": _convolution(transposed=True),
     "aten.miopen_convolution_transpose": _convolution(transposed=True),
     "aten.cudnn_batch_norm": BATCH_NORM,
@@ -92,4 +104,5 @@ def elsewhere(
     if found is None or not arguments.keys() & found.names.keys():
         return path, overload, dict(arguments), ""
     renamed = {found.names[name]: value for name, value in arguments.items() if name in found.names}
-    return found.path, found.overload, {**found.values, **renamed}, f"it was {path}"
+    values = {**found.values, **found.derived(arguments), **renamed}
+    return found.path, found.overload, values, f"it was {path}"

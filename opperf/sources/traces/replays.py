@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from opperf.plurals import pluralize
 from opperf.sources.completing import complete
 from opperf.sources.traces.archives import folder_files
 from opperf.sources.traces.cases import FRAMEWORK
-from opperf.sources.traces.data_flow import DataFlow, flat_specs, main_device
+from opperf.sources.traces.data_flow import DataFlow, specs_of
 from opperf.sources.traces.files import TraceFiles
 from opperf.sources.traces.parts import below_label, in_steps, skip_reasons
 from opperf.sources.traces.reading import read_traces
@@ -65,53 +66,43 @@ class ReplaySource:
         """`chosen` has the options of the replay."""
         self.excluded: dict[str, str] = {}
         self.remarks: list[str] = []
-        self._cases: list[Case] = []
-        traces = by_rank(path)
-        digest = digest_of(path)
-        ranks = len(traces) if chosen.ranks == ALL_RANKS else chosen.ranks
-        if ranks > 1:
-            # A process for each rank, and one case of all.
-            traces = {0: next(iter(traces.values()))}
-        for rank, trace in traces.items():
-            self.remarks += trace.remarks
-            target = msgspec.structs.replace(
-                chosen,
-                file=str(path.resolve()),
-                digest=digest,
-                rank=rank if len(traces) > 1 or ranks > 1 else None,
-                ranks=ranks,
-            )
-            self._cases.append(self._case(trace, target))
+        target = msgspec.structs.replace(chosen, file=str(path.resolve()), digest=digest_of(path))
+        made: list[tuple[int, Case]] = []
+        waits: list[str] = []
+        count = 0
+        for count, (rank, trace) in enumerate(ranked(path), 1):
+            # With a process for each rank, there is one case of all.
+            if chosen.ranks == 1 or count == 1:
+                nodes = nodes_of(trace, target)
+                made.append((rank, self._case(trace, nodes, target)))
+                waits += _wait_remark(trace, nodes)
+            elif chosen.ranks != ALL_RANKS:
+                break
+        ranks = count if chosen.ranks == ALL_RANKS else chosen.ranks
+        self.remarks += waits if ranks == 1 else []
+        self._cases = []
+        for rank, case in made:
+            own = rank if len(made) > 1 else 0 if ranks > 1 else None
+            placed = msgspec.structs.replace(target, rank=own, ranks=ranks)
+            self._cases.append(msgspec.structs.replace(case, target=placed))
 
-    def _case(self, trace: Trace, target: TraceTarget) -> Case:
-        nodes = nodes_of(trace, target)
+    def _case(self, trace: Trace, nodes: Sequence[Node], target: TraceTarget) -> Case:
+        self.remarks += trace.remarks
         skip_reasons(trace, nodes, target.skip)
         if not any(node.inputs for node in nodes):
             self.remarks.append(
                 f"{trace.name} does not say which tensors its calls share: they are replayed with "
                 "tensors of their own"
             )
-        flow = DataFlow(trace, nodes)
-        collectives = 0
-        for node in nodes:
-            flow.add(node, specs_of(trace.calls[node.call]), is_made=True, stream=0)
-            collectives += bool(trace.calls[node.call].collective)
-        if collectives and target.ranks == 1:
-            timed = any(
-                node.recorded_ns >= 0 for node in nodes if trace.calls[node.call].collective
-            )
-            how = "waits of their recorded length" if timed else "omitted: the trace has no times"
-            self.remarks.append(
-                f"{trace.name}: {pluralize(collectives, 'call')} of collective operations, {how}"
-            )
-        span_ns = flow.sequence((), {}).span_ns
+        calls = [node for node in nodes if not trace.calls[node.call].collective]
+        span_ns = _span(nodes)
         return Case(
             target=target,
             arguments={},
             settings=Settings(profiler=PROFILER),
             passes=("forward",),
             origin=trace.name,
-            why=f"replay of {pluralize(len(nodes) - collectives, 'call')}",
+            why=f"replay of {pluralize(len(calls), 'call')}",
             category="replay",
             recorded=(span_ns,) if span_ns > 0 else (),
         )
@@ -120,15 +111,34 @@ class ReplaySource:
         yield from self._cases
 
 
-def by_rank(path: Path) -> dict[int, Trace]:
-    """Returns the traces of a path by rank, or by their order where they do not say it. Raises
-    `UsageError`."""
-    found: dict[int, Trace] = {}
+def _span(nodes: Sequence[Node]) -> int:
+    """Returns the nanoseconds from the beginning of the first call to the end of the last one; 0
+    without times."""
+    timed = [node for node in nodes if node.start_ns >= 0]
+    ends = (node.start_ns + max(0, node.time_ns) for node in timed)
+    return max(ends, default=0) - min((node.start_ns for node in timed), default=0)
+
+
+def _wait_remark(trace: Trace, nodes: Sequence[Node]) -> Iterator[str]:
+    """Yields a remark on collective operations that one process alone cannot make, if there are
+    any."""
+    collectives = [node for node in nodes if trace.calls[node.call].collective]
+    if collectives:
+        is_timed = any(node.recorded_ns >= 0 for node in collectives)
+        how = "waits of their recorded length" if is_timed else "omitted: the trace has no times"
+        yield f"{trace.name}: {pluralize(len(collectives), 'call')} of collective operations, {how}"
+
+
+def ranked(path: Path) -> Iterator[tuple[int, Trace]]:
+    """Yields the traces of a path, one after the other, each with its rank; with the first free
+    number where it does not say it. Raises `UsageError`."""
+    taken: set[int] = set()
     for trace in read_traces([path]):
-        is_free = trace.rank is not None and trace.rank not in found
-        rank = trace.rank if is_free and trace.rank is not None else len(found)
-        found[rank] = trace
-    return found
+        rank = trace.rank
+        if rank is None or rank in taken:
+            rank = next(number for number in itertools.count() if number not in taken)
+        taken.add(rank)
+        yield rank, trace
 
 
 def open_replay(path: Path, chosen: TraceTarget) -> ReplaySource:
@@ -149,11 +159,6 @@ def nodes_of(trace: Trace, target: TraceTarget) -> list[Node]:
     return nodes
 
 
-def specs_of(call: Call) -> list[TensorSpec]:
-    """Returns the tensors of a call."""
-    return flat_specs(call.arguments)
-
-
 def read_sequence(framework: Framework, target: TraceTarget) -> CallSequence:
     """Returns the sequence of a target, with the calls as the framework makes them.
 
@@ -163,9 +168,8 @@ def read_sequence(framework: Framework, target: TraceTarget) -> CallSequence:
     nodes = nodes_of(trace, target)
     skipped = skip_reasons(trace, nodes, target.skip)
     used = list(dict.fromkeys(node.call for node in nodes))
-    hosts = {node.call: main_device([node]) for node in nodes}
     flow = DataFlow(trace, nodes)
-    calls = dict(zip(used, _completed(framework, trace, used, flow, hosts), strict=True))
+    calls = dict(zip(used, _completed(framework, trace, used, flow), strict=True))
     specs = {index: _filled(trace.calls[index], made.case) for index, made in calls.items()}
     streams = streams_of(trace)
     for index, node in enumerate(nodes):
@@ -183,26 +187,29 @@ def _trace_of(target: TraceTarget) -> Trace:
         raise UnsupportedError(f"the trace {path} is not here; run it again with its new path")
     if digest_of(path) != target.digest:
         raise UnsupportedError(f"{path} has changed since the replay was planned; run it again")
-    traces = by_rank(path)
     if target.ranks > 1:
-        # More processes than traces replay the same ones.
-        return list(traces.values())[(target.rank or 0) % len(traces)]
-    return next(trace for rank, trace in traces.items() if target.rank in (None, rank))
+        return _trace_at(path, target.rank or 0)
+    return next(trace for rank, trace in ranked(path) if target.rank in (None, rank))
+
+
+def _trace_at(path: Path, index: int) -> Trace:
+    """Returns a trace of a path by its place; more processes than traces replay the same ones."""
+    count = 0
+    for count, (_, trace) in enumerate(ranked(path), 1):
+        if count > index:
+            return trace
+    return _trace_at(path, index % count)
 
 
 def _completed(
-    framework: Framework,
-    trace: Trace,
-    used: Sequence[int],
-    flow: DataFlow,
-    devices: dict[int, str],
+    framework: Framework, trace: Trace, used: Sequence[int], flow: DataFlow
 ) -> Iterator[SequenceCall]:
     """Yields the distinct calls, completed by the framework."""
     cases = [_numbered(trace.calls[index]) for index in used]
     for index, made in zip(used, complete(framework, cases), strict=True):
         call = trace.calls[index]
         name = call.collective or call.path
-        on_host = flow.is_on_host(devices[index])
+        on_host = flow.is_on_host(call.device)
         yield SequenceCall(name, made.case, call.refusal or made.refusal, on_host)
 
 

@@ -8,7 +8,6 @@ import re
 from typing import NamedTuple
 
 HEAD = re.compile(r"(?P<namespace>\w+)::(?P<name>\w+)(?:\.(?P<overload>\w+))?\s*\(")
-PARAMETER = re.compile(r"(?P<type>.+?)\s+(?P<name>\w+)(?:=(?P<default>.+))?", re.DOTALL)
 OPENING, CLOSING = "([", ")]"
 
 
@@ -45,12 +44,12 @@ def parse_schema(text: str) -> Schema | None:
         if part == "*":
             keyword_only = True
             continue
-        match = PARAMETER.fullmatch(part)
-        if match is None:
+        declared, equals, default = part.partition("=")
+        words = declared.rsplit(None, 1)
+        if len(words) < 2 or not words[1].isidentifier():
             return None
-        parameters.append(
-            SchemaParameter(match["name"], match["type"], match["default"], keyword_only)
-        )
+        kind, name = words
+        parameters.append(SchemaParameter(name, kind, default if equals else None, keyword_only))
     path = f"{head['namespace']}.{head['name']}"
     return Schema(path, head["overload"] or "default", tuple(parameters))
 

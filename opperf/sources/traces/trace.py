@@ -35,6 +35,8 @@ class Call(Struct, frozen=True):
     """Name of the collective operation that it is: `all_reduce`; empty for an operator."""
     message: Message | None = None
     """Its data; None for an operator."""
+    device: str = ""
+    """That of most of its tensors, without its number; empty if the trace does not say it."""
 
 
 class Node(msgspec.Struct):
@@ -100,8 +102,8 @@ LOADER = re.compile(r"DataLoader")
 INTERNAL = re.compile(r"\[pytorch\|profiler\||autograd::|ProfilerStep|.*Backward\d*$")
 """Labels that say nothing of the program's own structure."""
 
-LABEL = re.compile(r"##\s*(.*?)\s*##")
-"""A label of the user's, in the marks that PyTorch gives it in traces."""
+MARK = "##"
+"""Marks around labels that people write: `## encoder ##`."""
 
 
 FORWARD = "forward"
@@ -109,6 +111,14 @@ PHASES = {BACKWARD: "backward", OPTIMIZER: "optimizer"}
 """Phases of what is below labels that begin so."""
 
 TOP = Place((), FORWARD, "")
+
+
+def unmarked(name: str) -> str:
+    """Returns a label without the marks around it: `## encoder ##`."""
+    if len(name) > 2 * len(MARK) and name.startswith(MARK) and name.endswith(MARK):
+        return name[len(MARK) : -len(MARK)].strip()
+    return name
+
 
 MOST_LABELS = 64
 """Most labels of a place; programs nest fewer."""
@@ -212,25 +222,22 @@ class Trace:
         phase = next(
             (phase for begin, phase in PHASES.items() if node.name.startswith(begin)), FORWARD
         )
-        if STEP.fullmatch(node.name):
+        if self.is_step(node):
             place = place._replace(step=node.name)
-        elif not self.is_operator(node) and not INTERNAL.match(node.name):
-            match = LABEL.fullmatch(node.name)
-            if len(place.labels) < MOST_LABELS:
-                place = place._replace(labels=(*place.labels, match[1] if match else node.name))
+        elif (
+            not self.is_operator(node)
+            and not INTERNAL.match(node.name)
+            and len(place.labels) < MOST_LABELS
+        ):
+            place = place._replace(labels=(*place.labels, unmarked(node.name)))
         return place if place.phase != FORWARD else place._replace(phase=phase)
-
-    def steps(self) -> list[str]:
-        """Returns the labels of the steps, in their order."""
-        found = {node.id: node.name for node in self.nodes.values() if STEP.fullmatch(node.name)}
-        return [found[identity] for identity in sorted(found)]
 
     def outer_steps(self) -> list[Node]:
         """Returns the labels of steps that are in no other one's, in their order."""
         found = []
         for identity in sorted(self.nodes):
             node = self.nodes[identity]
-            if STEP.fullmatch(node.name):
+            if self.is_step(node):
                 place = self.place(node)
                 if place is not None and not place.step:
                     found.append(node)
@@ -241,9 +248,13 @@ class Trace:
         return self._known.get(key)
 
     def add_call(self, key: Hashable, call: Call) -> int:
-        """Adds a distinct call, and returns its index."""
-        self.calls.append(call)
-        return self._known.setdefault(key, len(self.calls) - 1)
+        """Adds the call of a key, unless another key has an equal one, and returns its index."""
+        # As text, in which 1, 1.0 and true differ.
+        content = msgspec.json.encode(call)
+        index = self._known.setdefault(content, len(self.calls))
+        if index == len(self.calls):
+            self.calls.append(call)
+        return self._known.setdefault(key, index)
 
     def add_outputs(self, key: Hashable, outputs: Sequence[Argument]) -> int:
         """Adds distinct outputs, and returns their index."""

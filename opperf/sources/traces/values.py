@@ -50,6 +50,9 @@ CPP = {
 }
 """Dtypes by the names of their C++ types."""
 
+TENSOR = "Tensor("
+"""Beginning of the types of tensors."""
+
 UNDEFINED = "Tensor(nullptr (uninitialized))"
 """Type of a tensor that is not defined, as an optional one."""
 
@@ -88,6 +91,16 @@ class Ref(NamedTuple):
     """Empty in traces that do not say it."""
 
 
+class Placed(NamedTuple):
+    """A tensor among the inputs or outputs of a node."""
+
+    position: int
+    """Among all tensors of these, those that are not defined included."""
+    ref: Ref
+    kind: str
+    """Its type."""
+
+
 class Values(NamedTuple):
     """The inputs or outputs of a node, as the trace has them."""
 
@@ -96,11 +109,6 @@ class Values(NamedTuple):
     shapes: Sequence[Any]
     strides: Sequence[Any]
     """Empty in traces without strides."""
-
-
-def is_tensor(kind: str) -> bool:
-    """Whether a type is that of a defined tensor."""
-    return kind.startswith("Tensor(") and kind != UNDEFINED
 
 
 def ref_of(value: Any) -> Ref:
@@ -150,8 +158,8 @@ class Reader:
         inner = inner_types(kind)
         if inner is not None:
             return self._list(value, inner, shape, strides, declared)
-        if kind.startswith("Tensor("):
-            return None if kind == UNDEFINED else self._tensor(value, kind, shape, strides)
+        if kind.startswith(TENSOR):
+            return self._tensor(value, kind, shape, strides)
         if value == "<None>" or value is None or kind == "None":
             return None
         if kind == "Generator":
@@ -185,9 +193,11 @@ class Reader:
         ]
         return tuple(made)
 
-    def _tensor(self, value: Any, kind: str, shape: Any, strides: Any) -> TensorSpec:
+    def _tensor(self, value: Any, kind: str, shape: Any, strides: Any) -> TensorSpec | None:
+        position, self._tensors = self._tensors, self._tensors + 1
+        if kind == UNDEFINED:
+            return None
         ref = ref_of(value)
-        index, self._tensors = self._tensors, self._tensors + 1
         dtype = dtype_of(kind)
         extents = extents_of(shape)
         steps = extents_of(strides) if isinstance(strides, list) and strides else ()
@@ -199,7 +209,7 @@ class Reader:
         return TensorSpec(
             extents,
             dtype,
-            fill=_fill(dtype, self._ranges.get(index)),
+            fill=_fill(dtype, self._ranges.get(position)),
             strides=() if not steps or steps == made.steps else steps,
             offset=ref.offset,
             storage=name,
@@ -242,7 +252,7 @@ def _fill(dtype: str, known: tuple[int, int] | None) -> Fill:
 
 def dtype_of(kind: str) -> str:
     """Returns the dtype of a tensor's type, `Tensor(float)`. Raises `Unbuildable`."""
-    name = kind.removeprefix("Tensor(").removesuffix(")").strip()
+    name = kind.removeprefix(TENSOR).removesuffix(")").strip()
     dtype = name if name in DTYPES else CPP.get(name, CPP.get(name.lower(), ""))
     if not dtype:
         raise Unbuildable(f"a tensor of the type {name}")

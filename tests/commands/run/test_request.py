@@ -14,6 +14,7 @@ from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.selecting import Selection
+from tests.sources.traces.making import relu, write
 
 
 @pytest.fixture
@@ -64,6 +65,14 @@ def selection(options):
 def test_where_a_run_is_written(options, arguments, output, output_format):
     made = options(*arguments)
     assert (made.output, made.output_format) == (Path(output), output_format)
+
+
+def test_the_default_output_of_files_alone_is_named_after_their_framework(options, tmp_path):
+    path = str(write(tmp_path / "trace.json", [relu(3)]))
+    made = options(path)
+    assert (made.output, made.is_default_output) == (Path("torch_operator_benchmarks.json"), True)
+    assert options(path, "--replay", "-f", "md").output == Path("torch_operator_benchmarks.md")
+    assert options(path, "relu").output == Path("fake_operator_benchmarks.json")
 
 
 def test_a_run_is_resumed_from_its_output_or_from_a_run_file(options):

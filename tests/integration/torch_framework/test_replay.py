@@ -140,7 +140,9 @@ def test_ranks_make_collective_operations_together(replay):
     assert found.status is Status.OK, found.reason
     assert found.case.label.endswith("2 ranks")
     parts = {part.name: part for part in found.parts}
-    assert parts["allreduce"].calls == 2 and parts["allreduce"].time_ns > 0
+    both = parts["allreduce"]
+    assert (both.calls, both.made) == (2, 1) and both.time_ns > 0
+    assert "no time is recorded" in both.reason
     assert found.summaries["replayed_calls"].median == 100
 
 
@@ -152,10 +154,15 @@ def test_ranks_make_collective_operations_together(replay):
         (("made.json", "--replay", "--ranks", "0"), "neither `all` nor from 1"),
         (("made.json", "--replay", "--steps", "3"), "no labels of steps"),
         (("made.json", "--replay", "--et", "none/x.json"), "does not exist"),
+        (("made.json", "--replay", "--et", "made.json", "--overwrite"), "is an input"),
+        (("made.json", "--replay", "--profile", "other.json"), "other.json exists"),
+        (("made.json", "--replay", "--et", "x.json", "-o", "x.json"), "named for two outputs"),
+        (("made.json", "--replay", "-o", "made.json", "--overwrite"), "is an input"),
         (("made.json", "--replay", "--dtype", "float16"), "--dtype does not apply"),
     ],
 )
 def test_options_that_do_not_fit_are_an_error(command_here, arguments, message):
     write(command_here.folder / "made.json", [on_cpu(3, "aten::relu", [20], [2, 4], 30, RELU)])
+    (command_here.folder / "other.json").write_text("mine")
     _, error = command_here("run", *arguments, code=2)
     assert message in error

@@ -20,14 +20,18 @@ def trace(offset: int = 0) -> str:
     return text([node(20, "aten::add", 2, making.ADD, shapes=[[8], [4]], **parts)])
 
 
-def in_folder(tmp_path, content: str):
-    path = tmp_path / "t.json"
+def in_folder(tmp_path, content: str, name: str = "t"):
+    path = tmp_path / f"{name}.json"
     path.write_text(content)
-    folder = tmp_path / "t_resources"
+    folder = tmp_path / f"{name}_resources"
     folder.mkdir()
     (folder / "nid_20_tid_1.dat").write_bytes(NUMBERS.tobytes() + b"odd")
     (folder / "nid_20_tid_0.dat").write_bytes(b"floats are not used")
     return path
+
+
+def in_folder_of_a_longer_name(tmp_path, content: str):
+    return in_folder(tmp_path, content, "job.rank-0")
 
 
 def in_archive(tmp_path, content: str):
@@ -44,7 +48,7 @@ def in_archive(tmp_path, content: str):
     return path
 
 
-@pytest.mark.parametrize("write", (in_folder, in_archive))
+@pytest.mark.parametrize("write", (in_folder, in_folder_of_a_longer_name, in_archive))
 @pytest.mark.parametrize("offset, fill", ((0, Fill("integers", 3.0, 42.0)), (1, Fill())))
 def test_they_bound_what_is_drawn(tmp_path, write, offset, fill):
     (case,) = open_source(write(tmp_path, trace(offset))).cases()

@@ -9,11 +9,11 @@ import pytest
 from opperf.errors import UsageError
 from opperf.frameworks.replays import NOT_KEPT
 from opperf.model import TraceTarget
-from opperf.sources.traces.data_flow import DataFlow
-from opperf.sources.traces.parts import read_steps
+from opperf.sources.traces.data_flow import DataFlow, specs_of
+from opperf.sources.traces.parts import read_steps, skip_reasons
 from opperf.sources.traces.reading import read_traces
-from opperf.sources.traces.replays import nodes_of, open_replay, specs_of
-from tests.sources.traces.making import ADD, event, node, relu, tensor, write
+from opperf.sources.traces.replays import ALL_RANKS, nodes_of, open_replay
+from tests.sources.traces.making import ADD, collective, event, node, relu, tensor, write
 
 FLOAT = "Tensor(float)"
 
@@ -58,6 +58,13 @@ def test_a_result_is_made_by_its_call_and_freed_after_its_last_use(tmp_path):
     assert third.inputs == (made, summed) and third.outputs == (NOT_KEPT,)
     assert (first.freed, second.freed, set(third.freed)) == ((), (), {made, summed})
     assert found.peak_bytes == 2 * 32 and len(found.buffers) == 1
+
+
+def test_a_view_takes_no_memory_and_keeps_that_of_its_storage(tmp_path):
+    view, other = tensor(30, 61), tensor(31, 81)
+    nodes = [call(3, [A], B), call(4, [B], view, name="t"), call(5, [A], other)]
+    found = sequence(tmp_path, [*nodes, add(6, view, other, C)])
+    assert found.steps[1].freed and found.peak_bytes == 2 * 32
 
 
 def test_a_call_in_place_makes_no_other_tensor(tmp_path):
@@ -123,11 +130,39 @@ def test_a_step_has_what_began_between_its_label_and_the_next(tmp_path, chosen, 
         ({"subgraph": "inne"}, "did you mean inner"),
         ({"skip": {"rely": ""}}, "no call of such an operator"),
         ({"steps": "5", "subgraph": "other"}, "no call of"),
+        ({"steps": "6:2000000000"}, "no step 7"),
     ],
 )
 def test_an_unknown_part_is_an_error(tmp_path, chosen, message):
     with pytest.raises(UsageError, match=message):
         open_replay(write(tmp_path / "trace.json", STEPS), TraceTarget("torch", "", "", **chosen))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "skipped"),
+    [("relu", 2), ("aten::re*", 2), ("aten::add.Tensor", 1), ("add.*", 0), ("allreduce", 1)],
+)
+def test_calls_are_skipped_by_the_names_that_results_have(tmp_path, pattern, skipped):
+    nodes = [relu(3), add(4, A, B, C), relu(5), collective(6, "allreduce", parent=1)]
+    (trace,) = read_traces([write(tmp_path / "trace.json", nodes)])
+    found = list(trace.topmost())
+    if not skipped:
+        with pytest.raises(UsageError, match="no call of such an operator"):
+            skip_reasons(trace, found, {pattern: ""})
+        return
+    assert set(skip_reasons(trace, found, {pattern: "why"}).values()) == {"why"}
+    assert len(skip_reasons(trace, found, {pattern: ""})) == skipped
+
+
+def test_a_trace_without_a_rank_is_in_no_other_ones_place(tmp_path):
+    events = [event("aten::relu", 1, 2, **{"Input Dims": [[2]], "Input type": ["float"]})]
+    for name, rank in (("a", 1), ("b", None), ("c", 1)):
+        facts = {} if rank is None else {"distributedInfo": {"rank": rank}}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**facts, "traceEvents": events}))
+    cases = list(open_replay(tmp_path, TraceTarget("torch", "", "")).cases())
+    assert [case.target.rank for case in cases] == [1, 0, 2]
+    (case,) = open_replay(tmp_path, TraceTarget("torch", "", "", ranks=ALL_RANKS)).cases()
+    assert (case.target.rank, case.target.ranks) == (0, 3)
 
 
 @pytest.mark.parametrize("text", ["x", "5:5", "5:4", "-1"])

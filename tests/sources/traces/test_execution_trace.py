@@ -9,6 +9,7 @@ from opperf.errors import UsageError
 from opperf.model import CallSite, DType, Fill, Number, OperatorTarget, TensorSpec
 from opperf.sources.base import open_source
 from opperf.sources.traces.cases import TraceSource
+from opperf.sources.traces.reading import read_traces
 from tests.sources.traces import making
 from tests.sources.traces.making import flat, node, relu, tensor, write
 
@@ -155,6 +156,33 @@ def test_recorded_ranges_bound_integers(tmp_path):
     assert made["self"] == TensorSpec((8,), "int64", Fill("integers", 3.0, 18.0))
 
 
+def test_ranges_are_of_positions_among_all_tensors(tmp_path):
+    schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"
+    undefined = "Tensor(nullptr (uninitialized))"
+    integers = [tensor(6, 10, size=2), tensor(7, 11, size=2)]
+    made = arguments(
+        tmp_path,
+        node(
+            20,
+            "aten::index",
+            2,
+            schema,
+            inputs=[tensor(5, 9), [[8, 0, 0, 0, 0, ""], *integers]],
+            types=[
+                "Tensor(float)",
+                f"GenericList[{undefined},Tensor(long int),Tensor(long int)]",
+            ],
+            shapes=[[8, 6, 32], [[], [2], [2]]],
+            tensor_range='{"2":[1,3],"3":[4,5]}',
+        ),
+    )
+    assert made["indices"] == (
+        None,
+        TensorSpec((2,), "int64", Fill("integers", 1.0, 4.0)),
+        TensorSpec((2,), "int64", Fill("integers", 4.0, 6.0)),
+    )
+
+
 def test_operators_of_one_device_become_those_of_any(tmp_path):
     schema = (
         "aten::cudnn_convolution(Tensor self, Tensor weight, int[] padding, int[] stride, int[] "
@@ -177,6 +205,46 @@ def test_operators_of_one_device_become_those_of_any(tmp_path):
     assert case.arguments["input"].shape == (1, 3, 8, 8) and case.arguments["bias"] is None
     assert case.arguments["stride"] == (2, 2) and case.arguments["padding"] == (1, 1)
     assert "benchmark" not in case.arguments and "aten.cudnn_convolution" in case.why
+
+
+def test_a_depthwise_convolution_has_a_group_for_each_channel(tmp_path):
+    schema = (
+        "aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, "
+        "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor"
+    )
+    ints = "GenericList[Int,Int]"
+    made = arguments(
+        tmp_path,
+        node(
+            20,
+            "aten::_conv_depthwise2d",
+            2,
+            schema,
+            inputs=[tensor(5, 9), tensor(6, 10), [3, 3], "<None>", [1, 1], [1, 1], [1, 1]],
+            types=["Tensor(float)", "Tensor(float)", ints, "None", ints, ints, ints],
+            shapes=[[1, 6, 8, 8], [12, 1, 3, 3], [[], []], [], *[[[], []]] * 3],
+        ),
+    )
+    assert made["groups"] == 6 and made["bias"] is None and "kernel_size" not in made
+
+
+def test_calls_that_differ_only_in_where_tensors_are_kept_are_one(tmp_path):
+    def add(identity, offset, alpha, kind, device="cuda:0"):
+        return node(
+            identity,
+            "aten::add",
+            2,
+            making.ADD,
+            inputs=[tensor(5, 9, offset, device=device), tensor(6, 10, device=device), alpha],
+            types=["Tensor(float)", "Tensor(float)", kind],
+            shapes=[[4], [4], []],
+        )
+
+    nodes = [add(20, 0, 1, "Int"), add(21, 128, 1, "Int"), add(22, 0, 1, "Int", "cuda:1")]
+    others = [add(23, 0, 1.0, "Double"), add(24, 0, 1, "Int", "cpu")]
+    (trace,) = read_traces([write(tmp_path / "t.json", nodes + others)])
+    assert len(trace.calls) == 3
+    assert [case.count for case in TraceSource([tmp_path / "t.json"]).cases()] == [4, 1]
 
 
 def test_what_cannot_be_a_case_is_counted_with_the_reason(tmp_path):

@@ -164,6 +164,41 @@ def test_a_compressed_file_without_end_is_read_to_the_limit(tmp_path, monkeypatc
     assert "of JSON, the most read" in refused(path, capsys)
 
 
+def test_a_compressed_file_that_was_cut_short_gives_what_precedes_the_end(tmp_path):
+    path = tmp_path / "t.json.gz"
+    making.write(path, [relu(20 + i, 2, shape=(2, i)) for i in range(2000)])
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    (trace,) = read_traces([path])
+    assert trace.remarks == [f"{path}: the file is cut short; what precedes the end is used"]
+    assert 500 < len(trace.nodes) < 1500
+
+
+def test_long_names_and_schemas_take_no_longer_than_they_are_long(tmp_path):
+    spaces = " " * 500_000
+    nodes = [
+        node(10, f"##{spaces}", 2),
+        node(11, f"x {spaces}#", 10),
+        relu(12, 11),
+        node(13, "aten::f", 2, f"aten::f(Tensor{spaces}(=1) -> Tensor"),
+        collective(14, "allreduce"),
+    ]
+    nodes[-1]["inputs"]["types"] = [f"{'Tensor' * 100_000}", "Int"]
+    (tmp_path / "t.json").write_text(text(nodes))
+    source = TraceSource([tmp_path / "t.json"])
+    assert len(list(source.cases())) == 1
+    assert source.excluded["aten.f"] == "1 call: its schema cannot be read"
+
+
+def test_a_folder_says_which_of_its_files_is_damaged(tmp_path, capsys):
+    making.write(tmp_path / "rank-0.json.gz", [relu(20, 2)])
+    damaged = tmp_path / "rank-1.json.gz"
+    damaged.write_bytes((tmp_path / "rank-0.json.gz").read_bytes()[:2] + b"no more of it")
+    with pytest.raises(SystemExit):
+        main(["run", str(tmp_path), "--list"])
+    assert f"{damaged} cannot be read" in capsys.readouterr().err
+
+
 def test_spaces_without_end_are_no_trace(tmp_path, capsys):
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b" " * (16 << 20)))

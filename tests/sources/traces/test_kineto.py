@@ -8,9 +8,11 @@ import pytest
 from opperf.errors import UsageError
 from opperf.model import Number, OperatorTarget, TensorSpec
 from opperf.sources.base import open_source
+from opperf.sources.traces.cases import TraceSource
 from opperf.sources.traces.kineto import parse_concrete
 from opperf.sources.traces.reading import read_traces
-from tests.sources.traces.making import event, relu, write
+from opperf.sources.traces.values import Unbuildable
+from tests.sources.traces.making import event, node, relu, write
 
 RELU = {"Input Dims": [[2, 4]], "Input type": ["float"], "Input Strides": [[4, 1]]}
 
@@ -34,6 +36,22 @@ def test_calls_are_nested_by_their_times_on_a_thread(tmp_path):
     assert outer.recorded == (20_000,) and outer.sites[0].module == "Block_0"
     assert inner.count == 1 and inner.recorded == (3000,) and inner.sites[0].module == ""
     assert inner.arguments == {"0": TensorSpec((2, 4))}
+
+
+@pytest.mark.parametrize("clock", (0, 1_700_000_000_000_000))
+def test_rounded_times_nest_as_the_calls_did(tmp_path, clock):
+    path = write_events(
+        tmp_path / "k.json",
+        # Whole microseconds: the inner call seems to end later than the one around it.
+        event("aten::outer", clock + 10, 5, **RELU),
+        event("aten::relu", clock + 12, 4, **RELU),
+        event("aten::relu", clock + 15, 5, **RELU),
+    )
+    outer, after = open_source(path).cases()
+    assert (outer.target.name, outer.count, after.target.name, after.count) == (
+        *("aten.outer", 1),
+        *("aten.relu", 1),
+    )
 
 
 def test_kernels_are_those_of_the_operator_that_launched_them(tmp_path):
@@ -71,7 +89,48 @@ def test_times_of_one_trace_are_joined_to_the_calls_of_another(tmp_path):
     source = open_source(tmp_path)
     (case,) = source.cases()
     assert case.count == 2 and case.recorded == (5000,)
-    assert any("1 of 2 calls with times" in remark for remark in source.remarks)
+    assert any("times of 1 of 2 calls are in" in remark for remark in source.remarks)
+
+
+def test_steps_and_kernels_are_joined_too(tmp_path):
+    step = node(19, "ProfilerStep#4", 2)
+    write(tmp_path / "et.json", [step, relu(20, parent=19), relu(21, parent=19)])
+    write_events(
+        tmp_path / "kineto.json",
+        event("ProfilerStep#4", 0, 50, "user_annotation", **{"Record function id": 19}),
+        event("aten::relu", 1, 5, **RELU, **{"Record function id": 20}),
+        event("aten::relu", 10, 5, **RELU, **{"Record function id": 21}),
+        event("cudaLaunchKernel", 11, 1, "cuda_runtime", correlation=4),
+        event("kernel", 20, 7, "kernel", correlation=4, stream=7, device=0),
+        distributedInfo={"rank": 3, "world_size": 4},
+    )
+    (trace,) = read_traces([tmp_path])
+    assert (trace.rank, trace.world_size, trace.nodes[19].time_ns) == (3, 4, 50_000)
+    assert [(kernel.node, kernel.time_ns) for kernel in trace.kernels] == [(21, 7000)]
+    assert trace.nodes[21].recorded_ns == 7000
+    assert TraceSource([tmp_path]).program.recorded_step.median == 50_000
+
+
+def test_the_dtype_of_a_list_of_tensors_is_assumed_and_said(tmp_path):
+    inputs = {
+        "Input Dims": [[[2, 4], [3, 4]], []],
+        "Input type": ["TensorList", "Scalar"],
+        "Input Strides": [[[4, 1], [1, 3]], []],
+        "Concrete Inputs": ["", "0"],
+    }
+    path = write_events(
+        tmp_path / "k.json",
+        event("aten::cat", 1, 5, **inputs),
+        event("aten::stack", 10, 5, **{"Input Dims": [5], "Input type": ["TensorList"]}),
+    )
+    source = open_source(path)
+    (case,) = source.cases()
+    assert case.arguments == {
+        "0": (TensorSpec((2, 4)), TensorSpec((3, 4), strides=(1, 3))),
+        "1": 0,
+    }
+    assert "dtype of tensors in lists is not in the trace" in case.why
+    assert "without their shapes" in source.excluded["aten.stack"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +146,13 @@ def test_times_of_one_trace_are_joined_to_the_calls_of_another(tmp_path):
         ("inf", Number("inf")),
         ("nan", Number("nan")),
         ("cpu", "cpu"),
+        ("[" * 10_000 + "]" * 10_000, ("[" * 9_999 + "]" * 9_999,)),
     ),
 )
 def test_values_that_are_written_as_text(text, value):
     assert parse_concrete(text) == value
+
+
+def test_a_number_of_more_bits_than_pytorch_has_is_a_reason():
+    with pytest.raises(Unbuildable, match="an integer of the value '1000"):
+        parse_concrete("1" + "0" * 30)
