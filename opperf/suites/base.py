@@ -15,7 +15,10 @@ from opperf.model import Struct
 GROUP = "opperf.suites"
 """Entry points of other packages, each a `Suite` or a function that returns one."""
 
-BUILT_IN: Mapping[str, str] = {}
+BUILT_IN: Mapping[str, str] = {
+    "opperf": "opperf.suites.networks:SUITE",
+    "dummy": "opperf.suites.dummy:SUITE",
+}
 """Suites that need no entry point."""
 
 SIZES = ("small", "default", "large")
@@ -47,6 +50,16 @@ class Options(Struct, frozen=True):
     dtype: str = "float32"
     folder: str = ""
     """Folder of the suite's files, for one that has some."""
+
+
+def batch_of(options: Options, own: int) -> int:
+    """Returns the batch size of a model, the suite's own without one in the options. Raises
+    `UsageError` for a batch without an example."""
+    if options.batch_size is None:
+        return own
+    if options.batch_size < 1:
+        raise UsageError(f"a batch of {options.batch_size}; give 1 or more")
+    return options.batch_size
 
 
 class Suite(Protocol):

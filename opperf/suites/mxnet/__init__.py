@@ -1,0 +1,1 @@
+"""The networks in MXNet: Gluon blocks, which hybridize."""

@@ -1,0 +1,1 @@
+"""The networks in PyTorch: modules as its users write them."""
