@@ -43,9 +43,9 @@ def _bias(inputs: int, outputs: int) -> Array:
     return Array((outputs,), "uniform", width=1 / math.sqrt(inputs))
 
 
-def embedding(name: str, rows: int, width: int) -> Weights:
-    """Returns the table of an embedding, with rows of length 1."""
-    return {f"{name}.weight": Array((rows, width), width=1 / math.sqrt(width))}
+def embedding(name: str, rows: int, width: int, deviation: float = 0) -> Weights:
+    """Returns the table of an embedding; without a standard deviation its rows have length 1."""
+    return {f"{name}.weight": Array((rows, width), width=deviation or 1 / math.sqrt(width))}
 
 
 def convolution(name: str, inputs: int, outputs: int, kernel: int) -> Weights:
@@ -91,7 +91,7 @@ def lstm(name: str, width: int, layers: int) -> Weights:
     """Returns weights and biases of LSTM layers whose inputs are as wide as they are; gates in the
     order input, forget, cell, output."""
     arrays = {
-        "weight": Array((4 * width, width), "uniform", width=1 / math.sqrt(width), kind=DENSE),
+        "weight": Array((4 * width, width), width=math.sqrt(XAVIER / width), kind=DENSE),
         "bias": _bias(width, 4 * width),
     }
     return {

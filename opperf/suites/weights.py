@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from opperf.suites.arrays import Array
 from opperf.suites.layers import (
     HE,
     XAVIER,
@@ -166,20 +164,17 @@ def top_widths(extents: Extents) -> list[int]:
 
 def dlrm(extents: Extents) -> Weights:
     """Returns the weights of a DLRM."""
-    rows = extents["rows"]
-    table = Array((rows, extents["embedding"]), "uniform", width=1 / math.sqrt(rows))
-    return {
-        **dense_layers("bottom.layers", bottom_widths(extents)),
-        **{f"tables.{number}.weight": table for number in range(extents["tables"])},
-        **dense_layers("top.layers", top_widths(extents)),
-    }
+    made = dense_layers("bottom.layers", bottom_widths(extents))
+    for number in range(extents["tables"]):
+        made |= embedding(f"tables.{number}", extents["rows"], extents["embedding"])
+    return made | dense_layers("top.layers", top_widths(extents))
 
 
 def lstm_language_model(extents: Extents) -> Weights:
     """Returns the weights of a language model of LSTM layers."""
     width, vocabulary = extents["width"], extents["vocabulary"]
     return {
-        **embedding("tokens", vocabulary, width),
+        **embedding("tokens", vocabulary, width, 1.0),
         **lstm("lstm", width, extents["layers"]),
         **dense("head", width, vocabulary),
     }

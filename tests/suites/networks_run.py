@@ -14,12 +14,13 @@ from opperf.suites.networks import NETWORKS, SUITE
 FRAMEWORKS = [name for name in SUITE.frameworks if is_available(name)]
 OTHERS = [name for name in FRAMEWORKS if name != "torch"]
 
-STEPS = 50
+STEPS = {"torch": 50, "jax": 10, "mxnet": 10}
+"""Steps of a training. JAX's take long here, as the tests have it compile without optimizations."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What `STEPS` steps on one batch gave: the losses, the norms of the first gradients by the
+    """What some steps on one batch gave: the losses, the norms of the first gradients by the
     names of weights, and all arrays after the first step and after the last."""
 
     losses: list[float]
@@ -76,7 +77,7 @@ def train_torch(name):
     optimizer = model.optimizer(model.call.parameters())
     parameters = dict(model.call.named_parameters())
     losses, gradients, first = [], {}, {}
-    for step in range(STEPS):
+    for step in range(STEPS["torch"]):
         optimizer.zero_grad()
         loss = model.loss(model.call(*model.inputs), *model.targets)
         loss.backward()
@@ -97,9 +98,9 @@ def train_jax(name):
     model = built("jax", name, "train")
 
     @jax.jit
-    def step(parameters, state):
+    def step(parameters, state, inputs, targets):
         def loss(parameters):
-            return model.loss(model.call(parameters, *model.inputs), *model.targets)
+            return model.loss(model.call(parameters, *inputs), *targets)
 
         found, gradients = jax.value_and_grad(loss)(parameters)
         updates, state = model.optimizer.update(gradients, state, parameters)
@@ -118,8 +119,8 @@ def train_jax(name):
 
     parameters, state = model.parameters, model.optimizer.init(model.parameters)
     losses, norms, first = [], {}, {}
-    for number in range(STEPS):
-        loss, gradients, parameters, state = step(parameters, state)
+    for number in range(STEPS["jax"]):
+        loss, gradients, parameters, state = step(parameters, state, model.inputs, model.targets)
         losses.append(float(loss))
         if number == 0:
             norms = {key: float(np.linalg.norm(one)) for key, one in named(gradients).items()}
@@ -143,7 +144,7 @@ def train_mxnet(name):
         return {key: one.data().asnumpy() for key, one in found.items()}
 
     losses, norms, first = [], {}, {}
-    for number in range(STEPS):
+    for number in range(STEPS["mxnet"]):
         with mx.autograd.record():
             loss = model.loss(model.call(*model.inputs), *model.targets).mean()
         loss.backward()

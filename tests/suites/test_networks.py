@@ -24,7 +24,9 @@ TOLERANCE = 1e-5
 """Relative distance of outputs: some hundred roundings of float32, 6e-8 each, which add up over the
 layers in another order in each framework."""
 
-GRADIENTS = 1e-3
+GRADIENTS = 0.01
+"""Relative difference of gradients' norms: where the input of a ReLU is 0 up to a rounding, one
+framework has it on, and another off. In float64 they agree to 1e-14."""
 
 
 def test_the_suite_has_each_network_in_three_sizes():
@@ -92,69 +94,54 @@ def test_weights_do_not_depend_on_what_else_is_drawn():
     assert np.array_equal(shallow["tokens.weight"], deep["tokens.weight"])
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-@pytest.mark.parametrize("name", NETWORKS)
-def test_outputs_are_of_order_one(name, framework):
-    outputs = PREDICT[framework](name)
-    assert 0.1 < np.sqrt(np.mean(np.square(outputs))) < 10
-
-
+# One test for all frameworks, as compiling and running a network twice takes most of the time.
 @needs_torch
-@pytest.mark.parametrize("framework", OTHERS)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_outputs_agree(name, framework):
-    outputs, reference = PREDICT[framework](name), predict_torch(name)
-    assert outputs.shape == reference.shape
-    assert distance(outputs, reference) < TOLERANCE
+def test_outputs_agree_and_are_of_order_one(name):
+    reference = predict_torch(name)
+    assert 0.1 < np.sqrt(np.mean(np.square(reference))) < 10
+    for framework in OTHERS:
+        outputs = PREDICT[framework](name)
+        assert outputs.shape == reference.shape
+        assert distance(outputs, reference) < TOLERANCE, framework
 
 
 @needs_torch
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_layer_that_is_wrong_by_a_hundredth_is_beyond_the_tolerance(name):
     reference = predict_torch(name)
-    changed = [key for key in weights(name) if key.endswith("weight") or "weight_" in key]
+    changed = [key for key in weights(name) if key.rpartition(".")[2].startswith("weight")]
+    assert len(changed) > 2
     for key in changed:
-        assert distance(predict_torch(name, key), reference) > 5 * TOLERANCE, key
+        assert distance(predict_torch(name, key), reference) > 10 * TOLERANCE, key
 
 
 @needs_torch
-@pytest.mark.parametrize("framework", OTHERS)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_training_agrees(name, framework):
-    found, reference = TRAIN[framework](name), TRAIN["torch"](name)
-    assert found.losses[0] == pytest.approx(reference.losses[0], rel=1e-5)
-    assert found.gradients == pytest.approx(reference.gradients, rel=GRADIENTS)
-    for key in weights(name):
-        assert found.first[key].size == reference.first[key].size
+def test_training_agrees_and_lowers_the_loss(name):
+    reference = TRAIN["torch"](name)
+    assert reference.losses[-1] < reference.losses[0]
+    assert all(np.isfinite(array).all() for array in reference.last.values())
+    for framework in OTHERS:
+        found = TRAIN[framework](name)
+        steps = len(found.losses)
+        assert found.losses[0] == pytest.approx(reference.losses[0], rel=TOLERANCE), framework
+        assert found.gradients == pytest.approx(reference.gradients, rel=GRADIENTS), framework
+        assert found.losses == pytest.approx(reference.losses[:steps], rel=0.05), framework
+        for key in filter(is_running, weights(name)):
+            # MXNet's running variance is of the batch, the others' of the population.
+            is_biased = framework == "mxnet" and key.endswith("var")
+            allowed = 0.05 if is_biased else 10 * TOLERANCE
+            assert distance(found.first[key], reference.first[key]) < allowed, key
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-@pytest.mark.parametrize("name", NETWORKS)
-def test_training_remains_finite_and_lowers_the_loss(name, framework):
-    found = TRAIN[framework](name)
-    assert np.isfinite(found.losses).all()
-    assert found.losses[-1] < found.losses[0]
-    assert all(np.isfinite(array).all() for array in found.last.values())
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@needs_torch
 @pytest.mark.parametrize("name", ["resnet18", "unet"])
-def test_training_updates_running_statistics(name, framework):
-    found = TRAIN[framework](name)
+def test_training_updates_running_statistics(name):
+    found = TRAIN["torch"](name)
     drawn = {key: array for key, _, array in instance(name, Options(size="small")).weights()}
     for key in filter(is_running, weights(name)):
-        assert distance(found.first[key], drawn[key]) > 1e-3, key
-
-
-@needs_torch
-@pytest.mark.parametrize("framework", OTHERS)
-@pytest.mark.parametrize("name", ["resnet18", "unet"])
-def test_running_statistics_agree(name, framework):
-    found, reference = TRAIN[framework](name).first, TRAIN["torch"](name).first
-    for key in filter(is_running, weights(name)):
-        # MXNet's running variance is of the batch, the others' of the population.
-        is_biased = framework == "mxnet" and key.endswith("var")
-        assert distance(found[key], reference[key]) < (0.02 if is_biased else 1e-4), key
+        assert distance(found.first[key], drawn[key]) > 0.01, key
 
 
 @pytest.mark.skipif("mxnet" not in FRAMEWORKS, reason="MXNet is not installed")
