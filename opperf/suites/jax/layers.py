@@ -32,8 +32,7 @@ def dense_layers(layers: Parameters, x: Array) -> Array:
 
 def embed(layer: Parameters, tokens: Array) -> Array:
     """Returns a row of the table for each token."""
-    rows: Array = layer["weight"][tokens]
-    return rows
+    return layer["weight"][tokens]
 
 
 def convolution(layer: Parameters, x: Array, stride: int = 1) -> Array:
@@ -65,10 +64,9 @@ def upsample(layer: Parameters, x: Array) -> Array:
 def max_pool(x: Array, window: int, stride: int, padding: int = 0) -> Array:
     """Returns the maximum of each window of images."""
     pads = [(0, 0), (padding, padding), (padding, padding), (0, 0)]
-    pooled: Array = lax.reduce_window(
+    return lax.reduce_window(
         x, -jnp.inf, lax.max, (1, window, window, 1), (1, stride, stride, 1), pads
     )
-    return pooled
 
 
 def layer_norm(layer: Parameters, x: Array) -> Array:
