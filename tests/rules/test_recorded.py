@@ -204,14 +204,14 @@ class TestFills:
         index = TensorSpec((5,), "int64")
         made = with_fills("gather", {"self": TensorSpec((7, 9)), "dim": 1, "index": index})
         assert made["index"].fill == below(9)
-        made = with_fills("index", {"self": TensorSpec((7, 9)), "indices": (None, index)})
-        assert made["indices"] == (None, TensorSpec((5,), "int64", below(9)))
+        for name in ("index", "_index_put_impl"):
+            made = with_fills(name, {"self": TensorSpec((7, 9)), "indices": (None, index)})
+            assert made["indices"] == (None, TensorSpec((5,), "int64", below(9)))
         made = with_fills("embedding", {"weight": TensorSpec((30, 4)), "indices": index})
         assert made["indices"].fill == below(30)
-        made = with_fills(
-            "embedding_dense_backward", {"indices": index, "num_weights": 12, "padding_idx": -1}
-        )
-        assert made["indices"].fill == below(12)
+        for name in ("embedding_backward", "embedding_dense_backward"):
+            made = with_fills(name, {"indices": index, "num_weights": 12, "padding_idx": -1})
+            assert made["indices"].fill == below(12)
 
     def test_indices_of_pooling_are_in_the_map(self):
         arguments = {"self": TensorSpec((2, 3, 4, 5)), "indices": TensorSpec((2, 3, 2, 2), "int64")}

@@ -181,7 +181,13 @@ LOG_PROBABILITY = between(-11.0, -1.0)
 UNIT = between(0.0, 1.0)
 """Exponents of the wavelengths of a sinusoidal encoding of positions."""
 
-INDEXED_BY_POSITION = ("index", "index_put")
+INDEXED_BY_POSITION = (
+    "index",
+    "index_put",
+    "_index_put_impl",
+    "_unsafe_index",
+    "_unsafe_index_put",
+)
 """Operators whose list `indices` has the indices of an axis each."""
 
 FILLS: dict[str, dict[str, Rule]] = {
@@ -197,7 +203,9 @@ FILLS: dict[str, dict[str, Rule]] = {
     "_sparse_coo_tensor_with_dims_and_tensors": {"indices": in_size},
     "div": {"other": always(POSITIVE)},
     "embedding": {"indices": below_extent("weight")},
+    "embedding_backward": {"indices": below_number("num_weights")},
     "embedding_dense_backward": {"indices": below_number("num_weights")},
+    "embedding_sparse_backward": {"indices": below_number("num_weights")},
     "eq": {"self": compared, "other": compared},
     "gather": {"index": along_dim},
     "grid_sampler_2d": {"grid": always(OPEN_UNIT)},

@@ -29,13 +29,17 @@ def read_steps(text: str) -> tuple[int, int]:
 def by_step(trace: Trace, nodes: Iterable[Node]) -> list[tuple[Node, list[Node]]]:
     """Returns the labels of the outermost steps, in their order, each with the calls of its step:
     those that began between it and the next one on any thread, as the backward pass has one of its
-    own; without those that are known to have begun after its end."""
+    own; without those that are known to have begun after its end, or in what had not ended when
+    the recording did, which the trace lacks."""
     labels = trace.outer_steps()
     starts = [label.id for label in labels]
     found: list[list[Node]] = [[] for _ in labels]
     for node in nodes:
         index = bisect.bisect_right(starts, node.id) - 1
-        if index >= 0 and not _began_after(node, labels[index]):
+        if index < 0 or _began_after(node, labels[index]):
+            continue
+        outermost = (node, *trace.ancestors(node.id))[-1].parent
+        if outermost in trace.nodes or outermost < labels[index].id:
             found[index].append(node)
     return list(zip(labels, found, strict=True))
 

@@ -46,6 +46,12 @@ def test_a_step_has_the_calls_of_all_threads_until_the_next_one():
     assert found == [("ProfilerStep#1", 2, -1), ("ProfilerStep#2", 1, -1)]
 
 
+def test_a_step_that_had_not_ended_is_in_no_other_one():
+    # Its label, 30, would have been written last.
+    trace = execution_trace(node(10, "ProfilerStep#1", 2), relu(11, 10), relu(31, 30), relu(32, 9))
+    assert [step.calls for step in overview_of(trace).steps] == [2]
+
+
 def test_times_are_those_of_kernels_where_there_are_any():
     trace = profile(
         event("ProfilerStep#1", 0, 10, "user_annotation"),
