@@ -3,6 +3,7 @@ and when each is freed."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.dtypes import DTYPES, element_bytes
+from opperf.dtypes import DTYPES, element_bytes, is_integer
 from opperf.frameworks.replays import (
     NOT_KEPT,
     Buffer,
@@ -20,10 +21,34 @@ from opperf.frameworks.replays import (
     Slot,
     Step,
 )
-from opperf.model import TensorSpec, iter_tensors
+from opperf.model import Fill, TensorSpec, iter_tensors
 from opperf.sources.traces.execution_trace import HOST, main_device
 from opperf.sources.traces.trace import NO_CALL, Call, Node, Trace
 from opperf.sources.traces.values import CPP, Ref
+
+INTEGERS = "integers"
+"""Distribution of integers below a limit."""
+
+UNFILLED = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("empty", "empty_like", "empty_permuted", "empty_strided"),
+        *("new_empty", "new_empty_strided"),
+    )
+)
+"""Operators whose result has whatever was in memory."""
+
+PRESERVING = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("_to_copy", "_unsafe_view", "alias", "broadcast_to", "cat", "chunk", "clone"),
+        *("contiguous", "copy_", "cpu", "cuda", "detach", "detach_", "expand", "expand_as"),
+        *("flatten", "lift", "lift_fresh", "long", "movedim", "narrow", "permute", "pin_memory"),
+        *("repeat", "reshape", "select", "slice", "split", "split_with_sizes", "squeeze"),
+        *("stack", "t", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view"),
+    )
+)
+"""Operators whose results have the numbers of their arguments, and no others."""
 
 
 class _Key(NamedTuple):
@@ -60,6 +85,8 @@ class DataFlow:
         """Slots of tensors that calls have made, by storage, the latest."""
         self._owners: dict[int, int] = {}
         """The slot that was the first in a storage that a call has made, by each slot in it."""
+        self._bounds: dict[int, Fill] = {}
+        """Contents of slots of integers, within the bounds of all calls that take them."""
         self._alone: dict[tuple[int, int], int] = {}
         """Slots of tensors without numbers, by distinct call and position."""
         self._steps: list[Step] = []
@@ -85,6 +112,8 @@ class DataFlow:
             inputs = tuple(
                 self._independent(node.call, index, spec) for index, spec in enumerate(specs)
             )
+        for slot, spec in zip(inputs, specs, strict=True):
+            self._bound(slot, spec.fill)
         outputs = self._results(node) if is_made else ()
         self._steps.append(
             Step(
@@ -96,6 +125,22 @@ class DataFlow:
                 stream=stream,
             )
         )
+
+    def _bound(self, slot: int, fill: Fill) -> None:
+        """Has a slot of integers contents within further bounds; those of no fill are none."""
+        if fill != Fill() and is_integer(self._slots[slot].spec.dtype):
+            self._bounds[slot] = _within(self._bounds.get(slot, fill), fill)
+
+    def _bound_sources(self) -> None:
+        """Has what calls only copy or view the bounds of the result."""
+        for step in reversed(self._steps):
+            if step.call == NO_CALL or self._trace.calls[step.call].path not in PRESERVING:
+                continue
+            # In place, the result is the first argument.
+            results = [slot for slot in step.outputs if slot != NOT_KEPT] or step.inputs[:1]
+            fills = [self._bounds[slot] for slot in results if slot in self._bounds]
+            for slot in step.inputs if fills else ():
+                self._bound(slot, functools.reduce(_within, fills))
 
     def _gap(self, node: Node) -> int:
         """Returns the nanoseconds between the end of all earlier calls and the beginning of
@@ -152,8 +197,15 @@ class DataFlow:
             # A result that the trace does not hold: what takes it has it from outside.
             return ()
         found = []
+        is_unfilled = self._trace.calls[node.call].path in UNFILLED
         for ref, spec in zip(node.outputs, specs, strict=True):
             key = _Key(ref, spec.shape, spec.dtype)
+            if is_unfilled and is_integer(spec.dtype):
+                # What fills it is no call: `torch.tensor([1, 3])`.
+                self._known.pop(key, None)
+                self._made.pop(_storage_of(ref, spec), None)
+                found.append(NOT_KEPT)
+                continue
             slot = self._known.get(key)
             is_argument = slot is not None and ref in node.inputs
             if slot is None or not is_argument:
@@ -182,6 +234,13 @@ class DataFlow:
 
     def sequence(self, calls: Sequence[SequenceCall], skipped: Mapping[int, str]) -> CallSequence:
         """Returns the calls with their data flow, each tensor freed after its last use."""
+        self._bound_sources()
+        slots = [
+            slot._replace(spec=msgspec.structs.replace(slot.spec, fill=self._bounds[index]))
+            if index in self._bounds
+            else slot
+            for index, slot in enumerate(self._slots)
+        ]
         last: dict[int, int] = {}
         for index, step in enumerate(self._steps):
             for slot in step.inputs:
@@ -202,7 +261,7 @@ class DataFlow:
         ]
         return CallSequence(
             calls=calls,
-            slots=self._slots,
+            slots=slots,
             buffers=self._sizes,
             steps=steps,
             peak_bytes=self._peak(steps),
@@ -227,6 +286,16 @@ class DataFlow:
                     alive[owner] -= 1
                     now -= 0 if alive[owner] else _bytes(self._slots[owner].spec)
         return most
+
+
+def _within(first: Fill, second: Fill) -> Fill:
+    """Returns integers within the bounds of two fills: what both have, where both are drawn from a
+    range, else those of the lower limit."""
+    least = min(first, second, key=lambda fill: fill.high)
+    low = max(first.low, second.low)
+    if first.distribution == second.distribution == INTEGERS and low < least.high:
+        return Fill(INTEGERS, low, least.high)
+    return least
 
 
 def _bytes(spec: TensorSpec) -> int:

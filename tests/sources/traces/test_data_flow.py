@@ -8,7 +8,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.frameworks.replays import NOT_KEPT
-from opperf.model import TraceTarget
+from opperf.model import Fill, TraceTarget
 from opperf.sources.traces.data_flow import DataFlow, specs_of
 from opperf.sources.traces.parts import read_steps, skip_reasons
 from opperf.sources.traces.reading import read_traces
@@ -101,6 +101,34 @@ def test_tensors_without_numbers_are_shared_by_equal_calls(tmp_path):
     assert any("tensors of their own" in remark for remark in source.remarks)
     (case,) = source.cases()
     assert case.recorded == (6000,)
+
+
+def test_indices_that_no_call_fills_are_within_the_bounds_of_what_takes_their_copies(tmp_path):
+    numbers, copied = tensor(20, 70, size=2), tensor(21, 71, size=2)
+    kind = {"types": ["Tensor(long int)"], "shapes": [[2]]}
+    nodes = [
+        node(3, "aten::empty", 1, "aten::empty.memory_format(SymInt[] size) -> Tensor"),
+        node(4, "aten::detach_", 1, "aten::detach_(Tensor(a!) self) -> Tensor", **kind),
+        node(5, "aten::to", 1, "aten::to.dtype(Tensor self) -> Tensor", **kind),
+        call(6, [A], B),
+        node(7, "aten::take", 1, "aten::take(Tensor self, Tensor index) -> Tensor"),
+        node(8, "aten::take", 1, "aten::take(Tensor self, Tensor index) -> Tensor"),
+    ]
+    made = {"types": ["Tensor(long int)"], "shapes": [[2]]}
+    nodes[0]["outputs"] = {"values": [numbers], **made}
+    nodes[1]["inputs"]["values"], nodes[1]["outputs"] = [numbers], {"values": [numbers], **made}
+    nodes[2]["inputs"]["values"], nodes[2]["outputs"] = [numbers], {"values": [copied], **made}
+    for one, bounds in ((nodes[4], "[0,9]"), (nodes[5], "[3,20]")):
+        types, shapes = ["Tensor(float)", "Tensor(long int)"], [[2, 4], [2]]
+        one["inputs"] = {"values": [B, copied], "types": types, "shapes": shapes}
+        one["attrs"].append({"name": "tensor_range", "value": f'{{"1":{bounds}}}'})
+    found = sequence(tmp_path, nodes)
+    empty, detached, to, _, first, _ = found.steps
+    assert empty.outputs == detached.outputs == (NOT_KEPT,) and to.inputs == detached.inputs
+    assert first.inputs[1] == to.outputs[0]
+    slots = [found.slots[to.inputs[0]], found.slots[to.outputs[0]]]
+    assert [slot.is_outside for slot in slots] == [True, False]
+    assert {slot.spec.fill for slot in slots} == {Fill("integers", 3.0, 10.0)}
 
 
 STEPS = [
