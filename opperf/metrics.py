@@ -17,6 +17,7 @@ from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.replays import REPLAYS
 from opperf.instruments.steps import STEPS
 from opperf.instruments.times import TIMES
+from opperf.instruments.verification.instrument import VERIFICATION
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.model import Case, Metric, MetricKind, Record, Settings
@@ -29,10 +30,20 @@ BUILT_IN: tuple[Instrument, ...] = (
     COMPILER,
     RECORDED_TIMES,
     REPLAYS,
+    VERIFICATION,
 )
 """In the order of tables."""
 
-ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, STEPS, RECORDED_TIMES, REPLAYS)
+ORDER = (
+    MEMORY_PEAKS,
+    CALLGRIND,
+    TIMES,
+    COMPILER,
+    STEPS,
+    RECORDED_TIMES,
+    REPLAYS,
+    VERIFICATION,
+)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 

@@ -263,7 +263,9 @@ def test_it_can_be_named(toy, compared, tmp_path):
         and "page_faults_backward, bandwidth" in refused.output
     )
     printed = CliRunner().invoke(command, ["--help"]).output
-    assert "replay_inputs, bandwidth, step, optimizer, ncu_time," in " ".join(printed.split())
+    assert "replay_inputs, bandwidth, step, optimizer, verification_mean_rel_error," in " ".join(
+        printed.split()
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
-        "cache memory callgrind_cache threads cpus executor env options python"
+        "cache memory callgrind_cache verify threads cpus executor env options python"
     ),
     "Time and precision": (
         "precision max_time_s warmup runs rounds shuffle timeout_s control_blocks blocks "

@@ -324,6 +324,11 @@ class Modes(Core):
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles together, as is quicker, what cases need. Errors are of the cases' records."""
 
+    def drawing_as_eager(self, mode: str) -> AbstractContextManager[None] | None:
+        """Returns a context in which what a mode compiles draws the random numbers that eager mode
+        draws from the same seed; None if every mode does so, or none can."""
+        return None
+
 
 class Gradients(Core):
     """Differentiation. Default: none."""
@@ -486,6 +491,11 @@ class Processes(Core):
     def seed(self, seed: int) -> None:
         """Seeds the framework's own random numbers, of which a user's code may draw."""
         # Without random numbers of its own, those of NumPy are drawn.
+
+    def random_state(self, device: str) -> object:
+        """Returns the state of the framework's random numbers, which is another one once some were
+        drawn; None if that is not known."""
+        return None
 
 
 class Profilers(Core):

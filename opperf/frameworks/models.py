@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from opperf.errors import UsageError, suggest
 from opperf.frameworks.base import Gradient
+from opperf.model import Case
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,11 @@ class RunnableModel(Protocol):
         """Runs a step from the beginning, and returns its arrays by name: `output`, `output[0]`
         ...; in the phase `train` also `loss`, `gradient of NAME` and `NAME after the step` of each
         parameter, and `NAME after the step` of other state."""
+
+    def converted(self, case: Case) -> RunnableModel:
+        """Returns the model in the dtype and mode of another case, with the inputs and the
+        parameters that it has at the beginning, as its own dtype rounds them. To be called in the
+        scope of that case; this model is of no further use. Raises what the framework raises."""
 
     def flops(self) -> int | None:
         """Returns the floating-point operations of the forward pass; None if nothing counts

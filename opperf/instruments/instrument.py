@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from opperf.model import Case, Metric, Pass, Settings, Struct
+from opperf.model import Case, Metric, Pass, Record, Settings, Struct
 
 if TYPE_CHECKING:
     from opperf.instruments.peaks import MemoryMeter
@@ -45,6 +45,8 @@ class Needs(Struct, frozen=True):
     """No other case at the same time. Without it, cases are measured side by side."""
     steady_clocks: bool = False
     """A device whose clocks heat and power do not lower: else it measures again after a rest."""
+    last: bool = False
+    """To be after all others, whose results are kept if it ends the process."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Conditions:
     reference_work: bool = False
     profiles: Path | None = None
     """Folder that keeps what an instrument's program wrote of each case."""
+    keep: Callable[[Record], object] = lambda record: None
+    """Keeps the record as it is before the last instruments, which may end the process."""
 
 
 class Launcher(Protocol):

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opperf.errors import UnsupportedError, UsageError
@@ -38,6 +38,7 @@ from opperf.model import (
     Status,
     Summary,
     TensorSpec,
+    Verification,
     Waits,
     split_positional,
 )
@@ -61,6 +62,13 @@ class Bound:
 
     arrays: Mapping[Key, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
+    make: Callable[[Case], Callable[..., Any]] | None = None
+    """Makes `function` of another case of its target, such as one in another mode; None if it is
+    the same for all."""
+
+    def of(self, case: Case) -> Bound:
+        """Returns the objects for another case of the target."""
+        return self if self.make is None else replace(self, function=self.make(case))
 
 
 NOTHING_BOUND = Bound()
@@ -121,6 +129,10 @@ class PreparedCase:
     def copy(self) -> PreparedCase:
         return PreparedCase(self.case, self.framework, self._bound)
 
+    def bound_for(self, case: Case) -> Bound:
+        """Returns the user's objects for another case of the same target."""
+        return self._bound.of(case)
+
     def _built(self) -> Any:
         target = self.case.target
         if not isinstance(target, ObjectTarget):
@@ -131,7 +143,15 @@ class PreparedCase:
         }
         unnamed, named = split_positional(made)
         built = self.framework.constructor(target)(*unnamed, **named)
+        return self._placed(built)
+
+    def _placed(self, built: Any) -> Any:
+        """Returns an object with its weights on the device and in the dtype of the case."""
         return self.framework.place_weights(built, self.case)
+
+    def _finished(self, tensor: Any, spec: TensorSpec, device: str) -> Any:
+        """Returns a tensor, made as specified, as the call gets it."""
+        return tensor
 
     def _value(self, place: str, argument: Argument) -> Any:
         """Returns the value of an argument or of an element; `place` is `name` or `name.index`."""
@@ -160,6 +180,7 @@ class PreparedCase:
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)
             tensor = self._filled(argument, device, seed)
+        tensor = self._finished(tensor, argument, device)
         if argument.gradient:
             self.differentiated.append(tensor)
             self.differentiated_places.append(place)
@@ -219,6 +240,7 @@ class Visit:
         self.time_kind: MetricKind | None = None
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
+        self.verification: Verification | None = None
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -315,6 +337,7 @@ class Visit:
             moved_bytes=self.moved_bytes,
             time_kind=self.time_kind,
             parts=self.parts,
+            verification=self.verification,
         )
 
 

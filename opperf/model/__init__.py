@@ -77,4 +77,5 @@ from opperf.model.values import (
     iter_tensors,
     map_tensors,
 )
+from opperf.model.verification import Method, Verification, VerificationCode
 from opperf.model.wrapping import Wrapper, Wrapping

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from opperf.model.base import Struct
 from opperf.model.cases import Case
 from opperf.model.metrics import MetricKind, Note, NoteCode
+from opperf.model.verification import Verification
 
 
 class Summary(Struct, frozen=True):
@@ -191,6 +192,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     profiles: dict[str, str] = {}
     """By program that profiled the case's calls, the name of the file that it wrote, in the folder
     of profiles beside the run file."""
+    verification: Verification | None = None
+    """None unless it was asked for."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):

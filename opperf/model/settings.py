@@ -313,6 +313,18 @@ class Settings(Struct, frozen=True):
             flag=False,
         ),
     ] = True
+    verify: Annotated[
+        bool,
+        declaring.Setting(
+            "--verify",
+            "Compare each case's results with those of eager mode, which runs twice with the same "
+            "seeds, and once in float64: outputs, gradients, and parameters after a step. Times "
+            "are measured as without it.",
+            identity=False,
+            title="Results verified",
+            flag=True,
+        ),
+    ] = False
 
     @property
     def differentiated(self) -> tuple[str, ...]:

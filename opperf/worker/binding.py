@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.models import Model, RunnableModel, read_model
 from opperf.frameworks.user_code import parameters_of
+from opperf.instruments.call_results import seed_all
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.model import (
     CallableTarget,
@@ -31,7 +33,8 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
     `UnsupportedError` and `UsageError`."""
     target = case.target
     if isinstance(target, ModelTarget):
-        return Bound(function=runnable_model(case, target, framework))
+        make = partial(_model_of, framework=framework)
+        return Bound(function=make(case), make=make)
     if not isinstance(target, TraceTarget):
         return bound
     if target.ranks > 1:
@@ -39,9 +42,15 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
     return Bound(function=framework.replay(case, read_sequence(framework, target)))
 
 
+def _model_of(case: Case, framework: Framework) -> RunnableModel:
+    assert isinstance(case.target, ModelTarget)
+    return runnable_model(case, case.target, framework)
+
+
 def runnable_model(case: Case, target: ModelTarget, framework: Framework) -> RunnableModel:
     """Returns a case's model with its inputs. Raises `UnsupportedError` and `UsageError`."""
-    framework.seed(case.settings.seed)
+    # Of the user's function, which may draw of any of them.
+    seed_all(framework, case.settings.seed)
     return framework.model(case, build_model(case, target, framework))
 
 

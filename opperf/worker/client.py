@@ -19,14 +19,14 @@ from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
-from opperf.model import Case, Environment, Listing, Record, Settings, Status
+from opperf.model import Case, Environment, Listing, Record, Settings, Status, Verification
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Answer, Observed, Request, Response, Trial
+from opperf.worker.protocol import Answer, Kept, Observed, Request, Response, Trial
 
 START_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
@@ -92,6 +92,8 @@ class Worker(AbstractContextManager["Worker"]):
         self._profiles = profiles
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
+        self._kept: Record | None = None
+        """Record of the case in flight, once it has all but its verification."""
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self._use: Use = "fresh"
@@ -178,6 +180,7 @@ class Worker(AbstractContextManager["Worker"]):
     def measure(self, case: Case) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status."""
         started = time.monotonic()
+        self._kept = None
         try:
             self._start()
             if self._needs.fork_for_each_case and self._use != "used":
@@ -197,7 +200,17 @@ class Worker(AbstractContextManager["Worker"]):
             status = Status.TIMEOUT
             reason = f"not finished after {case.settings.timeout_s:g} s; {advice}"
         wall_s = time.monotonic() - started
-        return Record(case=case, id=case.id, status=status, reason=reason, wall_s=wall_s)
+        verification = Verification.not_run(reason) if case.settings.verify else None
+        if self._kept is not None:
+            return msgspec.structs.replace(self._kept, verification=verification, wall_s=wall_s)
+        return Record(
+            case=case,
+            id=case.id,
+            status=status,
+            reason=reason,
+            wall_s=wall_s,
+            verification=verification,
+        )
 
     def try_call(self, case: Case, timeout_s: float) -> Trial:
         """Returns the result of one call of a case; a crash or a hang is a refusal. A crash of a
@@ -335,6 +348,10 @@ class Worker(AbstractContextManager["Worker"]):
             response = msgspec.json.decode(line, type=Response)
             if isinstance(response, Answer):
                 return msgspec.json.decode(response.result, type=kind)
+            if isinstance(response, Kept):
+                self._kept = response.record
+                # What follows has as much time as what was before.
+                return self._answer(kind, timeout_s)
         except msgspec.DecodeError as error:
             self.end()
             printed = one_line(line.decode(errors="replace"), 80)

@@ -15,7 +15,16 @@ from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
 from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import UNKNOWN, Case, NoteCode, Record, Status
+from opperf.model import (
+    DEFAULTS,
+    UNKNOWN,
+    Case,
+    NoteCode,
+    Record,
+    Status,
+    Verification,
+    VerificationCode,
+)
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
@@ -23,6 +32,8 @@ from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Trial
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
+
+EAGER = DEFAULTS["mode"]
 
 BASELINE_DTYPE = "float32"
 """Dtype that every operator's rule is made for; a refusal in another one is checked against it."""
@@ -39,11 +50,12 @@ def measure(
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        chosen = instruments_of(case.settings)
-        for instrument in chosen:
+        every = instruments_of(case.settings)
+        chosen = [instrument for instrument in every if not instrument.needs.last]
+        for instrument in every:
             instrument.prepare(framework)
         needed = guard(case, framework)
-        for instrument in chosen:
+        for instrument in every:
             instrument.begin(case, framework, conditions, needed)
         with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
@@ -57,9 +69,16 @@ def measure(
                     _measure_again(chosen, visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
-        state = state_of(readings)
-        note = None if state is None else throttling_note(case.settings.device, state)
-        visit.notes += [] if note is None else [note]
+            state = state_of(readings)
+            note = None if state is None else throttling_note(case.settings.device, state)
+            visit.notes += [] if note is None else [note]
+            for instrument in every:
+                if instrument.needs.last:
+                    wall_s = time.perf_counter() - begun
+                    conditions.keep(
+                        msgspec.structs.replace(visit.record(), gpu=state, wall_s=wall_s)
+                    )
+                    instrument.measure(visit)
         record = msgspec.structs.replace(visit.record(), gpu=state)
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.
@@ -71,7 +90,23 @@ def measure(
         if reason is None:
             reason = one_line(f"{type(error).__name__}: {error}")
         record = _refused(case, framework, bound, reason)
+    if case.settings.verify and record.status is not Status.OK:
+        found = _unverified(record, framework, bound)
+        record = msgspec.structs.replace(record, verification=found)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+def _unverified(record: Record, framework: Framework, bound: Bound) -> Verification:
+    """Returns the verification of a case that was not measured: whether it fails in eager mode
+    too."""
+    if record.status is not Status.FAILED:
+        return Verification.not_run(record.reason)
+    settings = {"mode": EAGER, "verify": False}
+    runs = record.case.settings.mode != EAGER and _runs(
+        with_settings(record.case, settings), framework, bound
+    )
+    code = VerificationCode.EXCEPTION_RAISED if runs else VerificationCode.EAGER_FAILED
+    return Verification(code=code, reason=record.reason)
 
 
 def _measure_again(instruments: Iterable[Instrument], visit: Visit) -> None:

@@ -191,7 +191,14 @@ AnyRequest = Union[
     EndRequest,
 ]
 
-Response = Answer | Refusal
+
+class Kept(Struct, frozen=True, tag="kept"):
+    """The record of a case as it is before what may end the process; its answer follows."""
+
+    record: Record
+
+
+Response = Answer | Refusal | Kept
 
 
 def encode_answer(result: object) -> bytes:

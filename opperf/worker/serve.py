@@ -105,8 +105,13 @@ PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
 
 
-def measure_case(framework: Framework, request: protocol.MeasureRequest) -> Record:
-    """Returns the record of a case. Raises `WorkerError` for other process settings."""
+def measure_case(
+    framework: Framework,
+    request: protocol.MeasureRequest,
+    keep: Callable[[Record], object] = lambda record: None,
+) -> Record:
+    """Returns the record of a case, which `keep` gets before what may end this process. Raises
+    `WorkerError` for other process settings."""
     case = request.case
     if case.settings.process() != PROCESS_SETTINGS:
         raise errors.WorkerError(
@@ -121,6 +126,7 @@ def measure_case(framework: Framework, request: protocol.MeasureRequest) -> Reco
                 PristineMeter(NOTHING_BOUND),
                 request.reference_work,
                 Path(request.profiles) if request.profiles else None,
+                keep,
             ),
         )
     except Exception as error:
@@ -189,7 +195,6 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
     protocol.ScriptRequest: lambda framework, asked: [
         script(framework, case) for case in asked.cases
     ],
-    protocol.MeasureRequest: measure_case,
     protocol.TraceRequest: lambda framework, asked: trace(
         framework,
         asked.cases,
@@ -251,6 +256,9 @@ class Server:
         self._responses.write(line)
         self._responses.flush()
 
+    def _keep(self, record: Record) -> None:
+        self._respond(msgspec.json.encode(protocol.Kept(record)) + b"\n")
+
     def _answer_requests(self, framework: Framework) -> None:
         for asked in self._requests:
             try:
@@ -259,6 +267,8 @@ class Server:
                     return
                 if isinstance(request, protocol.ForkRequest):
                     line = self._fork(framework, request.devices)
+                elif isinstance(request, protocol.MeasureRequest):
+                    line = protocol.encode_answer(measure_case(framework, request, self._keep))
                 else:
                     line = protocol.encode_answer(ANSWERS[type(request)](framework, request))
             except Exception as error:

@@ -15,3 +15,14 @@ def make(batch_size=3):
         return jax.nn.relu(x @ weights["first"]) @ weights["second"]
 
     return {"call": call, "inputs": (jnp.ones((batch_size, 8)),), "parameters": parameters}
+
+
+def careless():
+    """A function that scales its output by 1.01 where it is compiled."""
+    made = make()
+    call = made["call"]
+
+    def scaled(weights, x):
+        return call(weights, x) * (1.01 if isinstance(x, jax.core.Tracer) else 1.0)
+
+    return {**made, "call": scaled}

@@ -30,3 +30,35 @@ def make(batch_size=3):
 
 def without_inputs():
     return Net()
+
+
+class Careless(Net):
+    """Scales its output by 1.01 where it is compiled."""
+
+    def forward(self, x):
+        factor = 1.01 if torch.compiler.is_compiling() else 1.0
+        return super().forward(x) * factor
+
+
+def dropping():
+    """A network that draws random numbers."""
+    return torch.nn.Sequential(Net(64), torch.nn.Dropout(0.5)), (torch.randn(4, 8),)
+
+
+class Drawing(Net):
+    """Draws from a generator that nobody seeds."""
+
+    def forward(self, x):
+        return super().forward(x) + torch.randn(4, generator=self.generator)
+
+    def example_inputs(self):
+        self.generator = torch.Generator()
+        self.generator.seed()
+        return super().example_inputs()
+
+
+class Single(Net):
+    """Makes single precision of what it has, so that it does not run in float64."""
+
+    def forward(self, x):
+        return super().forward(x.float())

@@ -14,7 +14,7 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.execution.workers import Workers
-from opperf.model import Settings, Status
+from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 from opperf.worker import client
@@ -56,6 +56,30 @@ def test_a_case_that_succeeds(worker, make_case):
     assert record.samples["forward"] == [1000.0] * 3
     assert record.samples["backward"] == [2500.0] * 3
     assert record.wall_s > 0
+
+
+DIES_IN_FLOAT64 = """
+import os
+def function(x):
+    return x + 1 if x.dtype == "float32" else os._exit(8)
+"""
+
+
+def test_a_process_that_ends_in_the_verification_costs_no_times(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(DIES_IN_FLOAT64)
+    settings = Settings(profiler="python", runs=2, warmup=1, memory=False, verify=True)
+    target = FileTarget("numpy", str(file), "function")
+    case = Case(target, {"x": TensorSpec((3,))}, settings, ("forward",))
+    with Worker("numpy") as worker:
+        record = worker.measure(case)
+        assert record.status is Status.OK and len(record.samples["forward"]) == 2
+        assert record.verification.code is VerificationCode.VERIFIER_DIDNT_RUN
+        assert "exit code 8" in record.verification.reason
+        # What was kept is of that case alone.
+        refused = worker.measure(Case(target, {"y": TensorSpec((3,))}, settings, ("forward",)))
+        assert refused.status is Status.FAILED and not refused.samples
+        assert refused.verification.code is VerificationCode.EAGER_FAILED
 
 
 def test_one_process_measures_many_cases(worker, make_case):

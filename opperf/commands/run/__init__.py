@@ -83,7 +83,7 @@ from opperf.reports.formats import RUN
     "executor.",
 )
 @no_backward
-@setting_options("callgrind_cache", "memory")
+@setting_options("callgrind_cache", "memory", "verify")
 @wrapping_options
 @random_shape_options
 @click.option(

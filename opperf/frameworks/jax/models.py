@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -184,6 +185,15 @@ class JAXModel:
             found |= {f"gradient of {name}": one for name, one in _named("", gradients).items()}
             after = _named("", self._current)
             return found | {f"{name} after the step": one for name, one in after.items()}
+
+    def converted(self, case: Case) -> JAXModel:
+        placed = replace(
+            self._model,
+            inputs=self._named or self._unnamed,
+            targets=self._targets,
+            parameters=self._parameters,
+        )
+        return JAXModel(case, placed)
 
     def flops(self) -> int | None:
         # XLA's own count is a figure of the compilation.

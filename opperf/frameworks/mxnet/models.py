@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import mxnet as mx
@@ -36,6 +37,7 @@ class MXNetModel:
 
     def __init__(self, case: Case, model: Model) -> None:
         settings = case.settings
+        self._model = model
         self._seed, self._trains = settings.seed, settings.phase == "train"
         self._context, self._dtype = context(settings.device), settings.dtype
         self._block = model.call if isinstance(model.call, mx.gluon.Block) else None
@@ -142,13 +144,14 @@ class MXNetModel:
         self._initial = {name: one.data().copy() for name, one in self._parameters().items()}
 
     def reset(self) -> None:
-        mx.random.seed(self._seed)
         self._trainer = None
         if self._initial is None:
             self._keep_initial()
-            return
-        for name, one in self._parameters().items():
-            one.set_data(self._initial[name])
+        else:
+            for name, one in self._parameters().items():
+                one.set_data(self._initial[name])
+        # At the end: a forward pass that makes parameters draws numbers, too.
+        mx.random.seed(self._seed)
 
     def results(self) -> Mapping[str, Any]:
         self.reset()
@@ -164,6 +167,10 @@ class MXNetModel:
         for name, one in self._parameters().items():
             found[f"{name} after the step"] = one.data().copy()
         return found
+
+    def converted(self, case: Case) -> MXNetModel:
+        self.reset()
+        return MXNetModel(case, replace(self._model, inputs=self._inputs, targets=self._targets))
 
     def flops(self) -> int | None:
         return None

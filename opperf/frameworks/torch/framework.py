@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -159,6 +159,17 @@ class PyTorch(Framework):
 
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
+
+    def random_state(self, device: str) -> object:
+        states = [torch.get_rng_state()]
+        kind = torch_device(device).type
+        if kind not in ("cpu", "meta"):
+            states.append(torch.get_device_module(kind).get_rng_state(torch_device(device)))
+        return [state.tolist() for state in states]
+
+    def drawing_as_eager(self, mode: str) -> AbstractContextManager[None] | None:
+        is_compiled = mode.partition(":")[0] in self.compiled_modes
+        return execution.drawing_as_eager() if is_compiled else None
 
     def has_queue(self, device: str) -> bool:
         return not device.startswith("cpu")

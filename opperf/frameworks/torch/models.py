@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ class TorchModel:
 
     def __init__(self, case: Case, model: Model) -> None:
         settings = case.settings
+        self._model = model
         self._seed, self._trains = settings.seed, settings.phase == "train"
         self._device, self._dtype = torch_device(settings.device), dtype_of(settings.dtype)
         self._module = model.call if isinstance(model.call, torch.nn.Module) else None
@@ -37,6 +39,7 @@ class TorchModel:
             ((), model.inputs) if isinstance(model.inputs, Mapping) else (model.inputs, {})
         )
         unnamed, named = self._placed(tuple(unnamed)), self._placed(dict(named))
+        self._inputs = named or unnamed
         eager = partial(model.call, *unnamed, **named)
         self._eager = eager
         self._forward = modes.prepare(settings, eager, is_user_code=True)
@@ -144,6 +147,11 @@ class TorchModel:
                 if isinstance(one, torch.Tensor):
                     found[f"{name} after the step"] = one.detach().clone()
         return found
+
+    def converted(self, case: Case) -> TorchModel:
+        self.reset()
+        placed = replace(self._model, inputs=self._inputs, targets=self._targets)
+        return TorchModel(case, placed)
 
     def flops(self) -> int | None:
         with FlopCounterMode(display=False) as counter, torch.no_grad():

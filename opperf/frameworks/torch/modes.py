@@ -120,6 +120,24 @@ def count() -> dict[str, int]:
     return counts
 
 
+@contextmanager
+def drawing_as_eager() -> Iterator[None]:
+    """Returns a context in which the compiler calls eager mode's generators of random numbers, and
+    has forgotten what it has compiled."""
+    config = private.COMPILER_CONFIG.get()
+    if not isinstance(private.EAGER_RANDOM.find(), bool):
+        # A version without the option draws as eager mode, or is found to differ.
+        yield
+        return
+    before, config.fallback_random = config.fallback_random, True
+    torch.compiler.reset()
+    try:
+        yield
+    finally:
+        config.fallback_random = before
+        torch.compiler.reset()
+
+
 AUTOCAST_DTYPES = ("bfloat16", "float16")
 """Dtypes of automatic mixed precision, on CPUs and on GPUs."""
 
@@ -244,10 +262,13 @@ def predicts(case: Case) -> bool:
 def _autocast(case: Case) -> Any:
     """Returns the context of mixed precision. It caches no casts of parameters: they are part of
     each call, like in each step of a training run."""
+    kind = devices.torch_device(case.settings.device).type
     if case.settings.autocast not in AUTOCAST_DTYPES:
-        return nullcontext()
+        # A case in float64 runs inside the scope of the one that it verifies.
+        is_inside = torch.is_autocast_enabled(kind)
+        return torch.autocast(kind, enabled=False) if is_inside else nullcontext()
     return torch.autocast(
-        devices.torch_device(case.settings.device).type,
+        kind,
         dtype=getattr(torch, case.settings.autocast),
         cache_enabled=False,
     )

@@ -59,6 +59,10 @@ COUNTERS = PrivateName(COMPILER, "torch._dynamo.utils:counters")
 CLEAR_METRICS = PrivateName(COMPILER, "torch._dynamo.utils:clear_compilation_metrics")
 METRICS = PrivateName(COMPILER, "torch._dynamo.utils:get_compilation_metrics")
 EXPLAIN = PrivateName(COMPILER, "torch._dynamo:explain")
+EAGER_RANDOM = PrivateName(
+    "verification of compiled code that draws random numbers",
+    "torch._inductor.config:fallback_random",
+)
 FRESH_CACHE = PrivateName(
     "a cold cache of compiled code",
     "torch._inductor.utils:fresh_cache",

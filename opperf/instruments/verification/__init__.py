@@ -1,0 +1,1 @@
+"""Verification: whether a mode computes what eager mode does."""

@@ -1,0 +1,68 @@
+"""The instrument of verification: runs of eager mode, of the mode under test, and in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opperf.errors import UsageError
+from opperf.instruments.instrument import Instrument, Needs
+from opperf.model import (
+    INSTRUCTIONS,
+    Metric,
+    MetricKind,
+    Settings,
+)
+
+if TYPE_CHECKING:
+    from opperf.instruments.prepared import Visit
+
+MEAN_ERROR, MAX_ERROR = (
+    Metric(
+        f"verification_{name}_rel_error",
+        "share",
+        MetricKind.DERIVED,
+        title=f"{title} relative error",
+        description=(
+            f"{name} relative error of the results' elements from those of eager mode; of eager "
+            "mode from those in float64"
+        ),
+        usual=False,
+        on_request=True,
+    )
+    for name, title in (("mean", "Mean"), ("max", "Maximum"))
+)
+
+
+class Verifier(Instrument):
+    """Compares a case's results with those of eager mode, and with a run in float64."""
+
+    name = "verification"
+    metrics = (MEAN_ERROR, MAX_ERROR)
+    needs = Needs(last=True)
+
+    def measures(self, settings: Settings) -> bool:
+        return settings.verify and settings.profiler != INSTRUCTIONS
+
+    def effort(self, settings: Settings) -> list[str]:
+        return ["results verified"]
+
+    def check(self, settings: Sequence[Settings]) -> None:
+        if any(own.verify and own.profiler == INSTRUCTIONS for own in settings):
+            raise UsageError(
+                "--verify runs beside times, and --profiler instructions measures none; use "
+                "--profiler python, or omit --verify"
+            )
+
+    def measure(self, visit: Visit) -> None:
+        # It computes with NumPy, which the manager does without.
+        from opperf.instruments.verification.verifying import verify
+
+        visit.verification = found = verify(visit.prepared)
+        errors = found.mean_relative_error, found.max_relative_error
+        for metric, error in zip(self.metrics, errors, strict=True):
+            if error is not None:
+                visit.keep_value(metric, error)
+
+
+VERIFICATION = Verifier()
