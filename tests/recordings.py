@@ -9,7 +9,6 @@ from opperf.model import (
     SCHEMA_VERSION,
     CallSite,
     Case,
-    Environment,
     Header,
     MetricKind,
     OperatorTarget,
@@ -19,27 +18,13 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from tests.environments import make_environment
 
 US = 1000
 
-HERE = Environment(
-    opperf="0.1.0",
-    framework="torch",
-    versions={"torch": "2.13.0"},
-    features={},
-    python="3.11.7",
-    platform="Linux",
-    hostname="here",
-    cpu="A CPU",
-    cores=2,
-    threads={},
-    memory_bytes=2**33,
-    load_1min=0.1,
-    governor="performance",
-    devices=("cpu(0)",),
-)
+HERE = make_environment(hostname="here")
 
-THERE = msgspec.structs.replace(HERE, hostname="there", cpu="Another CPU")
+THERE = make_environment(hostname="there", cpu="Another CPU")
 
 
 def site(module="", us=None, count=1, *, file="model.py", line=1, phase="forward", function=""):

@@ -35,7 +35,6 @@ from opperf.model import (
     PASSES,
     SCHEMA_VERSION,
     Case,
-    Environment,
     Header,
     Metric,
     MetricKind,
@@ -50,6 +49,7 @@ from opperf.reports.run_tables import run_text
 from opperf.reports.writing import write
 from opperf.results.csv_file import csv_text
 from opperf.results.exports import bencher, github_action
+from tests.environments import make_environment
 from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
@@ -87,22 +87,7 @@ def record(name="relu", factor=1.0, bandwidth=True):
 
 
 def run(*records):
-    environment = Environment(
-        opperf="0.1.0",
-        framework="mxnet",
-        versions={},
-        features={},
-        python="3.11",
-        platform="Linux",
-        hostname="host",
-        cpu="A CPU",
-        cores=2,
-        threads={},
-        memory_bytes=2**33,
-        load_1min=0.5,
-        governor="performance",
-        devices=("cpu(0)",),
-    )
+    environment = make_environment("mxnet")
     return Run(
         Header(SCHEMA_VERSION, "2025-01-02T03:04:05+00:00", {}),
         records,

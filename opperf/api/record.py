@@ -54,6 +54,8 @@ def record(
     path = Path(file)
     trace = None if execution_trace is None else Path(execution_trace)
     check_files(path, trace, overwrite)
+    # The program may go to another folder.
+    path, trace = path.absolute(), None if trace is None else trace.absolute()
     made = session.Session(" ".join(sys.argv) or "python", timed, _range_of(steps), trace)
     made.start()
     try:
@@ -61,10 +63,12 @@ def record(
     except BaseException as error:
         made.stop()
         made.note(f"{type(error).__name__} was raised; the recording has the calls until then")
-        if made.recorded().number:
+        if made.is_of_this_process and made.recorded().number:
             written(made, path, overwrite)
         raise
     made.stop()
+    if not made.is_of_this_process:
+        return
     recorded = made.recorded()
     if not recorded.number:
         raise UsageError(f"{path}: {made.nothing()}")

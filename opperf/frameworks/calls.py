@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from opperf.model import Argument, CallSite, Case
 
@@ -123,8 +125,7 @@ class Calls:
         return made
 
     def refuse(self, name: str, reason: str) -> None:
-        """Notes that a call cannot be recorded."""
-        self.number += 1
+        """Notes that a call, which is among the number, cannot be recorded."""
         self.refused.setdefault(name, reason)
 
     def recorded(self) -> list[RecordedCall]:
@@ -234,3 +235,103 @@ GENERATED = "/torchinductor_"
 def caller(depth: int = 1) -> FrameType:
     """Returns the frame that is this many above the caller's own."""
     return sys._getframe(depth + 1)
+
+
+class Entered(NamedTuple):
+    """A module that is being called."""
+
+    path: str
+    frame: FrameType
+    """The frame that calls it."""
+    line: Line
+    """The user's line around that."""
+    is_backward: bool
+    """Whether the backward pass calls it, to compute its results again."""
+
+
+class _Entered(threading.local):
+    """The modules that a thread is calling."""
+
+    def __init__(self) -> None:
+        self.stack: list[Entered] = []
+        self.paths: dict[int, str] = {}
+        """Of what the outermost one has, by identity."""
+
+
+class Sites:
+    """Knows the module and the line of the call that is being made. A module is what a framework
+    has under that name, or under that of a block."""
+
+    def __init__(self, package: str, parts: Callable[[Any], Iterable[tuple[object, str]]]) -> None:
+        """`package` is the file of the framework's module; `parts` returns what a module has, it
+        and modules in it included, each with its path."""
+        self.optimizing = False
+        """Whether an optimizer makes its step."""
+        self.frames = Frames(package)
+        self._parts = parts
+        self._entered = _Entered()
+        self._paths: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+        """Of what the outermost modules have, by identity."""
+        self._known: dict[tuple[str, int, int, str], Site] = {}
+        """By module, the identity of the code, line and phase. Each is one object, as new ones at
+        each call would have Python look for garbage."""
+        self._codes: set[CodeType | None] = set()
+        """Codes of the known sites, whose identities no other has."""
+
+    def clear(self) -> None:
+        """Forgets the modules that are being called."""
+        self._entered = _Entered()
+
+    def enter(self, module: Any, frame: FrameType, is_backward: bool = False) -> None:
+        """Notes that a module is called by a frame."""
+        entered = self._entered
+        if entered.stack:
+            outer = entered.stack[-1]
+            path = entered.paths.get(id(module)) or f"{outer.path}.{type(module).__name__}"
+            line = self.frames.find(frame, outer.frame, outer.line)
+        else:
+            entered.paths = self._paths_in(module)
+            path, line = type(module).__name__, self.frames.find(frame)
+        entered.stack.append(Entered(path, frame, line, is_backward))
+
+    def leave(self) -> None:
+        """Notes that the call of the innermost module ends."""
+        # It may have begun before the recording did.
+        if self._entered.stack:
+            self._entered.stack.pop()
+
+    def _paths_in(self, outermost: Any) -> dict[int, str]:
+        paths = self._paths.get(outermost)
+        if paths is None:
+            parts = self._parts(outermost)
+            paths = self._paths[outermost] = {id(part): path for part, path in parts}
+        return paths
+
+    def path_of(self, part: object) -> str:
+        """Returns the path of the module that has a parameter; empty for an unknown one."""
+        found = (paths.get(id(part)) for paths in self._paths.values())
+        return next(filter(None, found), "")
+
+    @property
+    def innermost(self) -> Entered | None:
+        """The module that is being called; None outside of modules."""
+        stack = self._entered.stack
+        return stack[-1] if stack else None
+
+    def at(self, frame: FrameType, phase: str = FORWARD) -> Site:
+        """Returns the site of a call that a frame makes. Outside of modules, in the step of an
+        optimizer, its phase is that."""
+        inner = self.innermost
+        if inner is None:
+            return self.of("", self.frames.find(frame), OPTIMIZER if self.optimizing else phase)
+        return self.of(inner.path, self.frames.find(frame, inner.frame, inner.line), phase)
+
+    def of(self, module: str, line: Line, phase: str) -> Site:
+        """Returns the site of a line."""
+        code, number = line
+        key = (module, id(code), number, phase)
+        site = self._known.get(key)
+        if site is None:
+            self._codes.add(code)
+            site = self._known[key] = site_at(module, line, phase)
+        return site

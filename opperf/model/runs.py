@@ -84,6 +84,9 @@ class Program(Struct, frozen=True):
     """Times of its steps without a recorder, in nanoseconds; None if they are unknown."""
     recorded_step: Summary | None = None
     """Times of its steps while they were recorded, in nanoseconds."""
+    recorded_ns: float | None = None
+    """Time of all that was recorded, in nanoseconds, the start of the program and what follows its
+    last step included if they were; None if it is unknown."""
     notes: tuple[str, ...] = ()
     """A sentence each on what its reader must know."""
 

@@ -8,6 +8,7 @@ from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
 from opperf.recording.session import Session
 from opperf.recording.writing import write
+from opperf.results.kept import display
 from opperf.results.output import check_output
 
 EXTENSION = ".jsonl"
@@ -22,6 +23,8 @@ def check_files(file: Path, trace: Path | None, overwrite: bool) -> None:
             f"{file}: a recording is a run file, whose name ends with {EXTENSION}; `opperf export` "
             "writes other formats"
         )
+    if trace is not None and trace.resolve() == file.resolve():
+        raise UsageError(f"{trace}: the execution trace needs a file other than the recording's")
     for output in filter(None, (file, trace)):
         if output.is_file() and not overwrite:
             raise OutputError(f"{output} exists; add --overwrite to replace it, or choose another")
@@ -35,8 +38,9 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
     cases, notes = write(recorded, file, overwrite)
     made = session.steps.recorded
     steps = f" in {pluralize(made, 'step')}" if made else ""
+    shown = display(file)
     return (
-        f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
-        f"measure them with: opperf run {file}",
+        f"{shown}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
+        f"measure them with: opperf run {shown}",
         *(f"note: {note}" for note in notes),
     )

@@ -9,7 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -95,8 +95,9 @@ def _exit(end: SystemExit) -> Outcome:
 
 @contextmanager
 def _as_main(script: Script) -> Iterator[None]:
-    """Has the program's arguments and its folder where it looks for them."""
-    arguments, path = sys.argv, list(sys.path)
+    """Has the program's arguments and its folder where it looks for them, and afterwards all as it
+    was, the working folder too."""
+    arguments, path, before = sys.argv, list(sys.path), Path.cwd()
     sys.argv = [script.name, *script.arguments]
     folder = str(Path.cwd() if script.is_module else Path(script.name).resolve().parent)
     sys.path[:1] = [folder]
@@ -104,6 +105,9 @@ def _as_main(script: Script) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:] = arguments, path
+        # It may be there no longer.
+        with suppress(OSError):
+            os.chdir(before)
 
 
 @contextmanager

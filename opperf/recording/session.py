@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -71,6 +72,10 @@ class Session:
         self._recorders: dict[str, Recorder] = {}
         self._waiting: list[Callable[[], None]] = []
         self._recording = False
+        self._since_ns: int | None = None
+        """When the present part of the recording began; None between parts, and before a framework
+        is imported."""
+        self._recorded_ns = 0
         self._process = os.getpid()
         self._notes: list[str] = []
 
@@ -109,8 +114,13 @@ class Session:
                 self._traces.enter_context(load(name).tracing(None, self._trace))
                 self._trace = None
         self._recorders[name].begin()
+        if self._since_ns is None:
+            self._since_ns = time.perf_counter_ns()
 
     def _switch(self, recording: bool) -> None:
+        if self._since_ns is not None:
+            self._recorded_ns += time.perf_counter_ns() - self._since_ns
+            self._since_ns = None
         self._recording = recording
         for name, recorder in self._recorders.items():
             if recording:
@@ -163,6 +173,7 @@ class Session:
             calls=sum(calls.number for calls in used.values()),
             step=summarise_steps(self.steps.times[False]),
             recorded_step=summarise_steps(self.steps.times[True]),
+            recorded_ns=float(self._recorded_ns) or None,
             notes=(*self._notes, *self._further_notes(used)),
         )
         return Recorded(program, used)
@@ -170,6 +181,13 @@ class Session:
     def _further_notes(self, used: dict[str, Calls]) -> Iterable[str]:
         if self.missed():
             yield self.missed()
+        if self.steps.recorded and 0 in self.wanted:
+            yield (
+                "the first step has what comes before it, as the program's start, in it; record "
+                "later steps to leave that out"
+            )
+        if self._trace is not None and used:
+            yield "no execution trace was written: PyTorch makes one, and none of it was recorded"
         if self.forks:
             yield (
                 f"the program forked {pluralize(self.forks, 'time')}: the calls of its children "

@@ -87,8 +87,12 @@ class Steps:
     def end(self, owner: object) -> None:
         """Ends a step, if what ended it is what ends the program's steps."""
         if owner == MARKED and self._owner not in (None, MARKED):
-            # The program says where its steps end: here this one, which an optimizer has ended.
+            # The program says where its steps end: here the first, in which optimizers made some.
             self._owner = MARKED
+            self.number, self.recorded = 1, int(0 in self._wanted)
+            self.times = {True: [], False: []}
+            self._set(1 in self._wanted)
+            self.mark()
             return
         if self._owner is None:
             # An identity, as an optimizer is not to be kept.

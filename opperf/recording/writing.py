@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -84,8 +85,8 @@ def write(recorded: Recorded, file: Path, overwrite: bool = False) -> Written:
                 worker = workers.of(framework, Settings(imports=imports))
                 own = [call for call in found if call.case.settings.imports == imports]
                 try:
-                    cases += _complete(worker, own)
                     environments[framework] = worker.environment()
+                    cases += _complete(worker, own)
                 except OpperfError as error:
                     # The module may be that of a script that runs no second time.
                     notes.append(f"{pluralize(len(own), 'case')} could not be completed: {error}")
@@ -145,7 +146,7 @@ UNKNOWN = (Fill(), Fill("integers", 0.0, 1000.0), Fill("boolean"))
 def with_ranges(case: Case, ranges: Mapping[int, Range]) -> Case:
     """Returns a case whose tensors of integers are in the recorded range, where they index nothing
     that bounds them. The ranges are by the tensor's position in the call."""
-    places = iter(range(sum(1 for _ in case.tensors())))
+    places = itertools.count()
 
     def bounded(spec: TensorSpec) -> TensorSpec:
         found = ranges.get(next(places))

@@ -13,7 +13,7 @@ import pytest
 from opperf.errors import UsageError, WorkerError
 from opperf.execution.executor import InProcess, Task
 from opperf.execution.profiling import check_programs, profiling
-from opperf.instruments.wrapped.programs import NCU, OTHER, name_of
+from opperf.instruments.wrapped.programs import OTHER, name_of
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import NoteCode, Record, Status, Wrapper, Wrapping
 
@@ -223,12 +223,6 @@ def test_another_executor_does_not_profile(make_case):
     with pytest.raises(UsageError, match="on this machine only; omit --executor"):
         check(make_case("relu"), "env", is_local=False)
     check_programs([make_case("relu")], None, is_local=False)
-
-
-def test_names_are_those_of_programs():
-    assert name_of(("/opt/bin/perf", "stat", "-d")) == "perf stat"
-    assert name_of(("perf", "trace")) == "perf" and name_of(("/opt/vtune", "stat")) == "vtune"
-    assert NCU.name == "ncu"
 
 
 def test_a_run_file_has_the_programs_and_the_reports(make_case):

@@ -14,28 +14,14 @@ from opperf.execution.run_header import (
     read_selection,
     run_file_path,
 )
-from opperf.model import Environment, Record, Run, Settings, Status
+from opperf.model import Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.worker.measure import measure
+from tests.environments import make_environment
 
-ENVIRONMENT = Environment(
-    opperf="1",
-    framework="fake",
-    versions={},
-    features={},
-    python="3",
-    platform="p",
-    hostname="h",
-    cpu="c",
-    cores=1,
-    threads={},
-    memory_bytes=1,
-    load_1min=0.0,
-    governor="g",
-    devices=("cpu(0)",),
-)
+ENVIRONMENT = make_environment("fake")
 
 SELECTION = Selection(
     patterns=("relu", "add*", "re:^neg"),
@@ -258,7 +244,7 @@ def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, t
 
     half, _ = read_run(path)
     left = find_pending(half)
-    with pytest.raises(RunFileError, match="cpu was 'c' and is 'another'"):
+    with pytest.raises(RunFileError, match="cpu was 'A CPU' and is 'another'"):
         execute_to_file(path, half, planned.cases, left, Elsewhere(fake), Progress(), float)
     assert len(read_run(path)[0].records) == 1
 

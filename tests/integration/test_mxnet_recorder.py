@@ -2,10 +2,9 @@
 
 import pytest
 
-import opperf
 from opperf.frameworks import load
-from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.model import TensorSpec
+from tests.recorded_functions import call_each, calls, record
 from tests.shared_workers import replace_workers
 
 
@@ -20,17 +19,6 @@ def mx():
     import mxnet
 
     return mxnet
-
-
-def record(tmp_path, function, **options):
-    file = tmp_path / "calls.jsonl"
-    with opperf.record(file, overwrite=True, **options):
-        function()
-    return opperf.read(file).run
-
-
-def calls(run, name):
-    return [case for case in run.cases if case.target.name == name]
 
 
 def test_a_training_loop_of_gluon(tmp_path, mx):
@@ -60,11 +48,7 @@ def test_a_training_loop_of_gluon(tmp_path, mx):
     assert updates and all("out" in case.arguments for case in updates)
     assert "hybridized block" in run.header.program.notes[0]
     assert all(len(case.recorded) == case.count for case in run.cases)
-    framework = load("mxnet")
-    for case in run.cases:
-        with case_scope(case, framework):
-            PreparedCase(case, framework).call()
-    framework.synchronize("cpu(0)")
+    call_each(run, "mxnet")
 
 
 def test_functions_of_both_kinds_of_arrays_outside_of_autograd(tmp_path, mx):

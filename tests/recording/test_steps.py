@@ -81,6 +81,16 @@ def test_a_program_that_marks_its_steps_ends_them_there_alone():
     assert loop.steps.number == 3
 
 
+def test_steps_of_optimizers_before_the_first_mark_are_parts_of_one_step():
+    loop = Loop(StepRange(2, 3))
+    loop.run(SGD, SGD, MARKED)
+    assert (loop.steps.number, loop.steps.recorded, loop.steps.times[False]) == (1, 0, [])
+    loop.run(SGD, SGD, MARKED, SGD, SGD, MARKED)
+    assert (loop.steps.number, loop.steps.recorded) == (3, 1)
+    # What three calls of the loop take.
+    assert loop.steps.times == {True: [36], False: [33]}
+
+
 def test_steps_that_were_not_made_are_said():
     loop = Loop(StepRange(2, 9))
     assert "call opperf.step()" in loop.steps.missed(StepRange(2, 9))

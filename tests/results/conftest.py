@@ -10,7 +10,6 @@ from opperf.model import (
     SCHEMA_VERSION,
     Case,
     Closing,
-    Environment,
     Header,
     MetricKind,
     OperatorTarget,
@@ -21,6 +20,7 @@ from opperf.model import (
     Summary,
     TensorSpec,
 )
+from tests.environments import make_environment
 
 MakeRecord = Callable[..., Record]
 
@@ -81,21 +81,12 @@ def record(
     )
 
 
-ENVIRONMENT = Environment(
-    opperf="0.1.0",
-    framework="mxnet",
+ENVIRONMENT = make_environment(
+    "mxnet",
     versions={"mxnet": "1.9.1", "numpy": "1.26.4"},
     features={"MKLDNN": True, "CUDA": False},
-    python="3.11.7",
-    platform="Linux",
-    hostname="host",
     cpu="A | B",
-    cores=2,
     threads={"OMP_NUM_THREADS": "2"},
-    memory_bytes=2**33,
-    load_1min=0.5,
-    governor="performance",
-    devices=("cpu(0)",),
 )
 
 

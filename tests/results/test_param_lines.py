@@ -11,7 +11,6 @@ from opperf.model import (
     Closing,
     Device,
     DType,
-    Environment,
     Header,
     Number,
     ObjectTarget,
@@ -24,6 +23,7 @@ from opperf.model import (
 )
 from opperf.results.param_lines import case_line, device_name, param_text
 from opperf.sources.param.configuration import Configuration
+from tests.environments import make_environment
 from tests.results.conftest import summary
 
 ADD = Case(
@@ -33,22 +33,7 @@ ADD = Case(
     source_id="torch.add|0|0|1_2",
 )
 
-ENVIRONMENT = Environment(
-    opperf="0.1.0",
-    framework="torch",
-    versions={"torch": "2.13.0"},
-    features={},
-    python="3.11.7",
-    platform="linux",
-    hostname="here",
-    cpu="a CPU",
-    cores=2,
-    threads={},
-    memory_bytes=1,
-    load_1min=0.0,
-    governor="",
-    devices=("cpu(0)",),
-)
+ENVIRONMENT = make_environment(hostname="here")
 
 
 def lines(*records):
@@ -84,7 +69,7 @@ def test_a_run_is_its_options_its_records_and_its_end():
         first["run_options"] | {"warmup": 1, "iteration": 2, "device": "cpu"}
         == first["run_options"]
     )
-    assert first["sys_info"]["pytorch_version"] == "2.13.0"
+    assert first["sys_info"]["pytorch_version"] == "1.2.3"
     assert first["sys_info"]["hostname"] == "here"
     assert (record["op_name"], record["id"]) == ("torch.add", "0|0|1_2")
 

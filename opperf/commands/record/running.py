@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opperf.commands.record.request import Request
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, one_line
 from opperf.recording.models import Inputs, call, cases_of
@@ -18,12 +20,18 @@ def record_command(request: Request) -> int:
     and after it, if there was nothing to record.
     """
     check_files(request.output, request.trace, request.overwrite)
-    session = Session(request.command, request.timed, request.wanted, request.trace)
+    # The program may go to another folder.
+    trace = None if request.trace is None else request.trace.absolute()
+    request = replace(request, output=request.output.absolute(), trace=trace)
+    session = Session(request.command, request.timed, request.wanted, trace)
     outcome = (
         _call(request.program, session)
         if isinstance(request.program, Inputs)
         else _run(request, session)
     )
+    if not session.is_of_this_process:
+        # A child that the program forked has come to the end of it.
+        return outcome.code
     return _finish(request, session, outcome)
 
 

@@ -144,10 +144,14 @@ def read_wrapping(options: Mapping[str, Any]) -> Wrapping | None:
         words = _split(options["batch_cmd"], "--batch-cmd")
         if not words:
             raise UsageError("--batch-cmd names no program; e.g. --batch-cmd 'perf stat'")
+        name = name_of(words)
+        if name in {nsight.name for nsight in NSIGHT}:
+            raise UsageError(
+                f"--batch-cmd: {name} has an option of its own; use --{name}, and "
+                f"--{name}-args-file for its arguments"
+            )
         warmup = options["warmup"]
-        wrappers.append(
-            Wrapper(name_of(words), words, WARMUP if warmup is None else warmup, options["runs"])
-        )
+        wrappers.append(Wrapper(name, words, WARMUP if warmup is None else warmup, options["runs"]))
     if not wrappers:
         return None
     size = options["batch_size"]

@@ -232,7 +232,7 @@ class JAXRecorder(Recorder):
         try:
             return self.calls.begin(key, key, lambda: describe(step))
         except UnsupportedError as error:
-            self.calls.refused.setdefault(equation.primitive.name, str(error))
+            self.calls.refuse(equation.primitive.name, str(error))
             return None
 
 

@@ -12,9 +12,7 @@ import functools
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import mxnet as mx
@@ -23,17 +21,12 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks.calls import (
-    FORWARD,
-    OPTIMIZER,
     Calls,
     EndStep,
-    Frames,
-    Line,
     RecordedCall,
     Recorder,
-    Site,
+    Sites,
     caller,
-    site_at,
 )
 from opperf.frameworks.mxnet import private, registry, tensors
 from opperf.model import (
@@ -74,7 +67,7 @@ class MXNetRecorder(Recorder):
 
     def __init__(self, calls: Calls, end_step: EndStep) -> None:
         super().__init__(calls, end_step)
-        self._sites = Sites()
+        self._sites = Sites(str(mx.__file__), _blocks)
         self._restore: list[Callable[[], None]] = []
         self._watched: list[Callable[[], None]] = []
         self._hybridized: set[int] = set()
@@ -99,7 +92,7 @@ class MXNetRecorder(Recorder):
         block, hybrid = mx.gluon.Block, mx.gluon.HybridBlock
         self._restore = [
             replace(private.REGISTERING.get(), INVOKE, self._invoking),
-            replace(block, "__call__", self._sites.calling),
+            replace(block, "__call__", self._calling),
         ]
         if hasattr(hybrid, CACHED):
             self._restore.append(replace(hybrid, CACHED, self._called_one_by_one))
@@ -124,6 +117,16 @@ class MXNetRecorder(Recorder):
             f"{blocks} called their operators one by one while they were recorded, and not their "
             "graphs",
         )
+
+    def _calling(self, call_block: Callable[..., Any]) -> Callable[..., Any]:
+        def call(block: Any, *args: Any, **named: Any) -> Any:
+            self._sites.enter(block, caller())
+            try:
+                return call_block(block, *args, **named)
+            finally:
+                self._sites.leave()
+
+        return call
 
     def _called_one_by_one(self, call_graph: Callable[..., Any]) -> Callable[..., Any]:
         def call(block: Any, *args: Any) -> Any:
@@ -160,7 +163,7 @@ class MXNetRecorder(Recorder):
                 except UnsupportedError as error:
                     operator = _by_handle().get(handle)
                     calls.refuse(operator.name if operator else f"operator {handle}", str(error))
-            site = self._sites.current()
+            site = self._sites.at(caller())
             if found is None or not calls.timed:
                 made = invoke(handle, arrays, names, values, out, *more)
                 if found is not None:
@@ -322,72 +325,11 @@ def _argument(value: Any) -> Argument:
     raise UnsupportedError(f"a {type(value).__name__} cannot be an argument of a case")
 
 
-class Entered(NamedTuple):
-    """A block that is being called."""
-
-    path: str
-    frame: FrameType
-    """The frame that calls it."""
-    line: Line
-    """The user's line around that."""
-
-
-class Sites:
-    """Knows the block and the line of the call that is being made."""
-
-    def __init__(self) -> None:
-        self.optimizing = False
-        """Whether an optimizer makes its step."""
-        self._stack: list[Entered] = []
-        self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
-        self._root: dict[int, str] = {}
-        self._frames = Frames(str(mx.__file__))
-
-    def calling(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns what takes the place of a block's call."""
-
-        def call_block(block: Any, *args: Any, **named: Any) -> Any:
-            with self._inside(block, caller()):
-                return call(block, *args, **named)
-
-        return call_block
-
-    @contextmanager
-    def _inside(self, block: Any, frame: FrameType) -> Iterator[None]:
-        if self._stack:
-            outer = self._stack[-1]
-            path = self._root.get(id(block)) or f"{outer.path}.{type(block).__name__}"
-            line = self._frames.find(frame, outer.frame, outer.line)
-        else:
-            self._root = self._names_of(block)
-            path, line = type(block).__name__, self._frames.find(frame)
-        self._stack.append(Entered(path, frame, line))
-        try:
-            yield
-        finally:
-            self._stack.pop()
-
-    def _names_of(self, root: Any) -> dict[int, str]:
-        """Returns the paths of a block and of those in it by their identity."""
-        names = self._names.get(root)
-        if names is None:
-            names = self._names[root] = dict(_paths(root, type(root).__name__))
-        return names
-
-    def current(self) -> Site:
-        """Returns the site of the call that is being made."""
-        inner = self._stack[-1] if self._stack else None
-        if inner is None:
-            phase = OPTIMIZER if self.optimizing else FORWARD
-            return site_at("", self._frames.find(caller()), phase)
-        line = self._frames.find(caller(), inner.frame, inner.line)
-        return site_at(inner.path, line, FORWARD)
-
-
-def _paths(block: Any, path: str) -> Iterator[tuple[int, str]]:
-    """Yields the identity of a block and of those in it, each with its path."""
-    yield id(block), path
+def _blocks(block: Any, path: str = "") -> Iterator[tuple[object, str]]:
+    """Yields a block and those in it, each with its path."""
+    path = path or type(block).__name__
+    yield block, path
     for name, child in block._children.items():
         # MXNet 2 has references to them.
         held = child() if isinstance(child, weakref.ref) else child
-        yield from _paths(held, f"{path}.{name}")
+        yield from _blocks(held, f"{path}.{name}")

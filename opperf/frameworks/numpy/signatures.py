@@ -161,7 +161,7 @@ OF_ONE: Table = _table(
         Kind.STRING: "cond:p",
         Kind.FLOAT: "fftfreq:d kaiser:beta",
         Kind.TENSOR: "choice:a choice:p multivariate_normal:mean",
-        Kind.OTHER: "integers:dtype linalg.norm:ord randint:dtype",
+        Kind.OTHER: "integers:dtype randint:dtype",
     }
 )
 """By a function's own name and a parameter of it, where it means something else there. A dtype

@@ -12,10 +12,8 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
-import weakref
-from collections.abc import Callable
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch.optim import optimizer as optimizers
@@ -24,15 +22,12 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks.calls import (
     BACKWARD,
     FORWARD,
-    OPTIMIZER,
     Calls,
     EndStep,
-    Frames,
-    Line,
     Recorder,
     Site,
+    Sites,
     caller,
-    site_at,
 )
 from opperf.frameworks.importing import after_import
 from opperf.frameworks.torch import private
@@ -57,7 +52,7 @@ class TorchRecorder(Recorder):
 
     def __init__(self, calls: Calls, end_step: EndStep) -> None:
         super().__init__(calls, end_step)
-        self.sites = Sites()
+        self.sites = TorchSites()
         self._mode = make_mode(calls, self.sites)
         self._hooks: list[Any] = []
         self._of_modules: list[Any] = []
@@ -81,8 +76,8 @@ class TorchRecorder(Recorder):
         # About the hooks that follow, which are not the program's.
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
         modules = torch.nn.modules.module
-        before = modules.register_module_forward_pre_hook(self.sites.enter)
-        after = modules.register_module_forward_hook(self.sites.leave, always_call=True)
+        before = modules.register_module_forward_pre_hook(self.sites.before_module)
+        after = modules.register_module_forward_hook(self.sites.after_module, always_call=True)
         self._of_modules = [before, after]
         self._compiled.counting = True
         self._mode.recording = True
@@ -113,7 +108,7 @@ class TorchRecorder(Recorder):
         return self._compiled.notes()
 
 
-def make_mode(calls: Calls, sites: Sites) -> Any:
+def make_mode(calls: Calls, sites: TorchSites) -> Any:
     """Returns a dispatch mode that adds to the calls. Raises `UnsupportedError` if this version of
     PyTorch has none."""
     # In its own dict PyTorch finds what its compiler has to leave alone.
@@ -130,7 +125,7 @@ class Handler:
     supports_higher_order_operators = True
     recording = False
     calls: Calls
-    sites: Sites
+    sites: TorchSites
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -146,12 +141,13 @@ class Handler:
         if types and not PLAIN_TYPES.issuperset(types):
             # The class of a tensor has its own meaning of the operator, whose calls come next.
             return NotImplemented
+        calls = self.calls
         if not private.is_overload(func):
-            self.calls.refuse(str(func), "it takes functions, and is no operator with a schema")
+            calls.number += 1
+            calls.refuse(str(func), "it takes functions, and is no operator with a schema")
             return func(*args, **named)
         if func.namespace in IGNORED:
             return func(*args, **named)
-        calls = self.calls
         calls.number += 1
         site = self.sites.current()
         key = key_of(func, args, named)
@@ -178,34 +174,11 @@ class Handler:
         return result
 
 
-class Entered(NamedTuple):
-    """A module that is being called."""
-
-    path: str
-    is_backward: bool
-    """Whether the backward pass calls it, to compute its results again."""
-    frame: FrameType
-    """The frame that called the hook."""
-    line: Line
-    """The user's line around that."""
-
-
-class Sites:
-    """Knows the module and the line of the call that is being made."""
+class TorchSites(Sites):
+    """Knows also of the calls of a backward pass."""
 
     def __init__(self) -> None:
-        self.optimizing = False
-        """Whether an optimizer makes its step."""
-        self._stack: list[Entered] = []
-        self._names: weakref.WeakKeyDictionary[torch.nn.Module, dict[int, str]]
-        self._names = weakref.WeakKeyDictionary()
-        self._root: dict[int, str] = {}
-        self._frames = Frames(str(torch.__file__))
-        self._known: dict[tuple[str, int, int, str], Site] = {}
-        """By module, the identity of the code, line and phase. Each is one object, as new ones at
-        each call would have Python look for garbage."""
-        self._codes: set[CodeType | None] = set()
-        """Codes of the known sites, whose identities no other has."""
+        super().__init__(str(torch.__file__), _parts)
         self._backward: dict[Site, Site] = {}
         """Of a forward site that of its backward calls."""
         self._by_node: dict[int, Site] = {}
@@ -215,56 +188,27 @@ class Sites:
         self._next_number: Callable[[], int] = private.SEQUENCE_NUMBER.get()
 
     def clear(self) -> None:
-        """Forgets the modules that are being called, and the nodes."""
-        self._stack.clear()
+        super().clear()
         self._by_node.clear()
 
-    def enter(self, module: torch.nn.Module, *_: Any) -> None:
+    def before_module(self, module: torch.nn.Module, *_: Any) -> None:
         """A hook: a module is called."""
-        if torch.compiler.is_compiling():
-            # The hook is a part of what is compiled, and is not to be.
-            return
-        frame = caller()
-        if self._stack:
-            outer = self._stack[-1]
-            path = self._root.get(id(module)) or f"{outer.path}.{type(module).__name__}"
-            line = self._frames.find(frame, outer.frame, outer.line)
-        else:
-            self._root = self._names_of(module)
-            path, line = type(module).__name__, self._frames.find(frame)
-        self._stack.append(Entered(path, self._node() is not None, frame, line))
+        # The hook would be a part of what is compiled, and is not to be.
+        if not torch.compiler.is_compiling():
+            self.enter(module, caller(), self._node() is not None)
 
-    def leave(self, module: torch.nn.Module, *_: Any) -> None:
+    def after_module(self, *_: Any) -> None:
         """A hook: the call of a module ends, or failed."""
-        if not torch.compiler.is_compiling() and self._stack:
-            self._stack.pop()
-
-    def _names_of(self, root: torch.nn.Module) -> dict[int, str]:
-        """Returns the paths of a root's modules by their identity, and by that of their parameters
-        those of the modules that have these."""
-        names = self._names.get(root)
-        if names is None:
-            first = type(root).__name__
-            names = self._names[root] = {}
-            for name, module in root.named_modules():
-                names[id(module)] = path = f"{first}.{name}" if name else first
-                for parameter in module.parameters(recurse=False):
-                    names[id(parameter)] = path
-        return names
+        if not torch.compiler.is_compiling():
+            self.leave()
 
     def current(self) -> Site:
         """Returns the site of the call that the dispatch mode handles."""
         node = self._node()
-        inner = self._stack[-1] if self._stack else None
+        inner = self.innermost
         if node is None or (inner is not None and inner.is_backward):
             # In the backward pass it is computed again, for a checkpoint.
-            phase = BACKWARD if node is not None else FORWARD
-            if inner is None:
-                phase = OPTIMIZER if self.optimizing else phase
-                site = self._at("", self._frames.find(caller()), phase)
-            else:
-                line = self._frames.find(caller(), inner.frame, inner.line)
-                site = self._at(inner.path, line, phase)
+            site = self.at(caller(), FORWARD if node is None else BACKWARD)
             self._note_nodes(site)
             return site
         of_forward = self._by_node.get(private.number_of(node))
@@ -275,17 +219,8 @@ class Sites:
                 site = self._backward[of_forward] = of_forward._replace(phase=BACKWARD)
             return site
         variable = private.variable_of(node)
-        module = "" if variable is None else self._root.get(id(variable), "")
-        return self._at(module, self._frames.find(caller()), BACKWARD)
-
-    def _at(self, module: str, line: Line, phase: str) -> Site:
-        code, number = line
-        key = (module, id(code), number, phase)
-        site = self._known.get(key)
-        if site is None:
-            self._codes.add(code)
-            site = self._known[key] = site_at(module, line, phase)
-        return site
+        module = "" if variable is None else self.path_of(variable)
+        return self.of(module, self.frames.find(caller()), BACKWARD)
 
     def _note_nodes(self, site: Site) -> None:
         """Notes the site of the nodes that autograd has made since the last call: they are those
@@ -300,6 +235,16 @@ class Sites:
         if len(self._by_node) > MOST_NODES:
             for made in list(itertools.islice(self._by_node, MOST_NODES // 2)):
                 del self._by_node[made]
+
+
+def _parts(outermost: torch.nn.Module) -> Iterator[tuple[object, str]]:
+    """Yields the modules in a module, and the parameters of each, with the path of the module."""
+    first = type(outermost).__name__
+    for name, module in outermost.named_modules():
+        path = f"{first}.{name}" if name else first
+        yield module, path
+        for parameter in module.parameters(recurse=False):
+            yield parameter, path
 
 
 MOST_OF_A_CALL = 8

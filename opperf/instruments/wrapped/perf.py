@@ -98,6 +98,12 @@ OWN = "perf."
 SPANS = 20
 """Spans without a call, of which the mean is subtracted."""
 
+OF_ITS_TABLE = re.compile(
+    r"-[oxrIAjD].*|--(?:output|append|log-fd|field-separator|json-output|repeat|interval-print|"
+    r"no-aggr|per-\w+|delay|control)(?:=.*)?"
+)
+"""Options of `perf stat` that change what is counted when, or how the counts are written."""
+
 
 def check_paranoid(option: str) -> None:
     """Raises `UsageError` if the kernel does not let this user count events."""
@@ -145,6 +151,15 @@ class PerfStat(Perf):
     name = "perf stat"
     metrics = tuple(metric for event in EVENTS.values() for metric in event.metrics)
     counts_process = True
+
+    def check(self, wrapper: Wrapper, devices: Iterable[str]) -> None:
+        for word in wrapper.words[2:]:
+            if OF_ITS_TABLE.fullmatch(word):
+                raise UsageError(
+                    f"--batch-cmd {wrapper.name!r}: omit {word}, as opperf says when perf counts, "
+                    "and reads its table"
+                )
+        super().check(wrapper, devices)
 
     def options(self, files: ProcessFiles, own: list[str]) -> list[str]:
         asked = [] if is_given(own, "-e", "--event", "-d", "-a") else ["-e", ",".join(EVENTS)]

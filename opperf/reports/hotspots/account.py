@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from opperf.frameworks.calls import BACKWARD
 from opperf.model import PASSES, Case, MetricKind, Program, Record, Run
-from opperf.reports.hotspots.places import BACKWARD, in_order, phase_of, sites_of
+from opperf.reports.hotspots.places import in_order, phase_of, sites_of
 from opperf.reports.hotspots.times import (
     MEASURED,
     RECORDED_TIMES,
@@ -23,6 +24,7 @@ from opperf.results.units import Figure
 
 NAMES = {
     "recorded_step": "Step, while it was recorded",
+    "recorded_program": "Program, while it was recorded",
     "recorded_calls": "in operators, as recorded",
     "between_recorded": "between operators",
     "step": "Step, without a recorder",
@@ -121,7 +123,7 @@ def account_of(run: Run, program: Program) -> Account:
         program=program,
         machines=machines,
         calls=sum(call.number for call in calls),
-        untimed=sum(call.number for call in calls if call.time is None),
+        untimed=sum(call.number for call in chosen if call.time is None),
         kinds=tuple(
             dict.fromkeys(record.time_kind for record in measured if record.time_kind is not None)
         ),
@@ -142,7 +144,14 @@ def _step_of(program: Program) -> Figure | None:
     if program.step is not None:
         step = program.step
         return Figure(step.median, step.half_width, step.n == 1)
-    # The sum of what was recorded is that of means.
+    return _recorded_step_of(program)
+
+
+def _recorded_step_of(program: Program) -> Figure | None:
+    """Returns the time of a step of what was recorded. The calls are those of all of it, and the
+    times of steps are not: they lack the first one, and what follows the last."""
+    if program.recorded_ns is not None:
+        return Figure(program.recorded_ns / program.steps)
     return None if program.recorded_step is None else Figure(program.recorded_step.mean)
 
 
@@ -176,13 +185,15 @@ def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
     if step is None:
         return
     has_own = program.step is not None
-    if program.recorded_step is not None and recorded is not None and (has_own or measured is None):
-        own = Figure(program.recorded_step.mean)
-        yield Part("recorded_step", own, 1.0, 0)
+    has_steps = has_own or program.recorded_step is not None
+    key = "recorded_step" if has_steps else "recorded_program"
+    own = _recorded_step_of(program)
+    if own is not None and recorded is not None and (has_own or measured is None):
+        yield Part(key, own, 1.0, 0)
         yield from _inner(own, {"recorded_calls": recorded}, steps, "between_recorded")
         if not has_own:
             return
-    yield Part("step" if has_own else "recorded_step", step, 1.0, 0)
+    yield Part("step" if has_own else key, step, 1.0, 0)
     if measured is None and recorded is None:
         return
     if measured is None:

@@ -80,7 +80,8 @@ def _check_numbers(path: Path, run: Run) -> None:
                 f"{path}: the program has an impossible number of steps; the file is damaged"
             )
         steps = filter(None, (program.step, program.recorded_step))
-        if not all(0 <= time < MOST for step in steps for time in (step.median, step.mean)):
+        of_steps = [time for step in steps for time in (step.median, step.mean)]
+        if not all(0 <= time < MOST for time in (*of_steps, program.recorded_ns or 0)):
             raise RunFileError(
                 f"{path}: a step of the program has an impossible time; the file is damaged"
             )
@@ -113,7 +114,9 @@ def _check_program(path: Path, run: Run, earlier: Mapping[Path, Run]) -> None:
 def _recording_of(run: Run) -> tuple[object, ...] | None:
     """Returns what tells a recording from others; None of a run of no program."""
     program = run.header.program
-    return None if program is None else (program.command, program.step, program.recorded_step)
+    if program is None:
+        return None
+    return program.command, program.step, program.recorded_step, program.recorded_ns
 
 
 def _called(run: Run) -> set[tuple[str, str]]:

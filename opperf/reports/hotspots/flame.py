@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 
+from opperf.frameworks.calls import BACKWARD, FORWARD, OPTIMIZER
 from opperf.reports.hotspots.account import Account
 from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.modules import Amount, Module
@@ -21,13 +22,11 @@ GREY, WHITE = "#e4e4df", "#f6f6f3"
 """Colours of modules, and of what no operator explains."""
 
 COLOURS = {
-    "backward": ("#8fb8e8", "#a3c6ee", "#7eaade", "#b4d2f2"),
-    "optimizer": ("#98d3a0", "#abdcb1", "#86c890", "#bce4c1"),
+    FORWARD: ("#f2b266", "#f5c07f", "#efa551", "#f7cd99"),
+    BACKWARD: ("#8fb8e8", "#a3c6ee", "#7eaade", "#b4d2f2"),
+    OPTIMIZER: ("#98d3a0", "#abdcb1", "#86c890", "#bce4c1"),
 }
-"""Colours of operators by phase."""
-
-FORWARD = ("#f2b266", "#f5c07f", "#efa551", "#f7cd99")
-"""Colours of the operators of any other phase."""
+"""Colours of operators by phase; those of an unknown one are as of the forward pass."""
 
 UNEXPLAINED = "not explained"
 
@@ -109,6 +108,6 @@ def _hover(name: str, own: Amount, whole: float, found: Hotspots) -> str:
 
 
 def _colour(name: str, phase: str) -> str:
-    colours = COLOURS.get(phase, FORWARD)
+    colours = COLOURS.get(phase, COLOURS[FORWARD])
     # The same for an operator in every graph.
     return colours[zlib.crc32(name.encode("utf-8", "replace")) % len(colours)]

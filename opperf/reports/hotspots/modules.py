@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from opperf.frameworks.calls import BACKWARD, OPTIMIZER
 from opperf.model import CallSite
 from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.places import (
-    BACKWARD,
-    OPTIMIZER,
     is_number,
     line_text,
     phase_of,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from opperf.frameworks.calls import BACKWARD, FORWARD, OPTIMIZER
 from opperf.model import CallSite, Case
 from opperf.reports.hotspots.data import Hotspots, Timed
 from opperf.reports.hotspots.times import RECORDED_TIMES, Basis
@@ -42,9 +43,7 @@ class Place(NamedTuple):
         return line_text(self.site)
 
 
-BACKWARD, OPTIMIZER = "backward", "optimizer"
-
-PHASES = ("forward", BACKWARD, OPTIMIZER)
+PHASES = (FORWARD, BACKWARD, OPTIMIZER)
 """Phases of a step."""
 
 OTHER = "other"

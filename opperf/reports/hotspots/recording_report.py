@@ -42,9 +42,10 @@ def percent(share: float) -> str:
 def account_section(account: Account) -> Section:
     """Returns what a program's step consists of."""
     parts = account.parts
+    has_steps = all(part.key != "recorded_program" for part in parts)
     columns = (
         Column(
-            "Time of a step",
+            "Time of a step" if has_steps else "Time of the program",
             [Cell(NAMES.get(part.key, part.key), depth=part.depth) for part in parts],
         ),
         figures("Time", [part.time for part in parts], "ns"),
@@ -102,9 +103,9 @@ def _remarks(account: Account) -> Iterator[str]:
 def _unexplained(account: Account) -> Iterator[str]:
     """Yields what is known of the time that no operator explains."""
     parts = {part.key: part for part in account.parts}
-    own, recorded = parts.get("step"), parts.get("recorded_step")
-    if own is not None and recorded is not None and own.time.value:
-        ratio = recorded.time.value / own.time.value
+    own, recorded = account.program.step, account.program.recorded_step
+    if own is not None and recorded is not None and own.median and "recorded_step" in parts:
+        ratio = recorded.mean / own.median
         yield f"A step took {ratio:.2f} times as long while it was recorded."
     left = parts.get("unexplained")
     if left is not None and left.time.value < 0:

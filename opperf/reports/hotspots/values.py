@@ -16,9 +16,7 @@ from opperf.reports.hotspots.what_if import Forecast
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
 from opperf.results.text import inputs_text
-from opperf.results.units import (
-    unit_of,
-)
+from opperf.results.units import unit_of
 
 MS = unit_of("ns").size
 KB = unit_of("B").size
@@ -187,6 +185,7 @@ def _program(account: Account) -> dict[str, Any]:
         "measured_on": list(account.machines),
         "step": _times(program.step),
         "recorded_step": _times(program.recorded_step),
+        "recorded_ms": _scaled(program.recorded_ns),
         "parts": [
             {
                 "part": part.key,

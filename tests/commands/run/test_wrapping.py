@@ -56,6 +56,7 @@ def test_each_program_has_its_options(tmp_path):
         (("--ncu", "--ncu-args-file", "none"), "--ncu-args-file none: No such file"),
         (("--batch-cmd", "'a"), "--batch-cmd: No closing quotation: 'a"),
         (("--batch-cmd", " "), "--batch-cmd names no program"),
+        (("--batch-cmd", "/opt/nsys profile"), "use --nsys, and --nsys-args-file for its arg"),
     ],
 )
 def test_what_has_no_effect_or_cannot_be_read_is_a_line(words, message):

@@ -10,7 +10,6 @@ from opperf.comparison.statistics.data import Thresholds
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
-    Environment,
     OperatorTarget,
     Place,
     ProcessLine,
@@ -21,23 +20,9 @@ from opperf.model import (
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
+from tests.environments import make_environment
 
-ENVIRONMENT = Environment(
-    opperf="0",
-    framework="fake",
-    versions={"fake": "1"},
-    features={},
-    python="3",
-    platform="here",
-    hostname="it",
-    cpu="some",
-    cores=2,
-    threads={},
-    memory_bytes=1,
-    load_1min=0.5,
-    governor="unknown",
-    devices=("cpu(0)",),
-)
+ENVIRONMENT = make_environment("fake")
 
 
 def case(name, passes=("forward", "backward"), count=1, **settings):

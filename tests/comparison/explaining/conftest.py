@@ -6,7 +6,6 @@ from opperf.comparison.explaining.callgrind import read_dump
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
-    Environment,
     Header,
     OperatorTarget,
     Record,
@@ -16,23 +15,9 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.writing import write
+from tests.environments import make_environment
 
-ENVIRONMENT = Environment(
-    opperf="0.1.0",
-    framework="numpy",
-    versions={"numpy": "1.26.4"},
-    features={},
-    python="3.11.7",
-    platform="Linux",
-    hostname="host",
-    cpu="A CPU",
-    cores=2,
-    threads={},
-    memory_bytes=2**33,
-    load_1min=0.5,
-    governor="performance",
-    devices=("cpu(0)",),
-)
+ENVIRONMENT = make_environment("numpy")
 
 TEMPLATE = """# callgrind format
 version: 1

@@ -19,7 +19,6 @@ from opperf.model import (
     SCHEMA_VERSION,
     Case,
     Closing,
-    Environment,
     Header,
     MetricKind,
     Note,
@@ -31,24 +30,15 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.writing import write
+from tests.environments import make_environment
 
 ENVIRONMENT = {
-    "opperf": "0.1.0",
     "framework": "mxnet",
     "versions": {"mxnet": "1.9.1"},
     "features": {"MKLDNN": True},
-    "python": "3.11.7",
-    "platform": "Linux-6.1",
-    "hostname": "host",
-    "cpu": "A CPU",
-    "cores": 2,
     "threads": {"OMP_NUM_THREADS": "2"},
-    "memory_bytes": 2**33,
-    "load_1min": 0.5,
-    "governor": "performance",
-    "devices": ("cpu(0)",),
 }
-
+"""Facts that differ from those of most tests' environments."""
 
 KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
 """Of the times of the profilers in these tests."""
@@ -105,7 +95,7 @@ def _run(*records, selection=None, finished=True, planned=None, **environment):
         options={"selection": selection or {}},
     )
     closing = Closing("2025-01-02T03:05:05+00:00", 60.0, {}) if finished else None
-    there = Environment(**(ENVIRONMENT | environment))
+    there = make_environment(**(ENVIRONMENT | environment))
     cases = tuple(record.case for record in planned or records)
     return Run(header, records, closing, {there.id: there}, cases)
 
@@ -171,7 +161,7 @@ def _measured(*entries, path="some.jsonl", averages=False, selection=None, **env
     """A file of these cases; without an environment where nothing is given of it."""
     return Measured(
         Side(path, averages=averages),
-        Environment(**(ENVIRONMENT | environment)) if environment else None,
+        make_environment(**(ENVIRONMENT | environment)) if environment else None,
         entries,
         (),
         selection or {},

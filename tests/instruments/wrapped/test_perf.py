@@ -77,6 +77,12 @@ def test_counting_begins_with_the_calls(files):
     assert record[-2:] == [f"--output={files.report}.data", "-g"]
 
 
+@pytest.mark.parametrize("word", ["-x,", "-r5", "--repeat=3", "--output", "--per-core", "-I"])
+def test_options_that_change_the_table_are_one_line(word):
+    with pytest.raises(UsageError, match=f"omit {word}, as opperf says when perf counts"):
+        PerfStat().check(Wrapper("perf stat", ("perf", "stat", "-d", word), 5, 10), [])
+
+
 def test_a_kernel_that_forbids_counting_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(perf, "PROCFS", tmp_path)
     monkeypatch.setattr(perf.os, "geteuid", lambda: 1000)

@@ -3,8 +3,7 @@
 import pytest
 
 import opperf
-from opperf.frameworks import load
-from opperf.instruments.prepared import PreparedCase, case_scope
+from tests.recorded_functions import call_each, calls, record
 from tests.shared_workers import replace_workers
 
 jax = pytest.importorskip("jax")
@@ -14,17 +13,6 @@ jnp = jax.numpy
 @pytest.fixture(autouse=True)
 def shared(monkeypatch, shared_worker):
     replace_workers(monkeypatch, shared_worker)
-
-
-def record(tmp_path, function, **options):
-    file = tmp_path / "calls.jsonl"
-    with opperf.record(file, overwrite=True, **options):
-        function()
-    return opperf.read(file).run
-
-
-def calls(run, name):
-    return [case for case in run.cases if case.target.name == f"primitive.{name}"]
 
 
 def net(weights, x):
@@ -50,20 +38,19 @@ def test_primitives_of_compiled_programs_have_counts_modules_and_lines(tmp_path)
     run = record(tmp_path, program, steps="1:3")
     assert run.header.program.steps == 2
     # In the loop as often as it runs, forward; backward it is a cosine.
-    (sine,) = calls(run, "sin")
+    (sine,) = calls(run, "primitive.sin")
     assert sine.count == 2 * 5
-    forward, *_ = (case for case in calls(run, "dot_general") if case.sites[0].phase == "forward")
+    forward, *_ = (
+        case for case in calls(run, "primitive.dot_general") if case.sites[0].phase == "forward"
+    )
     assert [(site.module, site.line, site.count) for site in forward.sites] == [
         ("layer0", LINE, 2),
         ("layer1", LINE, 2),
     ]
-    backward = [site for case in calls(run, "dot_general") for site in case.sites]
+    backward = [site for case in calls(run, "primitive.dot_general") for site in case.sites]
     assert {site.module for site in backward if site.phase == "backward"} == {"layer0", "layer1"}
     assert "XLA fuses" in run.header.program.notes[0]
-    framework = load("jax")
-    for case in run.cases:
-        with case_scope(case, framework):
-            PreparedCase(case, framework).call()
+    call_each(run, "jax")
 
 
 def test_calls_outside_of_a_program_have_the_line_and_time_of_each(tmp_path):
@@ -73,7 +60,7 @@ def test_calls_outside_of_a_program_have_the_line_and_time_of_each(tmp_path):
             x = jax.lax.mul(x, x)
 
     run = record(tmp_path, program, timed=True)
-    (product,) = calls(run, "mul")
+    (product,) = calls(run, "primitive.mul")
     assert product.count == 2 == len(product.recorded)
     (site,) = product.sites
     assert site.file == __file__ and site.line == program.__code__.co_firstlineno + 3
@@ -83,7 +70,7 @@ def test_what_runs_an_unknown_number_of_times_is_said(tmp_path):
     loop = jax.jit(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))
     run = record(tmp_path, lambda: loop(1.0))
     assert any("`while`" in note for note in run.header.program.notes)
-    assert calls(run, "mul")
+    assert calls(run, "primitive.mul")
 
 
 def test_afterwards_nothing_is_recorded_or_changed(tmp_path):

@@ -2,17 +2,19 @@
 
 import json
 import textwrap
+import threading
 
 import msgspec
 import pytest
 
 import opperf
-from opperf.frameworks import load
-from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.model import TensorSpec
+from opperf.recording.session import Session
+from tests.recorded_functions import call_each, calls, record
 from tests.shared_workers import replace_workers
 
 torch = pytest.importorskip("torch")
+recorder = pytest.importorskip("opperf.frameworks.torch.recorder")
 
 TRAIN = """\
 import sys
@@ -61,10 +63,6 @@ def read(command, name="recording.jsonl"):
     return opperf.read(command.folder / name).run
 
 
-def calls(run, label):
-    return [case for case in run.cases if case.target.name == label]
-
-
 @pytest.fixture(autouse=True)
 def shared(monkeypatch, shared_worker):
     replace_workers(monkeypatch, shared_worker)
@@ -77,6 +75,7 @@ def test_a_training_script_is_recorded_and_can_be_run(programs):
     program = run.header.program
     assert (program.command, program.framework, program.steps) == ("train.py 6", "torch", 2)
     assert program.recorded_step.n == 2 and program.step.n == 3
+    assert program.recorded_ns >= 2 * program.recorded_step.mean
     assert "in 2 steps" in err and not program.notes
     (embedding,) = calls(run, "embedding")
     assert embedding.count == 2
@@ -104,10 +103,7 @@ def test_a_training_script_is_recorded_and_can_be_run(programs):
         sum(sum(case.recorded) for case in run.cases)
     )
     assert program.calls == sum(case.count for case in run.cases)
-    framework = load("torch")
-    for case in run.cases:
-        with case_scope(case, framework):
-            PreparedCase(case, framework).call()
+    call_each(run, "torch")
 
 
 def test_a_report_has_the_places_and_what_the_step_consists_of(programs):
@@ -126,6 +122,15 @@ def test_a_report_has_the_places_and_what_the_step_consists_of(programs):
     assert [one["name"] for one in net["modules"]] == ["embed", "layers", "head"]
     command("report", "r.jsonl", "-o", "r.svg")
     assert "Net.layers.0" in (command.folder / "r.svg").read_text()
+
+
+def test_the_account_of_a_program_without_steps_is_that_of_all_of_it(programs):
+    command = programs(infer="import torch\ntorch.ones(3) + 1\n")
+    command("record", "--timed", "infer.py")
+    program = read(command, "infer.jsonl").header.program
+    out, _ = command("report", "infer.jsonl")
+    assert program.steps == 1 and program.recorded_step is None and program.recorded_ns > 0
+    assert "Time of the program" in out and "Program, while it was recorded" in out
 
 
 @pytest.mark.parametrize(
@@ -167,6 +172,7 @@ def test_what_cannot_be_recorded_is_one_line(programs):
         ("--steps", "x", "train.py"): "is no range of steps",
         ("-o", "r.json", "train.py"): "whose name ends with .jsonl",
         ("--shape", "x=3", "train.py"): "--shape has no effect",
+        ("-o", "r.jsonl", "--et", "./r.jsonl", "train.py"): "needs a file other than",
         (): "name a program",
     }.items():
         out, err = command("record", *words, code=2)
@@ -177,6 +183,21 @@ def test_what_cannot_be_recorded_is_one_line(programs):
     assert [case.target.name for case in read(command, "forks.jsonl").cases] == ["ones"]
     _, err = command("record", "forks.py", code=2)
     assert "forks.jsonl exists; add --overwrite" in err
+
+
+def test_a_child_that_comes_to_the_end_of_the_program_writes_nothing(programs, monkeypatch):
+    command = programs(short="import torch\ntorch.ones(3)\n")
+    monkeypatch.setattr(Session, "is_of_this_process", False)
+    command("record", "short.py")
+    assert not (command.folder / "short.jsonl").exists()
+
+
+def test_a_program_that_goes_to_another_folder_is_recorded_where_it_was_begun(programs):
+    text = "import os, torch\nos.makedirs('runs')\nos.chdir('runs')\ntorch.ones(3)\n"
+    command = programs(goes=text)
+    _, err = command("record", "goes.py", "--et", "trace.json")
+    assert calls(read(command, "goes.jsonl"), "ones") and err.startswith("goes.jsonl: 1 call,")
+    assert not list((command.folder / "runs").iterdir())
 
 
 def test_operators_of_a_module_of_their_namespace_are_found_again(programs):
@@ -233,14 +254,6 @@ def test_a_model_is_called_with_inputs_by_their_shape(programs):
     assert "has no 'Nothing'" in err
 
 
-def record(tmp_path, function, **options):
-    """Returns the cases of a function's calls."""
-    file = tmp_path / "calls.jsonl"
-    with opperf.record(file, overwrite=True, **options):
-        function()
-    return opperf.read(file).run
-
-
 def test_strides_storages_values_and_ranges_are_recorded(tmp_path):
     x, counts = torch.ones(4, 6), torch.tensor([2, 0, 3, 1])
 
@@ -286,6 +299,52 @@ def test_a_checkpoint_is_computed_again_in_the_backward_pass(tmp_path):
         ("Sequential.1", "forward", 1),
         ("Sequential.1", "backward", 1),
     ]
+
+
+def test_a_gradients_sum_has_the_module_of_its_parameter(tmp_path):
+    net, loss, x = torch.nn.Linear(3, 3), torch.nn.MSELoss(), torch.ones(2, 3)
+
+    def program():
+        for _ in range(2):
+            loss(net(x), x).backward()
+
+    run = record(tmp_path, program)
+    sites = [site for case in calls(run, "add_") for site in case.sites]
+    assert {(site.module, site.phase) for site in sites} == {("Linear", "backward")}
+
+
+def test_modules_that_another_thread_calls_are_around_no_call_of_this_one(tmp_path):
+    called, release = threading.Event(), threading.Event()
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+
+    class Waits(torch.nn.Module):
+        def forward(self, x):
+            called.set()
+            release.wait(60)
+
+    def program():
+        thread = threading.Thread(target=Waits(), args=(torch.ones(2),))
+        thread.start()
+        called.wait(60)
+        net(torch.ones(2, 3))
+        release.set()
+        thread.join()
+
+    (relu,) = calls(record(tmp_path, program), "relu")
+    assert [site.module for site in relu.sites] == ["Sequential.1"]
+
+
+def test_a_call_that_no_case_can_have_counts_once(tmp_path, monkeypatch):
+    def refuse(func, *given):
+        if func.name().startswith("aten::add"):
+            raise opperf.errors.UnsupportedError("no such argument")
+        return describe(func, *given)
+
+    describe = recorder.describe
+    monkeypatch.setattr(recorder, "describe", refuse)
+    run = record(tmp_path, lambda: torch.ones(2) + 1)
+    assert run.header.program.calls == 2
+    assert run.header.excluded == {"add.Tensor": "no such argument"}
 
 
 def test_a_tensors_own_class_is_seen_by_what_it_calls(tmp_path):

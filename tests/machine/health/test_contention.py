@@ -8,6 +8,7 @@ import pytest
 
 from opperf.machine.health.contention import (
     cpu_pressure,
+    cpu_quota,
     cpu_times,
     load,
     memory,
@@ -114,3 +115,34 @@ def test_of_no_time_none_was_stolen(faked):
     assert steal(machine).state == "0.0% of the busy time since boot"
     since = faked({"proc/stat": STAT}, since=CpuTimes(231 / TICKS, 128 / TICKS))
     assert steal(since).state == "0.0% of the busy time during the jitter test"
+
+
+GROUP = "sys/fs/cgroup/a/b"
+
+
+def limited(quota_us):
+    return {"proc/self/cgroup": "0::/a/b", f"{GROUP}/cpu.max": f"{quota_us} 100000"}
+
+
+@pytest.mark.parametrize(
+    "quota_us, level, fix",
+    [
+        (400000, "ok", ""),
+        (399999, "warn", "taskset -cp 2-4 $$"),
+        (100000, "warn", "taskset -cp 2 $$"),
+        (99999, "warn", "echo max | sudo tee /sys/fs/cgroup/a/b/cpu.max"),
+    ],
+)
+def test_as_many_cpus_as_the_quota_has_whole_ones_never_use_it_up(faked, quota_us, level, fix):
+    found = cpu_quota(faked(limited(quota_us), cpus=range(2, 6)))
+    assert (found.level, found.fix) == (level, fix)
+
+
+def test_how_often_it_was_used_up_is_shown_if_the_kernel_counts_it(faked):
+    def state(stat):
+        return cpu_quota(faked(limited(250000) | {f"{GROUP}/cpu.stat": stat})).state
+
+    assert state("usage_usec 5\nuser_usec 5") == "2.5 CPUs for 4 usable"
+    assert state("nr_periods 9\nnr_throttled 3") == (
+        "2.5 CPUs for 4 usable, used up in 3 of 9 periods"
+    )

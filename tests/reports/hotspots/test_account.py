@@ -99,6 +99,18 @@ def test_the_step_of_a_trace_was_always_recorded(timed):
     assert (found["recorded_step"], found["measured"], found["between"]) == (40, 14, 24)
 
 
+def test_what_the_first_step_and_the_last_calls_took_is_of_what_was_recorded(timed):
+    # The program's start, and what followed its last step, took 100 us.
+    header = timed.header
+    program = msgspec.structs.replace(header.program, step=None, recorded_ns=180e3)
+    run = msgspec.structs.replace(timed, header=msgspec.structs.replace(header, program=program))
+    assert parts(run) == [
+        ("recorded_step", 90, 1),
+        ("recorded_calls", 16, pytest.approx(16 / 90)),
+        ("between_recorded", 74, pytest.approx(74 / 90)),
+    ]
+
+
 def test_an_unknown_step_is_said():
     run = recording(called("mm", site("a", 1)))
     found = find_hotspots([run])

@@ -1,4 +1,5 @@
-"""A stall that lasts for all samples of a case: how it is found, and how it is settled."""
+"""What is measured again at the end of a run: stalls that last for all samples of a case, and times
+that waits for a core are a part of."""
 
 import json
 
@@ -11,17 +12,21 @@ from opperf.execution.remeasuring import (
     CALL_NS,
     LEAST_STALL_NS,
     MOST,
+    MOST_CONTENDED,
     STALLED,
     SUSPECT,
+    find_contended,
     find_suspects,
     settle,
+    settle_contended,
 )
 from opperf.execution.run_header import make_header
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
-from opperf.model import MetricKind, NoteCode, Status
+from opperf.model import MetricKind, Note, NoteCode, Status, Waits
 from opperf.results.runfile import read_run
+from opperf.results.units import figure_of
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.worker.measure import measure
@@ -225,3 +230,112 @@ def test_a_run_whose_cases_are_all_measured_is_only_closed(scripted_run, tmp_pat
         tmp_path / "run.jsonl", run, run.cases, (), worker, Progress(), lambda: 0.0
     )
     assert worker.measured == [] and again.records == run.records
+
+
+ALONE, LONG = 0.17e6, 15.85e6
+"""Nanoseconds of a call of one thread, and of one whose threads wait for cores."""
+
+BUSY = Note("forward", NoteCode.BUSY, "the machine was busy")
+WAITED = Waits(wall_s=1.0, waited_s=0.9, share=0.9)
+
+
+@pytest.fixture
+def make_contended(make_case, fake):
+    """Returns a record with these times, all samples alike."""
+
+    def made(forward, name="relu", notes=(), waits=WAITED, count=1, **settings):
+        case = msgspec.structs.replace(make_case(name, **settings), count=count)
+        record = measure(case, fake)
+        summaries = {metric: summarise([forward] * 10, "ns") for metric in ("forward", TOTAL.name)}
+        return msgspec.structs.replace(
+            record,
+            samples=dict.fromkeys(summaries, [forward] * 10),
+            summaries=record.summaries | summaries,
+            notes=tuple(notes),
+            waits={"forward": waits},
+        )
+
+    return made
+
+
+def test_what_waited_is_measured_with_one_thread_and_without_memory(make_contended):
+    record, quiet = make_contended(LONG, notes=[BUSY]), make_contended(LONG, "negative")
+    (found,) = find_contended([record, quiet])
+    assert found.ids == [record.id]
+    assert (found.case.settings.threads, found.case.settings.memory) == (1, False)
+    # Of one thread already, in several rounds, of one sample, or without a time.
+    for other in (
+        msgspec.structs.replace(record, samples={"forward": [LONG]}),
+        make_contended(LONG, notes=[BUSY], threads=1),
+        msgspec.structs.replace(record, rounds=2),
+        msgspec.structs.replace(record, status=Status.CRASHED),
+    ):
+        assert find_contended([other]) == []
+
+
+def test_an_absurd_time_is_too_unless_nothing_waited(make_contended):
+    record = make_contended(LONG)
+    assert [one.ids for one in find_contended([record], [record.id])] == [[record.id]]
+    unknown = make_contended(LONG, waits=Waits(wall_s=1.0))
+    assert find_contended([unknown], [unknown.id])
+    quiet = make_contended(LONG, waits=Waits(wall_s=1.0, waited_s=0.01))
+    assert find_contended([quiet], [quiet.id]) == []
+
+
+def test_those_that_take_the_most_time_are_measured(make_contended):
+    records = [
+        make_contended(LONG, f"op{n}", [BUSY], count=n) for n in range(1, MOST_CONTENDED + 4)
+    ]
+    found = find_contended(records)
+    assert {id for one in found for id in one.ids} == {one.id for one in records[-MOST_CONTENDED:]}
+
+
+def test_a_shorter_time_of_one_thread_takes_the_place_and_stays_marked(make_contended):
+    first, alone = make_contended(LONG, notes=[BUSY]), make_contended(ALONE, notes=[BUSY])
+    settled = settle_contended(first, alone)
+    assert settled.id == first.id and settled.samples["forward"] == [ALONE] * 10
+    (note,) = settled.notes
+    assert note.message == (
+        "the machine was busy: with all threads, which waited for cores, it took 15.85 ms; shown "
+        "is the time with one thread, 170.0 us"
+    )
+    assert figure_of(settled, "forward").is_uncertain
+    elsewhere = make_contended(LONG, notes=[Note("backward", NoteCode.BUSY, "")])
+    assert settle_contended(elsewhere, alone) is elsewhere
+    for other in (make_contended(0.9 * LONG), make_contended(2 * LONG)):
+        assert settle_contended(first, other) is first
+    failed = msgspec.structs.replace(alone, status=Status.FAILED)
+    assert settle_contended(first, failed) is first
+
+
+class Busy(InProcess):
+    """Measures beside a busy process: with all threads, each call of some operators waits."""
+
+    def measure(self, case):
+        record = super().measure(case)
+        waits = case.target.name == "relu" and case.settings.threads is None
+        time = LONG if waits else ALONE
+        summaries = {metric: summarise([time] * 10, "ns") for metric in ("forward", TOTAL.name)}
+        return msgspec.structs.replace(
+            record,
+            samples=dict.fromkeys(summaries, [time] * 10),
+            summaries=record.summaries | summaries,
+            notes=(BUSY,) if waits else (),
+        )
+
+
+def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path):
+    cases = tuple(make_case(name) for name in ("relu", "negative"))
+    worker = Busy(fake)
+    head = make_header(Plan(cases, {}), Selection(), "run")
+    run = execute_to_file(
+        tmp_path / "run.jsonl", head, cases, cases, worker, Progress(), lambda: 0.0
+    )
+    # Absurd beside the other, it is measured with all threads again first.
+    assert worker.measured[:3] == [cases[0].id, cases[1].id, cases[0].id]
+    assert len(worker.measured) == 4
+    relu, negative = run.records
+    assert relu.summaries["forward"].median == negative.summaries["forward"].median == ALONE
+    assert relu.note("forward", NoteCode.BUSY) and not negative.notes
+    # What one thread took has no record or environment of its own.
+    assert len(run.records) == 2 and len(run.environments) == 1

@@ -1,3 +1,5 @@
+"""The dumps that Callgrind writes, and their totals."""
+
 import os
 
 import pytest
