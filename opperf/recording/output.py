@@ -8,7 +8,6 @@ from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
 from opperf.recording.session import Session
 from opperf.recording.writing import write
-from opperf.results.kept import display
 from opperf.results.output import check_output
 
 EXTENSION = ".jsonl"
@@ -38,9 +37,8 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
     cases, notes = write(recorded, file, overwrite)
     made = session.steps.recorded
     steps = f" in {pluralize(made, 'step')}" if made else ""
-    shown = display(file)
     return (
-        f"{shown}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
-        f"measure them with: opperf run {shown}",
+        f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
+        f"measure them with: opperf run {file}",
         *(f"note: {note}" for note in notes),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from pathlib import Path
 
 from opperf.commands.record.request import Request
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, one_line
@@ -20,9 +21,8 @@ def record_command(request: Request) -> int:
     and after it, if there was nothing to record.
     """
     check_files(request.output, request.trace, request.overwrite)
-    # The program may go to another folder.
+    # The program may go to another folder before it is written.
     trace = None if request.trace is None else request.trace.absolute()
-    request = replace(request, output=request.output.absolute(), trace=trace)
     session = Session(request.command, request.timed, request.wanted, trace)
     outcome = (
         _call(request.program, session)
@@ -40,9 +40,11 @@ def _run(request: Request, session: Session) -> Outcome:
     script = request.program
     assert not isinstance(script, Inputs)
     script.check()
+    folder = Path.cwd()
 
     def at_exit() -> None:
         if session.is_of_this_process:
+            os.chdir(folder)
             _finish(request, session, Outcome(0, "ended by os._exit"))
 
     session.start()

@@ -18,6 +18,10 @@ from opperf.results.units import time_text
 DRAWN = 0.0003
 """Share of the graph of the narrowest frame that is drawn: a third of a pixel."""
 
+LEAST_EXPLAINED = 0.1
+"""Share of the graph that operators take at least, as narrower ones could not be told apart: where
+they explain less of the program, as of one whose start was recorded, the rest is not drawn."""
+
 GREY, WHITE = "#e4e4df", "#f6f6f3"
 """Colours of modules, and of what no operator explains."""
 
@@ -33,7 +37,7 @@ UNEXPLAINED = "not explained"
 
 def flame_graph(found: Hotspots, tree: Module, accounts: Sequence[Account]) -> FlameGraph:
     """Returns the flame graph of a tree of modules. A step of a single program is as wide as its
-    own time, if that is more than its operators explain."""
+    own time, if that is more than its operators explain, and they explain some of it."""
     total = found.time.value
     whole = max(total, _program_time(found, accounts))
     frames = list(_frames(found, tree, whole)) if whole else []
@@ -49,14 +53,15 @@ def flame_graph(found: Hotspots, tree: Module, accounts: Sequence[Account]) -> F
 
 
 def _program_time(found: Hotspots, accounts: Sequence[Account]) -> float:
-    """Returns the time of all steps of a program in nanoseconds; 0 without one."""
+    """Returns the time of all steps of a program in nanoseconds; 0 of one that is not drawn."""
     files = {entry.observation.file for entry in found.timed}
     if len(accounts) != 1 or len(files) != 1 or found.basis is CALLS:
         return 0.0
     (account,) = accounts
     if account.step is None or (found.basis is MEASURED and account.is_elsewhere):
         return 0.0
-    return account.step.value * account.program.steps
+    time = account.step.value * account.program.steps
+    return time if found.time.value >= LEAST_EXPLAINED * time else 0.0
 
 
 def _head(found: Hotspots, accounts: Sequence[Account]) -> Iterator[str]:

@@ -42,6 +42,8 @@ def test_what_is_not_explained_is_beside():
     assert frames["a"][2] == pytest.approx(1180 * 0.25)
     elsewhere = measured(recording(called("mm", site("a", 5)), step_us=[20.0] * 9), {"mm": 1.0})
     assert "not explained" not in drawn(elsewhere)
+    start = drawn(recording(called("mm", site("a", 5)), step_us=[51.0] * 9))
+    assert "not explained" not in start and start["a"][2] == 1180
 
 
 def test_calls_are_drawn_where_nothing_was_timed():
