@@ -20,7 +20,7 @@ DRAWN = 0.0003
 
 LEAST_EXPLAINED = 0.1
 """Share of the graph that operators take at least, as narrower ones could not be told apart: where
-they explain less of the program, as of one whose start was recorded, the rest is not drawn."""
+they explain less of the program, the rest is not drawn. Its start may have been recorded too."""
 
 GREY, WHITE = "#e4e4df", "#f6f6f3"
 """Colours of modules, and of what no operator explains."""
