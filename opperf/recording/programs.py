@@ -48,9 +48,10 @@ class Script(NamedTuple):
         """Raises `UsageError` if there is no such script or module."""
         if not self.is_module:
             if not Path(self.name).is_file():
-                advice = (
-                    "" if self.name.endswith(".py") else f"; for a module, write -m {self.name}"
+                is_module = not self.name.endswith(".py") and (
+                    all(map(str.isidentifier, self.name.split(".")))
                 )
+                advice = f"; for a module, write -m {self.name}" if is_module else ""
                 raise UsageError(f"{self.name}: no such script{advice}")
             return
         with _as_main(self):
@@ -140,7 +141,8 @@ def _print_traceback(error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None and _is_above(trace.tb_frame):
         trace = trace.tb_next
-    traceback.print_exception(type(error), error, trace or error.__traceback__)
+    # None of a script that is no Python, and has therefore no frame.
+    traceback.print_exception(type(error), error, trace)
 
 
 def _is_above(frame: FrameType) -> bool:

@@ -159,8 +159,8 @@ class Session:
 
     def nothing(self) -> str:
         """Returns why nothing was recorded."""
-        what = self.missed() or "no operator was called that can be recorded"
-        return "; ".join((what, *self.unsupported.values()))
+        nothing = "no operator was called that can be recorded"
+        return self.missed() or "; ".join((nothing, *self.unsupported.values()))
 
     def recorded(self) -> Recorded:
         """Returns what was recorded so far."""

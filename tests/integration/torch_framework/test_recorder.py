@@ -133,6 +133,12 @@ def test_the_account_of_a_program_without_steps_is_that_of_all_of_it(programs):
     assert "Time of the program" in out and "Program, while it was recorded" in out
 
 
+def test_what_is_no_python_is_shown_as_python_does(programs):
+    _, err = programs(cut="print('x")("record", "cut.py", code=1)
+    first, *_, last = err.strip().splitlines()
+    assert first == '  File "cut.py", line 1' and last.startswith("opperf: cut.py raised Syntax")
+
+
 @pytest.mark.parametrize(
     ("end", "code", "said"),
     [
@@ -165,10 +171,12 @@ def test_what_cannot_be_recorded_is_one_line(programs):
             """,
     )
     for words, said in {
-        ("missing.py",): "missing.py: no such script",
+        ("missing.py",): "missing.py: no such script\n",
+        ("/missing",): "/missing: no such script\n",
+        ("missing",): "missing: no such script; for a module, write -m missing\n",
         ("-m", "missing_module"): "missing_module: no such module",
         ("plain.py",): "plain.py: no operator was called that can be recorded",
-        ("--steps", "8:9", "train.py", "2"): "steps 8:9: it made 2 steps",
+        ("--steps", "8:9", "train.py", "2"): "steps 8:9: it made 2 steps\n",
         ("--steps", "x", "train.py"): "is no range of steps",
         ("-o", "r.json", "train.py"): "whose name ends with .jsonl",
         ("--shape", "x=3", "train.py"): "--shape has no effect",
