@@ -92,6 +92,12 @@ def import_later_modules() -> None:
             importlib.import_module(name)
 
 
+def import_of_modes() -> None:
+    """Imports what the first call in a dispatch mode would, in a second."""
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("torch._dynamo")
+
+
 def is_overload(function: Any) -> TypeGuard[torch._ops.OpOverload[..., Any]]:
     """Whether a callable is an overload of an operator."""
     return isinstance(function, OVERLOAD.get())

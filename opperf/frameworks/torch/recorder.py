@@ -73,6 +73,8 @@ class TorchRecorder(Recorder):
         self.end_step(optimizer)
 
     def begin(self) -> None:
+        # Here it is in no step of the program.
+        private.import_of_modes()
         # About the hooks that follow, which are not the program's.
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
         modules = torch.nn.modules.module
