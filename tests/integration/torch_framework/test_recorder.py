@@ -136,7 +136,7 @@ def test_the_account_of_a_program_without_steps_is_that_of_all_of_it(programs):
 def test_what_is_no_python_is_shown_as_python_does(programs):
     _, err = programs(cut="print('x")("record", "cut.py", code=1)
     first, *_, last = err.strip().splitlines()
-    assert first == '  File "cut.py", line 1' and last.startswith("opperf: cut.py raised Syntax")
+    assert first == 'File "cut.py", line 1' and last.startswith("opperf: cut.py raised Syntax")
 
 
 @pytest.mark.parametrize(
