@@ -2,8 +2,8 @@
 others.
 
 `opperf.worker.replaying FRAMEWORK RANK PORT` is the process of a rank: it reads the case from the
-first line of standard input, and replays an iteration for each further line, until there are no
-more.
+first line of standard input, answers that it has read its calls, and replays an iteration for each
+further line, until there are no more.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from opperf.errors import UnsupportedError
+from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.instruments.prepared import case_scope
 from opperf.model import Case, TraceTarget
 from opperf.sources.traces.replays import read_sequence
 from opperf.worker.process import begin_child, child_variables, module_command
+
+READY = "\n"
+"""Line of the process of a rank that has read its calls; of another one, the line says why not."""
 
 END_S = 10.0
 """Seconds in which a process ends by itself once nothing more is asked of it; then it is killed."""
@@ -42,12 +45,22 @@ class RankedReplay:
         try:
             group = Group(0, target.ranks, port)
             sequence = read_sequence(framework, target)
+            self._check_ready()
             self._replay = framework.replay(case, sequence, group)
         except BaseException:
             self._finalize()
             raise
         self.sequence: CallSequence = sequence
         self.outside_bytes = self._replay.outside_bytes
+
+    def _check_ready(self) -> None:
+        """Waits until the other processes have read their calls. Raises `UnsupportedError` if one
+        cannot, as the others would wait for it."""
+        for rank, process in enumerate(self._processes, 1):
+            assert process.stdout is not None
+            answer = process.stdout.readline().decode()
+            if answer != READY:
+                raise UnsupportedError(f"rank {rank}: {answer.strip() or 'its process has ended'}")
 
     @property
     def omitted(self) -> Mapping[int, str]:
@@ -85,7 +98,10 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     command = module_command("opperf.worker.replaying", framework.name, str(rank), str(port))
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=child_variables(os.environ)
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=child_variables(os.environ),
     )
     own = msgspec.structs.replace(case, target=msgspec.structs.replace(target, rank=rank))
     assert process.stdin is not None
@@ -109,7 +125,7 @@ def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
 
 def main() -> None:
     """Replays a rank's calls."""
-    begin_child()
+    answers = begin_child()
     name, rank, port = sys.argv[1:]
     framework = load(name)
     case = msgspec.json.decode(sys.stdin.buffer.readline(), type=Case)
@@ -117,7 +133,13 @@ def main() -> None:
     if case.settings.threads is not None:
         framework.set_threads(case.settings.threads)
     with case_scope(case, framework):
-        sequence = read_sequence(framework, case.target)
+        try:
+            sequence = read_sequence(framework, case.target)
+        except OpperfError as error:
+            answers.write(f"{one_line(str(error))}\n".encode())
+            return
+        answers.write(READY.encode())
+        answers.flush()
         group = Group(int(rank), case.target.ranks, int(port))
         replay: Replayed = framework.replay(case, sequence, group)
         for _ in sys.stdin.buffer:

@@ -72,12 +72,11 @@ class ReplaySource:
         count = 0
         for count, (rank, trace) in enumerate(ranked(path), 1):
             # With a process for each rank, there is one case of all.
+            nodes = nodes_of(trace, target)
+            skip_reasons(trace, nodes, target.skip)
             if chosen.ranks == 1 or count == 1:
-                nodes = nodes_of(trace, target)
                 made.append((rank, self._case(trace, nodes, target)))
                 waits += _wait_remark(trace, nodes)
-            elif chosen.ranks != ALL_RANKS:
-                break
         ranks = count if chosen.ranks == ALL_RANKS else chosen.ranks
         self.remarks += waits if ranks == 1 else []
         self._cases = []
@@ -88,7 +87,6 @@ class ReplaySource:
 
     def _case(self, trace: Trace, nodes: Sequence[Node], target: TraceTarget) -> Case:
         self.remarks += trace.remarks
-        skip_reasons(trace, nodes, target.skip)
         if not any(node.inputs for node in nodes):
             self.remarks.append(
                 f"{trace.name} does not say which tensors its calls share: they are replayed with "

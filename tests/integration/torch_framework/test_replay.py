@@ -6,8 +6,12 @@ import json
 
 import pytest
 
-from opperf.model import Status
+from opperf.errors import UnsupportedError
+from opperf.frameworks import load
+from opperf.model import Case, Status, TraceTarget
 from opperf.results.runfile import read_run
+from opperf.sources.traces.replays import digest_of
+from opperf.worker.replaying import RankedReplay
 from tests.sources.traces.making import RELU, node, tensor, write
 
 torch = pytest.importorskip("torch")
@@ -147,6 +151,16 @@ def test_ranks_make_collective_operations_together(replay):
     assert (both.calls, both.made) == (2, 1) and both.time_ns > 0
     assert "no time is recorded" in both.reason
     assert found.summaries["replayed_calls"].median == 100
+
+
+def test_the_reason_of_a_rank_that_cannot_begin_is_that_of_all(tmp_path):
+    call = on_cpu(3, "aten::relu", [20], [2, 4], 30, RELU)
+    write(tmp_path / "rank-0.json", [node(2, "ProfilerStep#7"), call])
+    write(tmp_path / "rank-1.json", [call])
+    place = {"file": str(tmp_path), "digest": digest_of(tmp_path), "rank": 0, "ranks": 2}
+    target = TraceTarget("torch", **place, steps="7")
+    with pytest.raises(UnsupportedError, match=r"rank 1: .*rank-1.json has no step 7"):
+        RankedReplay(Case(target, {}), target, load("torch"))
 
 
 @pytest.mark.parametrize(

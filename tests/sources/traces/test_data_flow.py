@@ -199,6 +199,13 @@ def test_steps_are_a_number_or_a_range(text):
         read_steps(text)
 
 
+def test_every_rank_has_the_part_that_is_replayed(tmp_path):
+    write(tmp_path / "rank-0.json", STEPS)
+    write(tmp_path / "rank-1.json", STEPS[:5])
+    with pytest.raises(UsageError, match=r"rank-1.json has no step 6"):
+        open_replay(tmp_path, TraceTarget("torch", "", "", ranks=2, steps="6"))
+
+
 def test_an_id_is_the_same_wherever_the_trace_is(tmp_path):
     ids = set()
     for folder in ("here", "there"):
