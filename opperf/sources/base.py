@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
@@ -90,6 +90,17 @@ class NamedCases(Protocol):
     def select(self, path: Path, pattern: str) -> Source:
         """Returns the source in a file, with only the cases that a pattern selects. Raises what
         `open` raises, and `UsageError` for a pattern that selects none."""
+        ...
+
+
+@runtime_checkable
+class UnitedFiles(Protocol):
+    """A kind of file of which several are one source, as the traces of a program are."""
+
+    name: str
+
+    def open_all(self, paths: Sequence[Path]) -> Source:
+        """Returns the source in several files. Raises what `open` raises."""
         ...
 
 
@@ -181,5 +192,19 @@ class SourceFile(NamedTuple):
 
 
 def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
-    """Returns the files, opened. Raises the errors of `open_source`."""
-    return tuple(SourceFile(path, open_source(path)) for path in paths)
+    """Returns the files, opened; those that are one source as the first of them. Raises the errors
+    of `open_source`."""
+    groups: list[list[Path]] = []
+    united: dict[str, list[Path]] = {}
+    for path in paths:
+        kind = None if _named_cases(path) else _kind_of(path)
+        own = united.setdefault(kind.name, []) if isinstance(kind, UnitedFiles) else []
+        if not own:
+            groups.append(own)
+        own.append(path)
+    return tuple(SourceFile(group[0], _open_group(group)) for group in groups)
+
+
+def _open_group(paths: Sequence[Path]) -> Source:
+    kind = _kind_of(paths[0]) if len(paths) > 1 else None
+    return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0])

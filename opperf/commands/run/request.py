@@ -47,6 +47,8 @@ class Request:
     framework: FrameworkChoice
     selection: Selection
     axes: Axes
+    paths: tuple[Path, ...]
+    """Files as the user named them, of which several may be one source."""
     files: tuple[SourceFile, ...]
     interpreters: tuple[Interpreter, ...]
     explicit: frozenset[str]
@@ -325,6 +327,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         framework=read_choice(options, set_here),
         selection=selection,
         axes=build_axes(options),
+        paths=paths,
         files=files,
         interpreters=options["python"],
         explicit=explicit,

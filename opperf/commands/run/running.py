@@ -287,8 +287,8 @@ def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     if request.list_only or (request.resuming and request.output == run_file):
         return None
     try:
-        inputs = [file.path for file in request.files]
-        output.check_output(request.output, request.overwrite or may_replace(request), inputs)
+        may_overwrite = request.overwrite or may_replace(request)
+        output.check_output(request.output, may_overwrite, request.paths)
     except OutputError as error:
         return error
     is_replaced = request.overwrite or run_file == request.output

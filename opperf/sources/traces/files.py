@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from opperf.errors import UsageError
@@ -29,7 +30,10 @@ class TraceFiles:
             return False
 
     def open(self, path: Path) -> TraceSource:
-        return TraceSource([path])
+        return self.open_all([path])
+
+    def open_all(self, paths: Sequence[Path]) -> TraceSource:
+        return TraceSource(paths)
 
 
 def source() -> TraceFiles:

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.model import Number, OperatorTarget, TensorSpec
-from opperf.sources.base import open_source
+from opperf.sources.base import open_files, open_source
 from opperf.sources.traces.cases import TraceSource
 from opperf.sources.traces.kineto import parse_concrete
 from opperf.sources.traces.reading import read_traces
@@ -90,6 +90,14 @@ def test_times_of_one_trace_are_joined_to_the_calls_of_another(tmp_path):
     (case,) = source.cases()
     assert case.count == 2 and case.recorded == (5000,)
     assert any("times of 1 of 2 calls are in" in remark for remark in source.remarks)
+
+
+def test_files_that_are_named_together_are_joined_as_in_a_folder(tmp_path):
+    recorded = write(tmp_path / "et.json", [relu(20, parent=2)])
+    timed = event("aten::relu", 10, 5, **RELU, **{"Record function id": 20})
+    ((path, source),) = open_files([recorded, write_events(tmp_path / "kineto.json", timed)])
+    (case,) = source.cases()
+    assert (path, case.count, case.recorded) == (recorded, 1, (5000,))
 
 
 def test_steps_and_kernels_are_joined_too(tmp_path):
