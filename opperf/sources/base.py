@@ -198,7 +198,9 @@ def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
     united: dict[str, list[Path]] = {}
     for path in paths:
         kind = None if _named_cases(path) else _kind_of(path)
-        own = united.setdefault(kind.name, []) if isinstance(kind, UnitedFiles) else []
+        own: list[Path] = []
+        if isinstance(kind, UnitedFiles):
+            own = united.setdefault(kind.name, own)
         if not own:
             groups.append(own)
         own.append(path)

@@ -240,7 +240,7 @@ def extents_of(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MOST_AXES:
         raise Unbuildable("a tensor without a shape")
     if not all(isinstance(extent, int) and 0 <= extent < LARGEST_EXTENT for extent in value):
-        raise Unbuildable(f"a shape of no extents, {value!r}")
+        raise Unbuildable(f"a shape or strides of no integers in range, {str(value)[:40]}")
     return tuple(value)
 
 
