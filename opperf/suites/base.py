@@ -18,6 +18,11 @@ GROUP = "opperf.suites"
 BUILT_IN: Mapping[str, str] = {
     "opperf": "opperf.suites.networks:SUITE",
     "dummy": "opperf.suites.dummy:SUITE",
+    "gluon": "opperf.suites.packages:GLUON",
+    "timm": "opperf.suites.packages:TIMM",
+    "torchbench": "opperf.suites.packages:TORCHBENCH",
+    "torchvision": "opperf.suites.packages:TORCHVISION",
+    "transformers": "opperf.suites.packages:TRANSFORMERS",
 }
 """Suites that need no entry point."""
 

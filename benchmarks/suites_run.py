@@ -1,0 +1,174 @@
+"""Runs one forward pass of each model of a suite, and says how many run, and why the others do not.
+
+    python benchmarks/suites_run.py SUITE [--output FILE] [--shapes]
+
+Each model has a process of its own, a fork of one that has imported the suite's package, with a
+limit of processor time and memory. It runs in the interpreter that has the package, with the
+repository on PYTHONPATH. Models whose results are in the output file already are not run again.
+With --shapes a model of PyTorch is built and called on the device `meta`, which has shapes without
+numbers, with the loss of a training step: in less than a second, whatever its size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import one_line
+from opperf.frameworks import load
+from opperf.model import Case, ModelTarget, Settings
+from opperf.suites.base import find_suite, models_of
+from opperf.worker.binding import build_model
+from opperf.worker.measure import measure
+
+ONCE = {"profiler": "python", "runs": 1, "warmup": 0, "memory": False}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("suite")
+    parser.add_argument("--output", type=Path, help="JSON lines, a model each")
+    parser.add_argument("--size", default="small")
+    parser.add_argument("--batch-size", type=int, help="by default that of the size")
+    parser.add_argument("--phase", choices=["predict", "train"], default="predict")
+    parser.add_argument("--filter", default="", help="regular expression of names")
+    parser.add_argument("--sample", type=int, help="run so many models, evenly spaced in the list")
+    parser.add_argument("--folder", default="", help="of the suite's files")
+    parser.add_argument("--shapes", action="store_true", help="shapes without numbers")
+    parser.add_argument("--seconds", type=int, default=30, help="limit of processor time")
+    parser.add_argument("--gib", type=float, default=8, help="limit of memory for a model")
+    return parser.parse_args()
+
+
+def run_in_child(case: Case, sender: Connection, options: argparse.Namespace) -> None:
+    """Sends the status, the reason and the milliseconds of a model's forward pass."""
+    limit = int(options.gib * 2**30)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CPU, (options.seconds, options.seconds))
+    # What models print is not for the table.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    os.dup2(2, 1)
+    if options.shapes:
+        sender.send(run_shapes(case))
+        return
+    record = measure(case, load(case.target.framework))
+    times = record.summaries.get("forward")
+    sender.send((record.status.value, record.reason, times and times.median))
+
+
+def run_shapes(case: Case) -> tuple[str, str, None]:
+    import torch
+    from torch.utils._pytree import tree_map_only
+
+    try:
+        with torch.device("meta"):
+            model = build_model(case, case.target, load("torch"))
+            model.call.train(case.settings.phase == "train")
+            place = partial(tree_map_only, torch.Tensor, lambda tensor: tensor.to("meta"))
+            inputs, targets = place(model.inputs), place([*model.targets])
+            named = isinstance(inputs, dict)
+            outputs = model.call(**inputs) if named else model.call(*inputs)
+            if model.loss is not None and case.settings.phase == "train":
+                assert model.loss(outputs, *targets).shape == ()
+    except Exception as error:
+        return "failed", one_line(f"{type(error).__name__}: {error}"), None
+    return "ok", "", None
+
+
+STUCK = 20
+"""Multiple of the processor time after which a model that takes none is ended."""
+
+
+def run(case: Case, options: argparse.Namespace) -> dict[str, Any]:
+    forking = multiprocessing.get_context("fork")
+    receiver, sender = forking.Pipe(duplex=False)
+    child = forking.Process(target=run_in_child, args=(case, sender, options))
+    begun = time.monotonic()
+    child.start()
+    sender.close()
+    status, reason, forward = "timeout", f"longer than {options.seconds} s of processor", None
+    try:
+        if receiver.poll(options.seconds * STUCK):
+            status, reason, forward = receiver.recv()
+    except EOFError:
+        child.join()
+        if child.exitcode not in (-signal.SIGXCPU, -signal.SIGKILL):
+            status, reason = "crashed", f"ended with exit code {child.exitcode}"
+    child.kill()
+    child.join()
+    return {
+        "model": case.target.name,
+        "status": status,
+        "reason": reason,
+        "forward": forward,
+        "seconds": round(time.monotonic() - begun, 2),
+    }
+
+
+def known(output: Path | None) -> dict[str, dict[str, Any]]:
+    """Results that the output has already, by model."""
+    if output is None or not output.exists():
+        return {}
+    return {row["model"]: row for row in map(json.loads, output.read_text().splitlines())}
+
+
+def kind_of(reason: str) -> str:
+    """The reason with numbers and names in quotes removed, so that the same ones are counted."""
+    return re.sub(r"'[^']*'|\d+(\.\d+)?", "*", reason)[:100]
+
+
+def main() -> None:
+    options = arguments()
+    framework = find_suite(options.suite).frameworks[0]
+    load(framework)
+    listed = [
+        model
+        for model in models_of(options.suite, framework, options.folder)
+        if re.search(options.filter, model.name) and options.phase in model.phases
+    ]
+    if options.sample is not None:
+        listed = listed[:: max(1, len(listed) // options.sample)]
+    rows = known(options.output)
+    passes = ("forward", "backward") if options.phase == "train" else ("forward",)
+    for model in listed:
+        if model.name in rows:
+            continue
+        target = ModelTarget(
+            framework,
+            model.name,
+            suite=options.suite,
+            size=options.size if options.size in model.sizes else "default",
+            batch_size=options.batch_size,
+            folder=options.folder,
+        )
+        row = run(Case(target, {}, Settings(**ONCE, phase=options.phase), passes), options)
+        rows[model.name] = row
+        print(f"{row['model']:45} {row['status']:8} {row['seconds']:6.1f} s  {row['reason']}")
+        sys.stdout.flush()
+        if options.output is not None:
+            with options.output.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    found = [rows[model.name] for model in listed]
+    passed = [row for row in found if row["status"] == "ok"]
+    print(f"\n{options.suite}: {len(passed)} of {len(found)} models run ({options.phase})")
+    reasons = Counter(
+        (row["status"], kind_of(row["reason"])) for row in found if row["status"] != "ok"
+    )
+    for (status, reason), count in reasons.most_common():
+        print(f"{count:5}  {status}: {reason}")
+
+
+if __name__ == "__main__":
+    main()
