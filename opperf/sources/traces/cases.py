@@ -58,7 +58,7 @@ class TraceSource:
         self._cases = merge(found)
         self._exclude(refused, kinds)
         if not calls:
-            raise UsageError(f"{name}: no call of an operator in it")
+            raise UsageError("; ".join([f"{name}: no call of an operator in it", *self.remarks]))
         self.program = Program(
             name,
             FRAMEWORK,

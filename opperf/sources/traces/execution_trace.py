@@ -37,6 +37,9 @@ from opperf.sources.traces.values import (
     ref_of,
 )
 
+ATEN = "aten::"
+"""Beginning of the names of PyTorch's own operators."""
+
 HOST = "cpu"
 
 TRITON = "triton"
@@ -59,6 +62,11 @@ def read_nodes(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     trace.remarks += [
         f"{trace.name}: {text.format(pluralize(count, 'node'))}" for text, count in refused.items()
     ]
+    nodes = trace.nodes.values()
+    if any(node.name.startswith(ATEN) for node in nodes) and not any(map(trace.is_operator, nodes)):
+        trace.remarks.append(
+            f"{trace.name}: its calls have no op_schema, which says what they take"
+        )
 
 
 def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:

@@ -108,7 +108,8 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
         place = (str(raw.get("pid")), str(raw.get("tid")))
         thread = threads.setdefault(place, len(threads) + 1)
         if category in LAUNCHES:
-            launches[integer_or(args.get("correlation"))] = Launch(thread, begin)
+            if number := integer_or(args.get("correlation")):
+                launches[number] = Launch(thread, begin)
         elif (event := _event(trace, raw["name"], category, args, thread, begin, time)) is not None:
             events.append(event)
     first = _nest(trace, events)

@@ -61,6 +61,9 @@ def test_kernels_are_those_of_the_operator_that_launched_them(tmp_path):
         event("cudaLaunchKernel", 11, 1, "cuda_runtime", correlation=4),
         event("kernel", 200, 70, "kernel", thread=9, correlation=4, stream=7, device=0),
         event("kernel", 300, 30, "kernel", thread=9, correlation=5, stream=7, device=0),
+        # Without numbers, nothing says which call launched it.
+        event("cudaMemsetAsync", 12, 1, "cuda_runtime"),
+        event("memset", 400, 1, "gpu_memset", thread=9),
     )
     (case,) = open_source(path).cases()
     assert case.recorded == (70_000,)
@@ -68,6 +71,7 @@ def test_kernels_are_those_of_the_operator_that_launched_them(tmp_path):
     assert [(kernel.stream, kernel.time_ns, kernel.node) for kernel in trace.kernels] == [
         (7, 70_000, 1),
         (7, 30_000, 0),
+        (0, 1000, 0),
     ]
 
 
