@@ -16,6 +16,8 @@ from opperf.machine.environment import environment
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.suites.base import models_of
+from opperf.worker.binding import check_models
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
@@ -125,12 +127,20 @@ class InProcess:
     def scripts(self, cases):
         return tuple(script(self.fake, case) for case in cases)
 
+    def models(self, suite, folder=""):
+        return models_of(suite, self.fake.name, folder)
+
+    def check_models(self, cases):
+        check_models(self.fake, cases)
+
     def measure(self, case):
         self.measured.append(case)
         return measure(case, self.fake)
 
     def try_call(self, case, timeout_s):
         return try_call(case, self.fake)
+
+    log = ""
 
     def end(self):
         self.ends += 1

@@ -6,6 +6,10 @@ from __future__ import annotations
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run:run", "Measure operators (the default command)."),
     "param": ("param:param", "Run a configuration with the options of PARAM's benchmarks."),
+    "experiment": (
+        "experiment:experiment",
+        "Measure models under every combination of settings.",
+    ),
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),

@@ -15,7 +15,7 @@ OTHER = "Other options"
 SECTIONS: dict[str, str] = {
     "Cases": (
         "framework ops categories namespaces tags variants exclude patterns ids configurations "
-        "total_partitions partition_id "
+        "total_partitions partition_id suites torchbench frameworks "
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
@@ -23,12 +23,14 @@ SECTIONS: dict[str, str] = {
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
     ),
+    "Axes": "axes_files batch_sizes sizes xla dynamo xla_flags torch_xla2 enable_functionalization",
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
         "cache memory callgrind_cache verify threads cpus executor env options python"
     ),
     "Time and precision": (
-        "precision max_time_s warmup runs rounds shuffle timeout_s control_blocks blocks "
+        "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
+        "timeout_s subprocess_timeout control_blocks blocks "
         "until_settled no_pace budget"
     ),
     "Profiling": (
@@ -42,10 +44,13 @@ SECTIONS: dict[str, str] = {
         "by x rank least"
     ),
     "Output": (
-        "output_files output_file output_formats output_format overwrite columns flame tool json "
-        "report title fig_width fig_height timestamp labels quiet"
+        "output_files output_file output_formats output_format output_dirname output_basename "
+        "overwrite columns flame tool json "
+        "report title fig_width fig_height timestamp labels progress_bar quiet"
     ),
-    "Plan, resumption and exit code": "list_only dry_run resume retry strict fail_on",
+    "Plan, resumption and exit code": (
+        "list_only dry_run resume no_resume no_skip retry strict fail_on"
+    ),
 }
 """Names of parameters, in the order of the help, by the title of their section."""
 

@@ -59,9 +59,10 @@ def plan_visits(
     seed: int,
     earlier: Mapping[str, Record] | None = None,
     retry: Container[Status] = (),
+    together: bool = True,
 ) -> tuple[Case, ...]:
     """Returns the cases in the order of their measurement, each once for every round that it still
-    needs, those of one process together. Each of several rounds has a random order of its own. A
+    needs, those of one process `together`. Each of several rounds has a random order of its own. A
     case that did not end ok is measured again if its status is in `retry`."""
     listed = list(cases)
     done = {case.id: _rounds_done((earlier or {}).get(case.id), rounds, retry) for case in listed}
@@ -72,7 +73,8 @@ def plan_visits(
             random.Random(f"{seed} {number}").shuffle(order)
         remaining = (case for case in order if done[case.id] <= number)
         # The first round alone measures memory, which is the same each time.
-        found += group_by_process(remaining if number == 0 else map(without_memory, remaining))
+        visits = remaining if number == 0 else map(without_memory, remaining)
+        found += group_by_process(visits) if together else visits
     return tuple(found)
 
 
@@ -83,12 +85,16 @@ def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -
 
 
 def find_pending(
-    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
+    run: Run,
+    retry: Container[Status] = (),
+    rounds: int = 1,
+    seed: int = 0,
+    together: bool = True,
 ) -> tuple[Case, ...]:
     """Returns the cases that remain to be measured, in order: those without a record, with a status
     to retry, or with fewer rounds than `rounds`."""
     earlier = {record.id: record for record in run.records}
-    return plan_visits(run.cases, rounds, seed, earlier, retry)
+    return plan_visits(run.cases, rounds, seed, earlier, retry, together)
 
 
 class Rounds:

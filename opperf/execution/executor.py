@@ -12,6 +12,7 @@ from typing import Protocol
 
 from opperf.declared import declared, load_declared
 from opperf.errors import UsageError, unknown
+from opperf.execution.isolated import open_isolated
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
 from opperf.instruments.instrument import Conditions
@@ -25,7 +26,10 @@ from opperf.worker.pristine import PristineMeter
 
 GROUP = "opperf.executors"
 
-LOCAL = "local"
+LOCAL, ISOLATED = "local", "isolated"
+"""Executors of this machine: one process for many cases, and one for each."""
+
+OWN = (LOCAL, ISOLATED)
 
 
 class Executor(Protocol):
@@ -64,13 +68,13 @@ Open = Callable[[Task], AbstractContextManager[Executor]]
 
 
 def check_executor(name: str) -> Open | None:
-    """Returns what opens an executor of another package; None for the local one. Raises
+    """Returns what opens an executor of another package; None for one of this machine. Raises
     `UsageError` for an unknown name, and for one that cannot be loaded or called."""
     found = {entry.name: entry for entry in declared(GROUP)}
-    if name == LOCAL:
+    if name in OWN:
         return None
     if name not in found:
-        raise unknown("executor", name, (LOCAL, *found))
+        raise unknown("executor", name, (*OWN, *found))
     opened: Open = load_declared(found[name])
     if not callable(opened):
         raise UsageError(
@@ -83,12 +87,14 @@ def check_executor(name: str) -> Open | None:
 def open_executor(
     name: str, task: Task, workers: Workers, pinning: Pinning
 ) -> AbstractContextManager[Executor]:
-    """Returns a context with the executor of a name. The local one uses `workers`, begun for
+    """Returns a context with the executor of a name. Those of this machine use `workers`, begun for
     planning. Raises `UsageError` as `check_executor` does."""
     opened = check_executor(name)
     if opened is not None:
         return opened(task)
     workers.profiles = task.profiles
+    if name == ISOLATED:
+        return open_isolated(workers)
     number = lane_count(task.cases, pinning)
     if number == 1:
         # What was begun, for planning, may measure too.

@@ -34,9 +34,11 @@ def make_header(
     labels: Mapping[str, str] | None = None,
     interpreters: Sequence[Interpreter] = (),
     wrapping: Wrapping | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Header:
-    """Returns the first line of a run file. `command` is empty for a function's run."""
-    written: dict[str, Any] = {SELECTION: selection, AXES: axes or {}}
+    """Returns the first line of a run file. `command` is empty for a function's run; `more` are
+    further options by key."""
+    written: dict[str, Any] = {SELECTION: selection, AXES: axes or {}, **(more or {})}
     if command:
         written = {"command": command, **written}
     return Header(

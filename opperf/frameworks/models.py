@@ -78,6 +78,15 @@ def _as_model(returned: Any, where: str) -> Model:
 
 
 @runtime_checkable
+class RefreshedInputs(Protocol):
+    """A model whose inputs' contents can be replaced."""
+
+    def refresh_inputs(self) -> None:
+        """Gives the inputs other contents: their elements in another random order, which stay in
+        the range that the model takes."""
+
+
+@runtime_checkable
 class RunnableModel(Protocol):
     """A model on a device, in a dtype and a mode, ready to be run. No method waits for the device.
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from opperf.errors import OpperfError, one_line
+from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks.base import Watched
-from opperf.model import Note, NoteCode
+from opperf.frameworks.models import RefreshedInputs
+from opperf.model import DECLARED, Note, NoteCode
 
 if TYPE_CHECKING:
     from opperf.instruments.prepared import PreparedCase
@@ -35,6 +36,8 @@ class FreshInputs:
         self._tensors: list[tuple[Place, Watched]] = []
         self._containers: list[tuple[Any, Any]] = []
         """Lists and dicts, each with a copy."""
+        if prepared.case.settings.fresh_contents:
+            self.restore = refreshed(prepared)
         if self.restore is None:
             self._watch((), prepared.arguments)
 
@@ -76,6 +79,17 @@ class FreshInputs:
             )
         self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
         return None
+
+
+def refreshed(prepared: PreparedCase) -> Restore:
+    """Returns what gives the inputs of a case other contents. Raises `UnsupportedError` for a case
+    whose inputs cannot have them."""
+    if not isinstance(prepared.called, RefreshedInputs):
+        option = DECLARED["fresh_contents"].option
+        raise UnsupportedError(
+            f"{option} is for models of PyTorch and MXNet, whose inputs can be written; omit it"
+        )
+    return prepared.called.refresh_inputs
 
 
 def _elements(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -183,9 +183,12 @@ class SampledPasses:
                 settings.warmup,
             )
             last = len(phases) - 1
-            # A fixed number of runs is one of calls, each of which is a sample.
             call_s = warm.fastest_s
-            loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
+            if settings.iterations is not None:
+                loops = settings.iterations
+            else:
+                # A fixed number of runs is one of calls, each of which is a sample.
+                loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
             if work is not None:
                 work.forget()
             begin = waits.read()

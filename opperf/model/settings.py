@@ -82,6 +82,29 @@ class Settings(Struct, frozen=True):
             identity=False,
         ),
     ] = None
+    iterations: Annotated[
+        int | None,
+        declaring.Setting(
+            "--iterations-per-run",
+            "Calls of a sample, their mean, between two waits for the device.  [default: as many "
+            "as the clock's resolution needs, or 1 with a number of runs]",
+            declaring.integer_from(1),
+            metavar="CALLS",
+            identity=False,
+            title="Calls of a sample",
+            empty="none",
+        ),
+    ] = None
+    fresh_contents: Annotated[
+        bool,
+        declaring.Setting(
+            "--randomize-input",
+            "Give a model's inputs other random contents before each sample, outside of its time.",
+            identity=False,
+            title="Other contents for each sample",
+            flag=True,
+        ),
+    ] = False
     precision: Annotated[
         float,
         declaring.Setting(

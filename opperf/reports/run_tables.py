@@ -20,7 +20,13 @@ from opperf.results.columns import (
     select_columns,
 )
 from opperf.results.projection import Observation, describe, group, number_alike
-from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
+from opperf.results.settings import (
+    alike_text,
+    differing_settings,
+    dtypes_of,
+    noun_of,
+    settings_text,
+)
 from opperf.results.sweeps import point_text, swept_inputs, variables_of
 from opperf.results.text import Shown, inputs_text, wrap
 from opperf.results.units import Figure, Unit, choose_unit, mark_legend
@@ -79,10 +85,11 @@ def case_columns(
     records: Sequence[Record],
     run: Iterable[Record],
     settings: Sequence[str],
-    title: str = "Operator",
+    title: str = "",
 ) -> Iterator[Column]:
-    """Yields the operators of some of a run's records, their inputs, and these settings."""
-    yield words(title, [record.case.label for record in records])
+    """Yields what some of a run's records are of, their inputs, and these settings."""
+    noun = noun_of(record.case for record in records)
+    yield words(title or noun.capitalize(), [record.case.label for record in records])
     yield inputs(map(_shown, records), map(_shown, run))
     if settings:
         yield texts("Settings", [settings_text(record.case, settings) for record in records])

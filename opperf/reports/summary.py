@@ -17,7 +17,7 @@ from opperf.reports.run_tables import case_columns, metric_column, wrap_all
 from opperf.reports.text import render
 from opperf.results import outliers, units
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
-from opperf.results.settings import differing_settings
+from opperf.results.settings import differing_settings, noun_of
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
 
@@ -55,8 +55,9 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
     statuses = ", ".join(
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]
     )
+    noun = noun_of(record.case for record in records)
     return (
-        f"{pluralize(operators, 'operator')}, {pluralize(len(records), 'record')}"
+        f"{pluralize(operators, noun)}, {pluralize(len(records), 'record')}"
         f"{f' ({statuses})' if statuses else ''}, in {duration(elapsed_s)}"
     )
 

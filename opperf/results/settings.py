@@ -7,7 +7,15 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import DECLARED, DEFAULTS, Case, DType, TensorSpec, display_arguments
+from opperf.model import (
+    DECLARED,
+    DEFAULTS,
+    Case,
+    DType,
+    ModelTarget,
+    TensorSpec,
+    display_arguments,
+)
 from opperf.model import Mapping as Entries
 from opperf.results.text import inputs_text
 
@@ -52,6 +60,12 @@ def neutral(case: Case, dtypes: Collection[str]) -> Case:
     arguments = {name: without_settings(value) for name, value in case.arguments.items()}
     settings = msgspec.structs.replace(case.settings, dtype=OWN)
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
+
+
+def noun_of(cases: Iterable[Case]) -> str:
+    """Returns what cases are of, in one word."""
+    kinds = {isinstance(case.target, ModelTarget) for case in cases}
+    return "model" if kinds == {True} else "operator"
 
 
 SELF_EXPLANATORY = ("device", "dtype")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from opperf.errors import UsageError, unknown
+from opperf.errors import UnsupportedError, UsageError, unknown
 from opperf.frameworks.models import Model
 from opperf.model import Struct
 
@@ -105,8 +105,9 @@ def find_suite(name: str) -> Suite:
 
 
 def models_of(name: str, framework: str, folder: str = "") -> tuple[SuiteModel, ...]:
-    """Returns the models that a suite has for a framework. Raises `UsageError`, with what to
-    install, where the suite's package is missing."""
+    """Returns the models that a suite has for a framework. Raises `UsageError` for a framework or
+    folder that it has none for, and `UnsupportedError`, with what to install, without its
+    package."""
     suite = find_suite(name)
     if framework not in suite.frameworks:
         raise UsageError(
@@ -115,7 +116,7 @@ def models_of(name: str, framework: str, folder: str = "") -> tuple[SuiteModel, 
     try:
         return tuple(suite.models(framework, folder))
     except ImportError as error:
-        raise UsageError(lacking(name, suite, error)) from error
+        raise UnsupportedError(lacking(name, suite, error)) from error
 
 
 def lacking(name: str, suite: Suite, error: ImportError) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from opperf.errors import UnsupportedError, UsageError
+from opperf.decoding import place_in
+from opperf.errors import OpperfError, UnsupportedError, UsageError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.models import Model, RunnableModel, read_model
 from opperf.frameworks.user_code import parameters_of
@@ -74,6 +76,24 @@ def build_model(case: Case, target: ModelTarget, framework: Framework) -> Model:
         return suite.build(framework.name, target.name, options)
     except ImportError as error:
         raise UnsupportedError(lacking(target.suite, suite, error)) from error
+
+
+def check_models(framework: Framework, cases: Iterable[Case]) -> None:
+    """Builds the models of cases, and reads what is returned. Raises `UsageError` for one that does
+    not import, cannot be built or is no model."""
+    for case in cases:
+        target = case.target
+        assert isinstance(target, ModelTarget)
+        framework.seed(case.settings.seed)
+        try:
+            build_model(case, target, framework)
+        except OpperfError:
+            raise
+        except Exception as error:
+            where = f"{target.file}:{target.name}" if target.file else target.name
+            at = place_in(error, target.file) if target.file else where
+            reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
+            raise UsageError(f"{at}: {where} cannot be built: {one_line(reason)}") from error
 
 
 def _users_model(target: ModelTarget, framework: Framework) -> Model:

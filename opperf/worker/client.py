@@ -24,6 +24,7 @@ from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
 from opperf.worker.protocol import Answer, Kept, Observed, Request, Response, Trial
@@ -158,6 +159,14 @@ class Worker(AbstractContextManager["Worker"]):
 
     def choices(self) -> dict[str, tuple[str, ...]]:
         return self._ask_or_fail(protocol.ChoicesRequest())
+
+    def models(self, suite: str, folder: str = "") -> tuple[SuiteModel, ...]:
+        """Returns the models that a suite has for the framework."""
+        return self._ask_or_fail(protocol.ModelsRequest(suite=suite, folder=folder))
+
+    def check_models(self, cases: Sequence[Case]) -> None:
+        """Builds the models of cases. Raises the error of the first that is none."""
+        self._ask_or_fail(protocol.CheckModelsRequest(cases=tuple(cases)), work="building models")
 
     def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:
         request = protocol.CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)

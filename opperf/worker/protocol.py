@@ -12,6 +12,7 @@ from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+from opperf.suites.base import SuiteModel
 
 MEMORY = "memory"
 """Argument of a worker whose cases' memory is measured."""
@@ -98,6 +99,19 @@ class ChoicesRequest(Request[dict[str, tuple[str, ...]]], frozen=True, tag="choi
     """Asks for what the framework offers, by setting or group of operators."""
 
 
+class ModelsRequest(Request[tuple[SuiteModel, ...]], frozen=True, tag="models"):
+    """Asks for the models that a suite has for the framework."""
+
+    suite: str
+    folder: str = ""
+
+
+class CheckModelsRequest(Request[None], frozen=True, tag="check_models"):
+    """Asks for the models of cases to be built and read, one after the other, without a call."""
+
+    cases: tuple[Case, ...]
+
+
 class CompleteRequest(Request[tuple[Completed, ...]], frozen=True, tag="complete"):
     """Asks for cases of a source that knows no framework, as the framework calls them."""
 
@@ -180,6 +194,8 @@ AnyRequest = Union[
     ResolveRequest,
     ListRequest,
     ChoicesRequest,
+    ModelsRequest,
+    CheckModelsRequest,
     CompleteRequest,
     BuildRequest,
     ScriptRequest,

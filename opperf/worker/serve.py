@@ -45,9 +45,10 @@ from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
+from opperf.suites.base import models_of
 from opperf.worker import protocol
 from opperf.worker.allocator import configure_heap
-from opperf.worker.binding import bound_of
+from opperf.worker.binding import bound_of, check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
@@ -188,6 +189,10 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
     protocol.ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
     protocol.ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
     protocol.ChoicesRequest: lambda framework, asked: choices(framework),
+    protocol.ModelsRequest: lambda framework, asked: models_of(
+        asked.suite, framework.name, asked.folder
+    ),
+    protocol.CheckModelsRequest: lambda framework, asked: check_models(framework, asked.cases),
     protocol.CompleteRequest: lambda framework, asked: complete(
         framework, asked.cases, asked.batch_factor
     ),

@@ -15,7 +15,7 @@ COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
-WITH_EXAMPLES = ("run", "ab", "compare", "list", "show", "aggregate")
+WITH_EXAMPLES = ("run", "experiment", "ab", "compare", "list", "show", "aggregate")
 
 
 def help_of(name, columns):

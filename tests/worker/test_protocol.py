@@ -10,6 +10,7 @@ from opperf.model import Environment, ListedOperator, Listing, Operator, Record,
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan, Resolution
 from opperf.sources.selecting import Selection
+from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.protocol import Observed, Trial, Value
 
@@ -34,6 +35,8 @@ def said(make_case, fake):
         ),
         (protocol.ListRequest(), Listing("fake", "1", 1, (ListedOperator(operator, "rule:x"),))),
         (protocol.ChoicesRequest(), {"dtype": ("float32", "int8")}),
+        (protocol.ModelsRequest("nets", "/x"), (SuiteModel("mlp", ("small",), tier=1),)),
+        (protocol.CheckModelsRequest((case,)), None),
         (protocol.CompleteRequest((case,)), (Completed(case, "no such operator"),)),
         (protocol.BuildRequest((case,)), None),
         (protocol.ScriptRequest((case,)), ("print()",)),

@@ -9,7 +9,7 @@ from opperf.metrics import instruments_of
 from opperf.model import DECLARED, DEFAULTS, Case, Settings, Wrapping
 from opperf.plurals import pluralize
 from opperf.results.kept import display
-from opperf.results.settings import differing_settings, settings_text
+from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import point_text, sweep_text, swept_labels
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, wrap
@@ -23,7 +23,7 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     sources = [case.source_id for case in cases]
     points = [point_text(case.point) for case in cases]
     columns = [
-        Column("Operator", [case.label for case in cases], wraps=True),
+        Column(noun_of(cases).capitalize(), [case.label for case in cases], wraps=True),
         Column("Category", [case.category for case in cases], extra=1, is_whole=True),
         Column("Rule", [case.origin for case in cases], extra=1, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
@@ -38,7 +38,8 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     ]
     text = table_text(columns, width)
     operators = len({case.label for case in plan.cases})
-    lines = ["", f"{pluralize(len(cases), 'case')} of {pluralize(operators, 'operator')}"]
+    noun = noun_of(cases)
+    lines = ["", f"{pluralize(len(cases), 'case')} of {pluralize(operators, noun)}"]
     if plan.excluded:
         lines.append(
             f"No benchmark for {pluralize(len(plan.excluded), 'operator')}: "
@@ -67,7 +68,8 @@ def announcement(
     in_rounds = f", {rounds} rounds" if rounds > 1 else ""
     settings = ", ".join((*_settings_in_use(plan.cases), *_effort(plan.cases[0].settings)))
     return (
-        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{at_sizes}"
+        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, noun_of(plan.cases))}"
+        f"{at_sizes}"
         f"{in_rounds}{already}: {settings}, to {display(output)}{cores and '; '}{cores}"
     )
 

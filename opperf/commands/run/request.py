@@ -17,7 +17,8 @@ from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
-from opperf.model import DECLARED, MAPPINGS, Interpreter, Settings, Status, Wrapping
+from opperf.experiments.matrix import Matrix
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling
 from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
@@ -75,11 +76,18 @@ class Request:
     traces: WrittenTraces | None
     """Traces that are written of replays; None for none."""
     command: str
+    matrix: Matrix | None = None
+    """Models and axes of experiments; None of a run of operators."""
+
+    @property
+    def program(self) -> str:
+        """The command that this is a request of."""
+        return "run" if self.matrix is None else "experiment"
 
     @property
     def has_operators(self) -> bool:
-        """Whether cases of the registry are measured, not those of files alone."""
-        return bool(self.selection.patterns) or not self.files
+        """Whether cases of the registry are measured, not those of files or models alone."""
+        return bool(self.selection.patterns) or not (self.files or self.matrix)
 
     @property
     def overriding(self) -> frozenset[str]:
@@ -177,7 +185,12 @@ def split_shapes(
 
 def build_selection(options: Mapping[str, Any]) -> Selection:
     """Returns the selection, with the settings that are not axes."""
-    plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
+    plain = {
+        # Not each command has each.
+        name: options.get(name, DEFAULTS[name])
+        for name, setting in DECLARED.items()
+        if not setting.axis
+    }
     return msgspec.structs.replace(
         build_choice(options),
         shuffle=options["shuffle"],
@@ -207,7 +220,7 @@ def build_axes(options: Mapping[str, Any]) -> Axes:
     axes = {
         name: tuple(dict.fromkeys(options[name]))
         for name, setting in DECLARED.items()
-        if setting.axis and name not in (*MAPPINGS, "python") and options[name]
+        if setting.axis and name not in (*MAPPINGS, "python") and options.get(name)
     }
     for name in MAPPINGS:
         entries = [[(key, value) for value in values] for key, values in options[name].items()]
@@ -311,14 +324,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     files = open_files(paths) if replay is None else open_replays(paths, replay, names)
     quick = quick_values(explicit) if options["quick"] else {}
     options = {**options, **quick, "names": names}
-    resume: str | None = options["resume"]
-    if resume and is_kept_name(resume):
-        resume = str(locate_run_file(resume))
-    if resume is not None and options["overwrite"]:
-        raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
-    if options["retry"] and resume is None:
-        raise UsageError("--retry needs --resume")
-    output, output_format, is_default = _read_output(
+    resume = read_resume(options)
+    output, output_format, is_default = read_output(
         options, explicit, resume, _output_framework(options, files)
     )
     selection = build_selection(options)
@@ -352,6 +359,17 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     return request
 
 
+def read_resume(options: Mapping[str, Any]) -> str | None:
+    """Returns the run file to finish; empty for that of the output, None if none is. Raises
+    `UsageError` for options that do not go with it."""
+    resume: str | None = options["resume"]
+    if resume is not None and options["overwrite"]:
+        raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
+    if options["retry"] and resume is None:
+        raise UsageError("--retry needs --resume")
+    return str(locate_run_file(resume)) if resume and is_kept_name(resume) else resume
+
+
 def _output_framework(options: Mapping[str, Any], files: Iterable[SourceFile]) -> str:
     """Returns the framework that the default output is named after: that of the first case, if
     files alone are measured."""
@@ -362,24 +380,30 @@ def _output_framework(options: Mapping[str, Any], files: Iterable[SourceFile]) -
     return next((case.target.framework for case in cases), framework)
 
 
-def _read_output(
-    options: Mapping[str, Any], explicit: Collection[str], resume: str | None, framework: str
+def read_output(
+    options: Mapping[str, Any],
+    explicit: Collection[str],
+    resume: str | None,
+    framework: str,
+    stem: str = STEM,
 ) -> tuple[Path, str, bool]:
     """Returns the output file, its format, and whether the user named none. `resume` is the run
-    file to finish; empty for that of the output. The default is named after the framework."""
+    file to finish; empty for that of the output. The default is `stem`, named after the
+    framework."""
     output_format: str = options["output_format"]
     is_named = bool(resume)
     if resume and is_kept_name(options["resume"]) and "output_format" in explicit:
         # The default output of a run that is called by its id.
         is_named = False
         framework = next(iter(read_facts(Path(resume)).frameworks), framework)
-    stem = Path(STEM.format(framework=framework))
+    default_stem = Path(stem.format(framework=framework))
     named = Path(resume) if resume and is_named else None
     if named and named.suffix == ".jsonl" and options["output_file"] is None:
         # A run file named alone is also the output, or other formats' files are named after it.
-        stem = named.with_suffix("")
+        default_stem = named.with_suffix("")
         output_format = output_format if "output_format" in explicit else "jsonl"
-    default = stem.with_name(f"{stem.name}{format_named(output_format, RUN).extension}")
+    extension = format_named(output_format, RUN).extension
+    default = default_stem.with_name(f"{default_stem.name}{extension}")
     if named and output_format == "jsonl":
         default = named
     return (

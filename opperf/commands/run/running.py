@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
+from opperf.commands.run.experiments import FAILURES, plan_matrix, repeating, visits_of
 from opperf.commands.run.keeping import (
     check_axes,
     check_same,
@@ -30,7 +31,7 @@ from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, quick_settings
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
-from opperf.execution.executor import LOCAL, Task, check_executor, open_executor
+from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
 from opperf.execution.forecast import (
     FEWEST_RECORDS,
     Paces,
@@ -45,6 +46,7 @@ from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build, lane_count
+from opperf.experiments.repeating import command_of_case
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
@@ -110,7 +112,7 @@ def run_command(request: Request) -> int:
         if unfinished:
             work = _resume_work(unfinished, workers, request)
         else:
-            if request.has_operators:
+            if request.has_operators or request.matrix is not None:
                 report_choice(request.framework, partial(_log, request))
             work = plan_work(workers, request, partial(_log, request))
         for alias, name in work.plan.aliases.items():
@@ -142,6 +144,8 @@ def run_command(request: Request) -> int:
         for text in filter(None, (line, expected)):
             _print(request, text if width is None else wrap(text, width))
         if request.dry_run:
+            for case in work.remaining if request.matrix is not None else ():
+                print(command_of_case(case, workers.interpreters))
             return 0
         for text in keep_replaced(run_file, request):
             _print(request, text)
@@ -183,6 +187,9 @@ def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
 def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) -> Work:
     """Returns the plan of a new run. Raises `UsageError` if it has no case."""
     selection = request.selection
+    if request.matrix is not None:
+        plan, head = plan_matrix(workers, request, request.matrix, say)
+        return Work(plan, visits_of(plan, request), selection.rounds, head)
     plan, axes = plan_run(
         workers,
         request.framework.name,
@@ -254,8 +261,12 @@ def measure_work(
 
 
 def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
-    if executor != LOCAL:
+    if executor not in OWN:
         return f"executor {executor}"
+    if executor == ISOLATED:
+        own = "a process for each case"
+        cores = pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
+        return f"{own}; {cores}" if cores else own
     number = lane_count(cases, pinning)
     if number > 1:
         return f"{number} workers side by side"
@@ -274,7 +285,13 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
     if explicit & request.axes.keys():
         found = workers.of(next(iter(frameworks))).resolve(request.axes).axes
         check_axes(axes_before, {**request.axes, **found}, explicit)
-    remaining = find_pending(run, request.retry, before.rounds, before.settings.seed)
+    remaining = find_pending(
+        run,
+        request.retry,
+        before.rounds,
+        before.settings.seed,
+        together=request.executor != ISOLATED,
+    )
     if request.wrapping is not None:
         check_same_programs(run.header.wrapping, request.wrapping)
     plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
@@ -301,7 +318,7 @@ def _refused_output(run_file: Path, request: Request) -> OutputError | None:
 
 
 def _resume_advice(run_file: Path, request: Request) -> str:
-    words = ["opperf", "run", "--resume"]
+    words = ["opperf", request.program, "--resume"]
     is_unnamed = request.is_default_output and request.output != run_file
     if is_unnamed:
         words.append(display(run_file))
@@ -335,6 +352,9 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     _print(request, "\n" + summarise(result, elapsed_s, width))
     if problem:
         _print(request, problem, error=True)
+    if request.matrix is not None:
+        for line in repeating(result):
+            _print(request, line)
     if request.output != output.STDOUT:
         also = ""
         if kept is not None and request.output_format != "jsonl":
@@ -348,8 +368,7 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     if not any(record.status is Status.OK for record in records):
         _print(request, nothing_measured(records), error=True)
         return FOUND
-    failures = (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
-    failed = any(record.status in failures for record in records)
+    failed = any(record.status in FAILURES for record in records)
     return FOUND if request.strict and failed else 0
 
 

@@ -72,6 +72,12 @@ class MXNetModel:
         placed = value.as_in_context(self._context)
         return placed.astype(self._dtype) if is_floating else placed
 
+    def refresh_inputs(self) -> None:
+        for array in self._inputs:
+            if isinstance(array, mx.nd.NDArray):
+                # As one row of elements: MXNet shuffles along the first axis alone.
+                array[:] = mx.nd.shuffle(array.reshape(-1)).reshape(array.shape)
+
     def _forward(self) -> Any:
         return self._call(*self._inputs)
 

@@ -63,6 +63,12 @@ class TorchModel:
             return type(value)(map(self._placed, value))
         return value
 
+    def refresh_inputs(self) -> None:
+        with torch.no_grad():
+            for tensor in tensors(self._inputs):
+                order = torch.randperm(tensor.numel(), device=tensor.device)
+                tensor.copy_(tensor.flatten()[order].view_as(tensor))
+
     def __call__(self) -> Any:
         outputs = self._forward()
         return (outputs, self._loss_of(outputs)) if self._trains else outputs

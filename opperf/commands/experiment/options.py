@@ -1,0 +1,258 @@
+"""The options of `experiment` beside settings: of models, of the plan, and those of PyTorch/XLA's
+runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opperf.errors import UsageError
+from opperf.experiments.xla_words import CHOICES, NONE, read_values
+from opperf.parameters import combine, count_option, names_option, resolve_framework
+from opperf.parsing import RETRYABLE, parse_labels, split_commas, words_among
+from opperf.suites.base import SIZES
+
+Words = tuple[str, ...]
+
+
+def split_words(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    """Splits words at commas, but not within parentheses: `a.py:f(1, 2),opperf`."""
+    words: list[str] = []
+    for value in values:
+        depth, word = 0, ""
+        for sign in value:
+            depth += (sign == "(") - (sign == ")")
+            if sign == "," and depth <= 0 and not Path(value).is_file():
+                words.append(word)
+                word = ""
+            else:
+                word += sign
+        words.append(word)
+    return tuple(word.strip() for word in words if word.strip())
+
+
+model_words = click.argument("names", nargs=-1, metavar="[MODEL]...", callback=split_words)
+
+
+def _frameworks(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    named = split_commas(ctx, param, values)
+    if named:
+        return tuple(dict.fromkeys(named))
+    if any(ctx.params.get(axis) for axis in RUNNERS_AXES):
+        return ("torch",)
+    return (resolve_framework(ctx, param, None),)
+
+
+frameworks = click.option(
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAMES",
+    callback=_frameworks,
+    help="Frameworks whose models are measured, one after the other.  [default: that which your "
+    "files import; torch with the words of PyTorch/XLA; or else the first installed]",
+)
+
+
+def _regexes(*declarations: str, help: str) -> Any:
+    return click.option(*declarations, multiple=True, metavar="REGEX", help=help)
+
+
+selection_of_models = combine(
+    _regexes(
+        "-k",
+        "--filter",
+        help="Only models whose names have a match, whatever the case. Repeat it for several.",
+    ),
+    _regexes("-x", "--exclude", help="No models whose names have a match. Repeat it for several."),
+    click.option(
+        "--filter-by-tier",
+        multiple=True,
+        type=int,
+        metavar="TIER",
+        help="Only models of this tier, 1 to 3, besides those of --filter.",
+    ),
+    click.option(
+        "--exclude-by-tier", multiple=True, type=int, metavar="TIER", help="No models of this tier."
+    ),
+    click.option(
+        "--suite-name",
+        "suites",
+        multiple=True,
+        metavar="SUITE",
+        help="A suite, as a MODEL names it.",
+    ),
+    click.option(
+        "--torchbench",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The suite of TorchBench in this checkout.",
+    ),
+)
+
+
+def _sizes(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    return words_among(lambda: SIZES)(ctx, param, values) or ("default",)
+
+
+def _batch_sizes(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> tuple[int | None, ...]:
+    found: dict[int, None] = {}
+    for word in split_commas(ctx, param, values):
+        if not word.isdecimal() or int(word) < 1:
+            raise click.BadParameter(f"{word!r} is not a number of examples of at least 1")
+        found[int(word)] = None
+    return tuple(found) or (None,)
+
+
+axes_of_models = combine(
+    click.option(
+        "--axes",
+        "axes_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Axes in a file, TOML or YAML: `mode: [eager, compile]` is --mode eager,compile.",
+    ),
+    click.option(
+        "--batch-size",
+        "batch_sizes",
+        multiple=True,
+        metavar="N,...",
+        callback=_batch_sizes,
+        help="Examples of a batch.  [default: the model's own]",
+    ),
+    names_option(
+        "--size",
+        "sizes",
+        metavar="SIZES",
+        help="Sizes of the models: small, default, large.  [default: default]",
+    ),
+)
+
+
+RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2")
+
+
+def _words_of(axis: str) -> Any:
+    def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Any:
+        split = values if axis == "xla_flags" else split_commas(ctx, param, values)
+        try:
+            return read_values(axis, split)
+        except UsageError as error:
+            raise click.BadParameter(str(error).partition(": ")[2]) from error
+
+    return parse
+
+
+def _runners_axis(axis: str, help: str) -> Any:
+    known = "|".join(NONE if word is None else word for word in CHOICES[axis])
+    return click.option(
+        f"--{axis.replace('_', '-')}",
+        axis,
+        multiple=True,
+        metavar="FLAGS" if axis == "xla_flags" else known,
+        callback=_words_of(axis),
+        help=help,
+    )
+
+
+runner_options = combine(
+    _runners_axis("accelerator", "PyTorch/XLA's word for --ctx; cuda is gpu."),
+    _runners_axis("xla", "PyTorch/XLA: whether XLA computes, and by which runtime."),
+    _runners_axis("dynamo", "PyTorch/XLA: dynamo's back end."),
+    _runners_axis("test", "PyTorch/XLA's word for --phase."),
+    _runners_axis("xla_flags", "PyTorch/XLA: XLA_FLAGS of the processes."),
+    _runners_axis("torch_xla2", "PyTorch/XLA: None alone; use --framework jax for the others."),
+    click.option(
+        "--enable-functionalization",
+        is_flag=True,
+        help="PyTorch/XLA: keep functionalization on; it is off without it.",
+    ),
+    count_option("--repeat", help="As --runs."),
+    click.option(
+        "--subprocess-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="As --timeout.",
+    ),
+    click.option(
+        "--output-dirname",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Folder of --output-basename.  [default: ./output]",
+    ),
+    click.option(
+        "--output-basename", metavar="NAME", help="Output file in it.  [default: results.jsonl]"
+    ),
+    click.option(
+        "--no-resume",
+        is_flag=True,
+        help="Refused where there are records, which are never deleted; see --overwrite.",
+    ),
+    click.option(
+        "--no-skip", is_flag=True, help="Measure what rules would remove; it fails as it does."
+    ),
+    click.option(
+        "--timestamp", metavar="SECONDS", help="A time for the records, as a label of the run."
+    ),
+    click.option("--progress-bar", is_flag=True, help="Accepted; a terminal has one in any case."),
+)
+"""Options of PyTorch/XLA's `experiment_runner.py`."""
+
+
+plan_options = combine(
+    click.option(
+        "--executor",
+        default="isolated",
+        show_default=True,
+        metavar="NAME",
+        help="What measures the cases: isolated, a process for each; local, processes that many "
+        "share; or another package's.",
+    ),
+    count_option(
+        "--rounds",
+        default=1,
+        show_default=True,
+        help="Measure all cases N times, each time in another random order.",
+    ),
+    click.option("--shuffle", is_flag=True, help="Measure the cases in a random order."),
+    click.option(
+        "--label",
+        "labels",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=parse_labels,
+        help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
+    ),
+    click.option(
+        "--list", "list_only", is_flag=True, help="Print the cases as a table, and measure nothing."
+    ),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Check all options, print the command that measures each case alone, and measure "
+        "nothing.",
+    ),
+    click.option(
+        "--resume",
+        is_flag=False,
+        flag_value="",
+        default=None,
+        metavar="[RUNFILE]",
+        help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
+    ),
+    click.option(
+        "--retry",
+        multiple=True,
+        metavar="STATUSES",
+        callback=words_among(lambda: RETRYABLE),
+        help="With --resume: measure cases of these statuses again: failed, crashed, timeout, "
+        "skipped.",
+    ),
+    click.option("--strict", is_flag=True, help="Exit with 1 if a case failed."),
+    click.option("--quiet", is_flag=True, help="Print only errors."),
+)

@@ -1,0 +1,206 @@
+"""The request of `experiment`, read once from its options."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.commands.experiment.options import RUNNERS_AXES
+from opperf.commands.frameworks import FrameworkChoice
+from opperf.commands.run.request import (
+    Request,
+    build_axes,
+    read_output,
+    read_partition,
+    read_resume,
+    split_sources,
+)
+from opperf.errors import UsageError
+from opperf.execution.run_header import make_folder
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.repeating import PROFILER
+from opperf.frameworks.mentioned import mentioned_framework
+from opperf.model import DECLARED, DEFAULTS, Settings, Status
+from opperf.sources.base import check_own_settings, open_files
+from opperf.sources.models import ModelWord, read_word
+from opperf.sources.selecting import Selection
+from opperf.suites.base import find_suite
+
+STEM = "experiments"
+"""Of the default output."""
+
+TORCHBENCH = "torchbench"
+
+DIRNAME, BASENAME = Path("output"), "results.jsonl"
+"""The runner's own defaults of its options of output."""
+
+INSTEAD = {
+    "accelerator": ("device", "--ctx"),
+    "xla": ("mode", "--mode"),
+    "dynamo": ("mode", "--mode"),
+    "test": ("phase", "--phase"),
+}
+"""PyTorch/XLA's words, each with the axis that it sets and the option of that."""
+
+COPIED = ("labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus", "columns")
+
+
+def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+    """Returns the request of the options, of which the user set those of `set_here`. Raises
+    `UsageError` for contradictory ones, and the errors of files of cases."""
+    options = with_aliases(dict(options), set_here)
+    explicit = frozenset(set_here) | {name for name in ALIASES.values() if name in options["set"]}
+    resume = read_resume(options)
+    output, output_format, is_default = read_output(
+        options, explicit, resume, options["frameworks"][0], STEM
+    )
+    models, names = read_words(options)
+    operators, paths = split_sources(names)
+    files = open_files(paths)
+    axes = build_axes(options)
+    axes.setdefault("profiler", (PROFILER,))
+    for path, source in files:
+        check_own_settings(path, source, explicit)
+    mention = None if "frameworks" in set_here else mentioned_framework(set_here)
+    return Request(
+        framework=FrameworkChoice(
+            options["frameworks"][0], "frameworks" in set_here, "python" in set_here, mention
+        ),
+        selection=build_selection(options, operators),
+        axes=axes,
+        files=files,
+        interpreters=options["python"],
+        explicit=explicit,
+        quick=False,
+        output=output,
+        output_format=output_format,
+        is_default_output=is_default,
+        resume=Path(resume) if resume else None,
+        resuming=resume is not None,
+        retry=frozenset(map(Status, options["retry"])),
+        lists_lines=False,
+        executor=options["executor"],
+        wrapping=None,
+        traces=None,
+        command=shlex.join(["opperf", *sys.argv[1:]]),
+        matrix=Matrix(
+            frameworks=options["frameworks"],
+            models=models,
+            filter=options["filter"],
+            exclude=options["exclude"],
+            filter_by_tier=options["filter_by_tier"],
+            exclude_by_tier=options["exclude_by_tier"],
+            sizes=options["sizes"] or ("default",),
+            batch_sizes=options["batch_sizes"],
+            folders=read_folders(options),
+            words=read_runners_axes(options, explicit),
+        ),
+        **{name: options[name] for name in COPIED},
+    )
+
+
+ALIASES = {"repeat": "runs", "subprocess_timeout": "timeout_s"}
+"""Options of PyTorch/XLA's runner, each with the setting that it sets."""
+
+
+def with_aliases(options: dict[str, Any], set_here: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options with what the runner's words set, and under `set` the names of these.
+    Raises `UsageError` for one that is set in both ways."""
+    found: set[str] = set()
+    for alias, name in ALIASES.items():
+        if alias not in set_here:
+            continue
+        option = f"--{alias.replace('_', '-')}"
+        if name in set_here:
+            raise UsageError(f"{option} is {DECLARED[name].option}; use one of them")
+        options[name] = options[alias]
+        found.add(name)
+    if options["output_dirname"] or options["output_basename"]:
+        if options["output_file"] is not None:
+            raise UsageError("--output-dirname and --output-basename are -o; use one of them")
+        options.update(runners_output(options))
+    if options["timestamp"] is not None:
+        options["labels"] = {**options["labels"], "timestamp": options["timestamp"]}
+    return {**options, "set": found}
+
+
+def runners_output(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the output file of the runner's options, and whether it is resumed, as the runner
+    does by itself. The folder is made, as the runner makes it. Raises `OutputError`."""
+    folder = options["output_dirname"] or DIRNAME
+    path = folder / (options["output_basename"] or BASENAME)
+    resume = options["resume"]
+    if path.is_file() and not (options["no_resume"] or options["overwrite"]):
+        resume = "" if resume is None else resume
+    if not (options["dry_run"] or options["list_only"]):
+        make_folder(path)
+    return {"output_file": path, "resume": resume}
+
+
+def read_words(options: Mapping[str, Any]) -> tuple[tuple[ModelWord, ...], tuple[str, ...]]:
+    """Returns what the words name: models, and what `opperf run` takes. Raises `UsageError`."""
+    models: list[ModelWord] = []
+    names: list[str] = []
+    words = [*options["names"], *options["suites"]]
+    if options["torchbench"] is not None:
+        words.append(TORCHBENCH)
+    for suite in options["suites"]:
+        find_suite(suite)
+    for word in dict.fromkeys(words):
+        found = read_word(word)
+        if found is None:
+            names.append(word)
+        else:
+            models.append(found)
+    return tuple(models), tuple(names)
+
+
+def read_folders(options: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the folders of suites that have their files in one."""
+    folder: Path | None = options["torchbench"]
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise UsageError(f"--torchbench {folder}: no such folder; name a checkout of TorchBench")
+    return {TORCHBENCH: str(folder.resolve())}
+
+
+def read_runners_axes(
+    options: Mapping[str, Any], explicit: frozenset[str]
+) -> dict[str, tuple[str | None, ...]]:
+    """Returns the axes of PyTorch/XLA that the user named. Raises `UsageError` for one beside the
+    option that it sets."""
+    words = {name: options[name] for name in RUNNERS_AXES if options[name]}
+    if options["enable_functionalization"]:
+        words["enable_functionalization"] = ("true",)
+    for name in words:
+        axis, option = INSTEAD.get(name, ("", ""))
+        if axis in explicit:
+            raise UsageError(f"--{name} and {option} set the same axis; use one of them")
+    if any(value is not None for value in words.get("torch_xla2", ())):
+        raise UsageError(
+            "--torch-xla2: opperf does not convert models of PyTorch to JAX; measure models of JAX "
+            "with --framework jax"
+        )
+    return words
+
+
+def build_selection(options: Mapping[str, Any], operators: tuple[str, ...]) -> Selection:
+    """Returns the selection of operators, with the settings that are not axes."""
+    plain = {
+        name: options.get(name, DEFAULTS[name])
+        for name, setting in DECLARED.items()
+        if not setting.axis
+    }
+    return Selection(
+        patterns=operators,
+        ids=options["ids"],
+        shuffle=options["shuffle"],
+        rounds=options["rounds"],
+        dtype_given=bool(options["dtype"]),
+        partition=read_partition(options),
+        settings=Settings(**plain),
+    )

@@ -1,0 +1,59 @@
+"""Plans a run of experiments, and has the commands that repeat what failed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opperf.commands.run.request import Request
+from opperf.execution.execute import plan_visits
+from opperf.execution.executor import ISOLATED
+from opperf.execution.run_header import make_header
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import plan_experiments
+from opperf.experiments.repeating import command_of_case
+from opperf.model import Case, Header, Run, Status
+from opperf.sources.registry import Plan
+
+FAILURES = (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
+
+MATRIX, REMOVED = "matrix", "removed"
+"""Keys of a header's options: models and axes of experiments, and the number of cases that each
+rule removed."""
+
+
+def plan_matrix(
+    workers: Workers, request: Request, matrix: Matrix, say: Callable[[str], None]
+) -> tuple[Plan, Header]:
+    """Returns the plan of new experiments, and the first line of their run file. Raises as
+    `plan_experiments`."""
+    plan, axes, removed = plan_experiments(
+        workers, matrix, request.selection, request.axes, request.files, request.overriding, say
+    )
+    head = make_header(
+        plan,
+        request.selection,
+        request.command,
+        axes,
+        request.labels,
+        workers.interpreters,
+        more={MATRIX: matrix, REMOVED: {rule.rule: rule.cases for rule in removed}},
+    )
+    return plan, head
+
+
+def visits_of(plan: Plan, request: Request) -> tuple[Case, ...]:
+    """Returns the cases in the order of their measurement: that of the product, unless one process
+    measures many."""
+    selection = request.selection
+    together = request.executor != ISOLATED
+    return plan_visits(plan.cases, selection.rounds, selection.settings.seed, together=together)
+
+
+def repeating(run: Run) -> Iterator[str]:
+    """Yields the commands that repeat what did not end well, each a line."""
+    failed = [record for record in run.records if record.status in FAILURES]
+    if failed:
+        yield "\nTo repeat what failed:"
+    for record in failed:
+        yield f"{command_of_case(record.case, run.header.interpreters)}  # {record.status.value}"

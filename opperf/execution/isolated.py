@@ -1,0 +1,66 @@
+"""The executor of experiments: a process of its own for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from opperf.errors import one_line
+from opperf.execution.workers import Workers
+from opperf.model import Case, Environment, Record, Status
+
+LAST_LINES = 3
+"""Lines of a process's output that a reason has: those that a fault in C or in Python ends with."""
+
+LONGEST_LINE = 160
+"""Most characters of each of them."""
+
+SEPARATOR = " | "
+
+
+class Isolated:
+    """Measures each case in a new process of `workers`, which ends with it. The reason of what ends
+    in another way than by its own record has the last lines that the process wrote."""
+
+    lanes = 1
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def measure(self, case: Case) -> Record:
+        worker = self._workers.of(case.target.framework, case.settings)
+        try:
+            record = worker.measure(case)
+            if record.status in (Status.CRASHED, Status.TIMEOUT):
+                record = _with_last_lines(record, worker.log)
+        finally:
+            self._workers.close()
+        return record
+
+    def environment(self, case: Case) -> Environment:
+        return self._workers.environment(case)
+
+    def kill(self) -> None:
+        self._workers.kill()
+
+
+def _with_last_lines(record: Record, log: str) -> Record:
+    lines = [one_line(line, LONGEST_LINE) for line in log.splitlines() if line.strip()]
+    # A crash's reason has the last one already.
+    said, *_ = record.reason.partition(LAST_OUTPUT)
+    if not lines:
+        return record
+    reason = f"{said}{LAST_OUTPUT}{SEPARATOR.join(lines[-LAST_LINES:])}"
+    return msgspec.structs.replace(record, reason=reason)
+
+
+LAST_OUTPUT = "; last output: "
+
+
+@contextmanager
+def open_isolated(workers: Workers) -> Iterator[Isolated]:
+    """Returns a context with the executor, in whose processes nothing was planned."""
+    workers.close()
+    yield Isolated(workers)

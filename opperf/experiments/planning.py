@@ -1,0 +1,344 @@
+"""Plans experiments: from models, axes and rules to the cases that are measured, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.dtypes import DTYPES
+from opperf.errors import (
+    DeviceError,
+    OpperfError,
+    UnknownOperatorError,
+    UnsupportedError,
+    UsageError,
+    suggest,
+)
+from opperf.execution.planning import (
+    filter_by_id,
+    filter_by_partition,
+    framework_axes,
+    limit_case_times,
+    plan_run,
+)
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
+from opperf.experiments.rules import Experiment, Removed, apply_rules
+from opperf.model import Case, Interpreter, Settings
+from opperf.plurals import pluralize
+from opperf.sources.base import SourceFile
+from opperf.sources.models import Candidate, of_suite, of_user
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import (
+    Axes,
+    deduplicate,
+    disambiguate,
+    with_dtype_options,
+    with_settings,
+)
+from opperf.suites.base import SIZES, SuiteModel, available
+from opperf.worker.client import Worker
+
+Say = Callable[[str], None]
+
+FOREIGN_MODES = {
+    "compile": "torch",
+    "graph": "torch",
+    "hybridize": "mxnet",
+    "jit": "jax",
+    "script": "torch",
+    "xla": "torch",
+}
+"""Modes that one framework has, by name: with another they are removed, and not misspelt."""
+
+
+class Place(NamedTuple):
+    """A framework in an environment, what of the axes it has and what it lacks."""
+
+    framework: str
+    python: str
+    worker: Worker
+    axes: Axes
+    """The axes with its own defaults and names of devices, those that it lacks among them."""
+    lacking: dict[tuple[str, str], str]
+    devices: dict[str, str]
+    """Its names of the devices that are asked for."""
+
+    def usable(self) -> Axes:
+        """Returns the axes without the values that it lacks."""
+        return {
+            name: tuple(value for value in values if (name, str(value)) not in self.lacking)
+            for name, values in self.axes.items()
+        }
+
+
+class Planned(NamedTuple):
+    """The plan of experiments."""
+
+    plan: Plan
+    axes: Axes
+    removed: tuple[Removed, ...]
+
+
+def plan_experiments(
+    workers: Workers,
+    matrix: Matrix,
+    selection: Selection,
+    axes: Axes,
+    files: Sequence[SourceFile],
+    overriding: Collection[str],
+    say: Say,
+) -> Planned:
+    """Returns the plan of experiments, and says what rules removed. Raises `UsageError` for an
+    unknown value of an axis, a model that cannot be built, and if nothing is left."""
+    selected = Filter(matrix)
+    found: list[Experiment] = []
+    plans: list[Plan] = []
+    names: list[str] = []
+    for number, framework in enumerate(matrix.frameworks):
+        for python in labels_of(workers.interpreters, framework):
+            place = examine(workers, framework, python, selection.settings.imports, matrix, axes)
+            candidates = list(_models(place, matrix))
+            names += (candidate.listed.name for candidate in candidates)
+            own = [candidate for candidate in candidates if selected.selects(candidate)]
+            _check_users(place, own, matrix, selection)
+            found += _of_models(place, own, matrix, selection)
+            of_files = files if number == 0 else ()
+            if selection.patterns or of_files:
+                plan, others = _of_operators(
+                    workers, place, matrix, selection, of_files, overriding, say
+                )
+                plans.append(plan)
+                found += others
+    cases, removed = apply_rules(found)
+    _check_any(cases, removed, names)
+    for removal in removed:
+        say(removal.text())
+    plan = Plan(
+        cases=disambiguate(deduplicate(cases)),
+        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
+        earlier=tuple(record for plan in plans for record in plan.earlier),
+    )
+    plan = filter_by_partition(filter_by_id(plan, selection), selection)
+    return Planned(limit_case_times(plan), axes, tuple(removed))
+
+
+def labels_of(interpreters: Iterable[Interpreter], framework: str) -> tuple[str, ...]:
+    """Returns the labels of the interpreters that a framework has; empty for opperf's own."""
+    labels = [
+        interpreter.label
+        for interpreter in interpreters
+        if interpreter.framework in ("", framework)
+    ]
+    return tuple(dict.fromkeys(labels)) or ("",)
+
+
+def examine(
+    workers: Workers,
+    framework: str,
+    python: str,
+    imports: tuple[str, ...],
+    matrix: Matrix,
+    axes: Axes,
+) -> Place:
+    """Returns a framework with what it lacks of the axes. Raises `UsageError` for a value that no
+    framework has."""
+    worker = workers.of(framework, Settings(python=python, imports=imports))
+    by_words = _axes_of_words(matrix)
+    lacking: dict[tuple[str, str], str] = {}
+    resolved: Axes = dict(worker.resolve({}).axes)
+    devices: dict[str, str] = {}
+    for name, values in {**framework_axes(without(axes, "python")), **by_words}.items():
+        own = []
+        for value in values:
+            try:
+                found = worker.resolve({name: (value,)}).axes[name][0]
+            except OpperfError as error:
+                if name not in by_words and not _is_elsewhere(framework, name, value, error):
+                    raise
+                found = value
+                lacking[name, str(value)] = _reason(framework, name, value, error)
+            own.append(found)
+            if name == "device":
+                devices[value] = found
+        resolved[name] = tuple(dict.fromkeys(own))
+    found_axes = {**axes, **resolved, "python": (python,)}
+    return Place(framework, python, worker, found_axes, lacking, devices)
+
+
+def without(axes: Axes, *names: str) -> Axes:
+    """Returns the axes but those of these names."""
+    return {name: values for name, values in axes.items() if name not in names}
+
+
+def _axes_of_words(matrix: Matrix) -> Axes:
+    """Returns the devices and modes that PyTorch/XLA's words mean, if any is used."""
+    if not matrix.words:
+        return {}
+    points = [point.settings for point in experiments(matrix, {})]
+    return {
+        name: tuple(dict.fromkeys(point[name] for point in points)) for name in ("device", "mode")
+    }
+
+
+def _reason(framework: str, name: str, value: Any, error: OpperfError) -> str:
+    if isinstance(error, (DeviceError, UnsupportedError)):
+        return str(error).partition("; ")[0]
+    return f"{framework} has no {name.replace('_', ' ')} {value}"
+
+
+def _is_elsewhere(framework: str, name: str, value: Any, error: OpperfError) -> bool:
+    """Whether another framework or machine has a value: it is no typing error."""
+    if isinstance(error, DeviceError):
+        return True
+    if name == "mode":
+        return FOREIGN_MODES.get(str(value).partition(":")[0], framework) != framework
+    return name in ("dtype", "autocast") and value in DTYPES
+
+
+def _models(place: Place, matrix: Matrix) -> Iterator[Candidate]:
+    """Yields the models that the words name; of a suite whose package is missing one that stands
+    for all, whose record says what to install."""
+    for word in matrix.models:
+        if not word.suite:
+            yield of_user(place.framework, word)
+            continue
+        folder = matrix.folders.get(word.suite, "")
+        try:
+            listed = place.worker.models(word.suite, folder)
+        except UnsupportedError:
+            listed = (SuiteModel(word.suite, sizes=SIZES),)
+            word = msgspec.structs.replace(word, pattern="")
+        yield from of_suite(place.framework, word, listed, folder)
+
+
+def _sized(candidate: Candidate, matrix: Matrix) -> Iterator[Candidate]:
+    """Yields a model in each size and with each number of examples."""
+    for size in matrix.sizes:
+        for batch_size in matrix.batch_sizes:
+            target = msgspec.structs.replace(candidate.target, size=size, batch_size=batch_size)
+            yield msgspec.structs.replace(candidate, target=target)
+
+
+def _check_users(
+    place: Place, candidates: Iterable[Candidate], matrix: Matrix, selection: Selection
+) -> None:
+    """Has the models of a user's functions built once. Raises the error of the first that is no
+    model."""
+    cases = [
+        sized.case(selection.settings)
+        for candidate in candidates
+        if not candidate.word.suite
+        for sized in _sized(candidate, matrix)
+    ]
+    if not cases:
+        return
+    try:
+        place.worker.check_models(cases)
+    except UnknownOperatorError as error:
+        names = [case.target.name.partition(":")[0] for case in cases]  # type: ignore[union-attr]
+        near = next(filter(None, (suggest(name, available()) for name in names)), "")
+        raise UsageError(f"{error}{near}") from error
+
+
+def _of_models(
+    place: Place, candidates: Iterable[Candidate], matrix: Matrix, selection: Selection
+) -> Iterator[Experiment]:
+    """Yields the product of models and axes: all experiments of the first model first."""
+    points = [_settled(place, point) for point in experiments(matrix, place.axes)]
+    for candidate in candidates:
+        for sized in _sized(candidate, matrix):
+            for settings, words in points:
+                made = msgspec.structs.replace(selection.settings, **settings)
+                case = with_dtype_options(sized.case(made))
+                yield Experiment(case, sized, words, place.lacking)
+
+
+def _settled(place: Place, point: Settled) -> Settled:
+    """Returns a point with the framework's name of its device."""
+    device = point.settings["device"]
+    named = {**point.settings, "device": place.devices.get(device, device)}
+    return point._replace(settings=named)
+
+
+def _of_operators(
+    workers: Workers,
+    place: Place,
+    matrix: Matrix,
+    selection: Selection,
+    files: Sequence[SourceFile],
+    overriding: Collection[str],
+    say: Say,
+) -> tuple[Plan, list[Experiment]]:
+    """Returns the plan of operators and files as `opperf run` has it, and its experiments: the
+    values that the framework lacks among them, so that rules say why they are none."""
+    usable = place.usable()
+    # Cases are selected when rules were applied.
+    every = msgspec.structs.replace(selection, ids=(), partition=None)
+    axes = {name: values for name, values in usable.items() if values}
+    if matrix.words:
+        phases = (point.settings["phase"] for point in experiments(matrix, {}))
+        axes["phase"] = tuple(dict.fromkeys(phases))
+    try:
+        plan, _ = plan_run(workers, place.framework, every, axes, files, overriding, say)
+    except UnknownOperatorError as error:
+        near = [suggest(pattern, available()) for pattern in selection.patterns]
+        raise UsageError(f"{error}{next(filter(None, near), '')}") from error
+    cases = list(plan.cases) if len(axes) == len(usable) else []
+    for name, values in place.axes.items():
+        if name in axes and len(axes[name]) == len(values):
+            continue
+        used = axes.get(name, ())[:1]
+        cases += (
+            with_settings(case, {name: value})
+            for value in values
+            if value not in axes.get(name, ())
+            for case in plan.cases
+            if not used or getattr(case.settings, name) == used[0]
+        )
+    return plan, [
+        Experiment(with_env(case, settled), None, settled.words, place.lacking)
+        for case in cases
+        for settled in _points_of(case, place, matrix)
+    ]
+
+
+def _points_of(case: Case, place: Place, matrix: Matrix) -> Iterator[Settled]:
+    """Yields the points of PyTorch/XLA's product that a case is of; one without words if none of
+    its words is used."""
+    if not matrix.words:
+        yield Settled({}, {})
+        return
+    for point in experiments(matrix, {}):
+        settings = _settled(place, point).settings
+        if all(getattr(case.settings, name) == settings[name] for name in BY_WORDS):
+            yield point
+
+
+BY_WORDS = ("device", "mode", "phase")
+"""Settings that PyTorch/XLA's words mean."""
+
+
+def with_env(case: Case, point: Settled) -> Case:
+    """Returns a case with the environment variables that words mean."""
+    env = {**point.settings.get("env", {}), **case.settings.env}
+    return msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, env=env))
+
+
+def _check_any(cases: Sequence[Case], removed: Sequence[Removed], names: Iterable[str]) -> None:
+    """Raises `UsageError` if no case is left, with what left none. `names` are those of the models
+    that there were to select."""
+    if cases:
+        return
+    if removed:
+        raise UsageError(f"nothing to run: {'; '.join(removal.text() for removal in removed)}")
+    listed = list(dict.fromkeys(names))
+    if listed:
+        raise UsageError(
+            "nothing to run: --filter, --exclude and the tiers leave none of "
+            f"{pluralize(len(listed), 'model')}: {', '.join(listed)}"
+        )
+    raise UsageError("nothing to run: name a suite, a function of models, operators or a file")

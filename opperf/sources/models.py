@@ -1,0 +1,132 @@
+"""Models as a source: those of a suite, and those that a user's function or class makes."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from opperf.errors import UsageError, suggest
+from opperf.frameworks.user_code import IN_FILE, IN_MODULE, target_at
+from opperf.model import Argument, Case, FileTarget, ModelTarget, Settings, Struct
+from opperf.sources.base import locate
+from opperf.suites.base import SIZES, SuiteModel, available
+
+CATEGORY = "model"
+"""Category of the cases of models."""
+
+WITH_ARGUMENTS = re.compile(r"(?P<place>[^()]+)\((?P<arguments>.*)\)", re.DOTALL)
+"""A function or class with its arguments: `nets.py:Net(width=5)`."""
+
+REGEX = "re:"
+"""Beginning of a pattern of operators' names."""
+
+
+class ModelWord(Struct, frozen=True):
+    """Models that a word of a command names: of a suite, or of a user's function or class."""
+
+    word: str
+    suite: str = ""
+    pattern: str = ""
+    """Of the suite's models; empty for all."""
+    place: str = ""
+    """`FILE.py:NAME` or `MODULE:NAME` of a user's function."""
+    arguments: dict[str, Argument] = {}
+
+
+def read_word(word: str) -> ModelWord | None:
+    """Returns what a word names; None if no model can have it for a name. Raises `UsageError` for
+    arguments that cannot be read."""
+    name, _, pattern = word.partition(":")
+    if name in available():
+        return ModelWord(word, suite=name, pattern=pattern)
+    if word.startswith(REGEX) or locate(word) is not None:
+        return None
+    match = WITH_ARGUMENTS.fullmatch(word)
+    place, arguments = (match["place"], match["arguments"]) if match else (word, "")
+    if not (IN_FILE.fullmatch(place) or IN_MODULE.fullmatch(place)):
+        return None
+    return ModelWord(word, place=place, arguments=_read_arguments(word, arguments))
+
+
+def _read_arguments(word: str, text: str) -> dict[str, Argument]:
+    """Returns the arguments of a call, those by position under it. Raises `UsageError`."""
+    try:
+        call = ast.parse(f"_({text})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        found = {str(at): ast.literal_eval(value) for at, value in enumerate(call.args)}
+        found.update(
+            {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in call.keywords}
+        )
+        return msgspec.convert(
+            {name: _as_tuple(value) for name, value in found.items()}, dict[str, Argument]
+        )
+    except (SyntaxError, ValueError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"{word}: ({text}) are no arguments; write numbers, texts and tuples, as "
+            f"{word.partition('(')[0]}(width=64)"
+        ) from error
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(map(_as_tuple, value)) if isinstance(value, (list, tuple)) else value
+
+
+def select_models(word: ModelWord, models: Iterable[SuiteModel]) -> tuple[SuiteModel, ...]:
+    """Returns the models of a suite that a word selects. Raises `UsageError` for a pattern that
+    selects none."""
+    listed = tuple(models)
+    if not word.pattern:
+        return listed
+    wanted = word.pattern.casefold()
+    found = tuple(model for model in listed if fnmatch.fnmatchcase(model.name.casefold(), wanted))
+    if not found:
+        names = [model.name for model in listed]
+        raise UsageError(
+            f"suite {word.suite} has no model {word.pattern!r}{suggest(word.pattern, names)}; it "
+            f"has: {', '.join(names)}"
+        )
+    return found
+
+
+class Candidate(Struct, frozen=True):
+    """A model before its settings are chosen, and what is known of it."""
+
+    target: ModelTarget
+    listed: SuiteModel
+    word: ModelWord
+
+    def case(self, settings: Settings) -> Case:
+        """Returns the case of the model with these settings: in the phase `train` with its backward
+        pass."""
+        return Case(
+            target=self.target,
+            arguments={},
+            settings=settings,
+            passes=("forward", "backward") if settings.phase == "train" else ("forward",),
+            origin=f"suite {self.word.suite}" if self.word.suite else "user's model",
+            why=self.listed.why,
+            category=CATEGORY,
+            tags=self.listed.tags,
+        )
+
+
+def of_suite(
+    framework: str, word: ModelWord, models: Iterable[SuiteModel], folder: str = ""
+) -> Iterator[Candidate]:
+    """Yields the models of a suite that a word selects. Raises as `select_models`."""
+    for listed in select_models(word, models):
+        target = ModelTarget(framework, listed.name, suite=word.suite, folder=folder)
+        yield Candidate(target, listed, word)
+
+
+def of_user(framework: str, word: ModelWord) -> Candidate:
+    """Returns the model of a user's function or class, which its process has to look for."""
+    found = target_at(framework, word.place)
+    assert found is not None
+    name, file = (found.function, found.file) if isinstance(found, FileTarget) else (word.place, "")
+    target = ModelTarget(framework, name, file=file, arguments=word.arguments)
+    return Candidate(target, SuiteModel(name, sizes=SIZES), word)

@@ -1,0 +1,205 @@
+"""What `opperf experiment` does with models of PyTorch, in this process: what is planned, measured,
+written and refused."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.commands.experiment import experiment
+from opperf.commands.run import running
+from opperf.errors import OpperfError, UsageError
+from opperf.frameworks import is_available, load
+from opperf.model import Status
+from opperf.results.runfile import read_run
+from tests.conftest import InProcess, InProcessWorkers
+
+pytestmark = pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
+
+MODELS = Path(__file__).parents[1] / "models" / "torch_models.py"
+
+COUNTS = ("-w", "0", "-r", "3", "--no-memory", "--cpus", "none")
+
+BAD = """
+import torch
+
+
+def raises():
+    def fail(x):
+        raise ValueError("bad luck")
+
+    return fail, (torch.ones(2),)
+
+
+def broken():
+    return 1 / 0
+
+
+def without_inputs():
+    return torch.nn.Linear(2, 2), ()
+"""
+
+
+@pytest.fixture
+def opperf(monkeypatch, tmp_path, tmp_path_factory, capsys):
+    """The command in a folder with models; its exit code, and what it printed on either stream."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPPERF_DATA", str(tmp_path_factory.mktemp("data")))
+    (tmp_path / "nets.py").write_text(MODELS.read_text())
+    (tmp_path / "bad.py").write_text(BAD)
+    worker = InProcess(load("torch"))
+    monkeypatch.setattr(running, "Workers", lambda *given: InProcessWorkers(worker, [], *given))
+
+    def called(*arguments):
+        monkeypatch.setattr(sys, "argv", ["opperf", "experiment", *arguments])
+        code = experiment.main([*arguments], standalone_mode=False)
+        return (code, *capsys.readouterr())
+
+    called.worker, called.folder = worker, tmp_path
+    return called
+
+
+def measured(opperf, *names):
+    """The labels and settings of what was measured, in order; an outlier is measured again."""
+    made = [
+        (case.label, *(getattr(case.settings, name) for name in names))
+        for case in opperf.worker.measured
+    ]
+    return list(dict.fromkeys(made))
+
+
+def test_models_are_measured_in_every_combination_model_by_model(opperf):
+    code, out, _ = opperf(
+        *("nets.py:make", "nets.py:Net(width=4)", "--phase", "predict,train"),
+        *("--dtype", "float32,float64", "-o", "run.jsonl", *COUNTS),
+    )
+    assert code == 0
+    assert measured(opperf, "dtype", "phase") == [
+        (label, dtype, phase)
+        for label in ("make", "Net width=4")
+        for dtype in ("float32", "float64")
+        for phase in ("predict", "train")
+    ]
+    assert out.startswith("8 cases of 2 models: cpu(0), float32 and float64, python profiler")
+    assert "a process for each case" in out and "written to run.jsonl" in out
+    run, _ = read_run(opperf.folder / "run.jsonl")
+    assert {record.status for record in run.records} == {Status.OK}
+    assert {"forward", "backward", "step", "optimizer"} <= run.records[1].summaries.keys()
+    assert run.header.options["matrix"]["models"][0]["word"] == "nets.py:make"
+
+
+def test_a_dry_run_prints_the_command_of_each_case_and_these_are_the_cases(opperf):
+    words = ("nets.py:make", "nets.py:Net(width=4)", "--mode", "eager,compile", "--threads", "1")
+    code, out, _ = opperf(*words, "--env", "A=1", "-r", "4", "--dry-run")
+    _, *commands = out.splitlines()
+    assert code == 0 and len(commands) == 4 and not opperf.worker.measured
+    ids = [command.rpartition(" ")[2] for command in commands]
+    for command, id in zip(commands, ids, strict=True):
+        program, name, *alone = shlex.split(command)
+        assert (program, name) == ("opperf", "experiment")
+        _, said, _ = opperf(*alone, "--dry-run")
+        assert said.splitlines()[1:] == [command] and id in command
+    assert commands[2] == (
+        "opperf experiment 'nets.py:Net(width=4)' --framework torch --runs 4 --threads 1 "
+        f"--env A=1 --id {ids[2]}"
+    )
+
+
+def test_batch_sizes_are_an_axis(opperf):
+    _, out, _ = opperf("nets.py:make", "--batch-size", "2,5", "--list")
+    assert "make batch 2" in out and "make batch 5" in out and "2 cases of 2 models" in out
+    with pytest.raises(UsageError, match="Net has no argument batch_size; omit --batch-size"):
+        opperf("nets.py:Net", "--batch-size", "2", "--list")
+
+
+def test_what_cannot_be_is_removed_and_said_by_rule(opperf):
+    _, out, err = opperf("nets.py:make", "--mode", "eager,jit,graph", "--dry-run")
+    assert "rule mode removed 1 case: torch has no mode jit" in err
+    assert "rule graph-cpu removed 1 case: a CUDA graph is captured on a GPU" in err
+    assert out.startswith("1 case of 1 model: ")
+    with pytest.raises(UsageError, match="nothing to run: rule mode removed 1 case: torch has no"):
+        opperf("nets.py:make", "--mode", "hybridize")
+
+
+def test_the_words_of_pytorch_xla_are_aliases(opperf):
+    words = ("--accelerator", "cpu", "--xla", "None", "--dynamo", "None,inductor", "--test", "eval")
+    _, out, _ = opperf("nets.py:make", *words, "--repeat", "7", "--dry-run")
+    _, eager, compiled = out.splitlines()
+    assert "--runs 7" in eager and "--mode" not in eager and "--mode compile" in compiled
+    opperf(
+        *("nets.py:make", *words[:4], "--dynamo", "None", "--repeat", "2", "--test", "train"),
+        *("--output-dirname", "here", "--timestamp", "1700500000", *COUNTS[:2], *COUNTS[4:]),
+    )
+    run, _ = read_run(opperf.folder / "here" / "results.jsonl")
+    assert [record.case.settings.phase for record in run.records] == ["train"]
+    assert run.header.labels == {"timestamp": "1700500000"}
+
+
+def test_operators_and_run_files_are_suites_too(opperf):
+    code, _, _ = opperf("nets.py:make", "neg", "-o", "run.jsonl", *COUNTS)
+    labels = {case.label for case in opperf.worker.measured}
+    assert code == 0 and labels == {"make", "neg"}
+    code, out, _ = opperf("run.jsonl", "--dtype", "float64", "--dry-run")
+    _, *commands = out.splitlines()
+    assert code == 0 and commands and all("--dtype float64" in command for command in commands)
+    assert {shlex.split(command)[2] for command in commands} == {"nets.py:make", "neg.default"}
+
+
+def test_one_that_fails_costs_itself_and_the_command_that_repeats_it_is_told(opperf):
+    code, out, _ = opperf("bad.py:raises", "nets.py:make", "-o", "run.jsonl", *COUNTS)
+    assert code == 0
+    run, _ = read_run(opperf.folder / "run.jsonl")
+    assert [record.status for record in run.records] == [Status.FAILED, Status.OK]
+    after = out.partition("To repeat what failed:\n")[2].splitlines()[0]
+    assert after.startswith("opperf experiment bad.py:raises --framework torch --warmup 0 --runs 3")
+    assert after.endswith(f"--id {run.records[0].id}  # failed")
+
+
+def test_an_interrupted_run_is_resumed_and_failures_tried_again_when_asked(opperf, monkeypatch):
+    measure = opperf.worker.measure
+
+    def until(case):
+        if opperf.worker.measured:
+            raise KeyboardInterrupt
+        return measure(case)
+
+    monkeypatch.setattr(opperf.worker, "measure", until)
+    code, _, err = opperf("bad.py:raises", "nets.py:make", "-o", "run.jsonl", *COUNTS)
+    assert code == 130 and "Resume with: opperf experiment --resume run.jsonl" in err
+    monkeypatch.setattr(opperf.worker, "measure", measure)
+    assert opperf("--resume", "run.jsonl")[0] == 0
+    assert measured(opperf) == [("raises",), ("make",)]
+    number = len(opperf.worker.measured)
+    assert opperf("--resume", "run.jsonl", "--retry", "failed")[0] == 0
+    assert [case.label for case in opperf.worker.measured[number:]] == ["raises"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("bad.py:broken", "bad.py:13: bad.py:broken cannot be built: ZeroDivisionError"),
+        ("bad.py:without_inputs", "bad.py:without_inputs: the model has no inputs"),
+        ("nets.py:mak", "torch_models|nets.py has no 'mak'; did you mean make?"),
+        ("absent.py:make", "absent.py: no such file"),
+        ("absent:make", "No module named 'absent'"),
+        ("nets.py:make --mode compil", "unknown mode 'compil'; did you mean compile?"),
+        ("nets.py:make --dtype flot32", "unknown dtype 'flot32'; did you mean float32"),
+        ("nets.py:make -k absent", "--filter, --exclude and the tiers leave none of 1 model: make"),
+        ("nets.py:make -k (", "--filter '(' is no regular expression"),
+        ("nets.py:make --suite-name absent", "unknown suite 'absent'"),
+        ("--dtype float32", "name a suite, a function of models, operators or a file"),
+        ("nets.py:make --accelerator cpu --ctx cpu", "--accelerator and --ctx set the same axis"),
+        ("nets.py:make --repeat 3 --runs 3", "--repeat is --runs; use one of them"),
+        ("nets.py:make --torch-xla2 extract_jax", "measure models of JAX with --framework jax"),
+        ("nets.py:make --output-basename a -o b.jsonl", "--output-basename are -o; use one"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_runs(opperf, words, message):
+    with pytest.raises(OpperfError) as raised:
+        opperf(*words.split(), *([] if "--runs" in words or "--repeat" in words else COUNTS))
+    said = str(raised.value)
+    assert raised.value.exit_code == 2 and "\n" not in said
+    assert any(one in said for one in message.split("|")), said
+    assert not opperf.worker.measured and not list(opperf.folder.glob("*.jsonl"))

@@ -1,0 +1,72 @@
+"""Words that name models, and the cases that they make."""
+
+import pytest
+
+from opperf.errors import UsageError
+from opperf.model import ModelTarget, Settings
+from opperf.sources import models
+from opperf.sources.models import of_suite, of_user, read_word
+from opperf.suites.base import SuiteModel
+
+
+@pytest.fixture(autouse=True)
+def suites(monkeypatch):
+    monkeypatch.setattr(models, "available", lambda: {"nets": "", "vision": ""})
+
+
+LISTED = (SuiteModel("mlp", why="Two layers"), SuiteModel("ResNet18"), SuiteModel("resnet50"))
+
+
+@pytest.mark.parametrize(
+    "word, suite, pattern, place, arguments",
+    [
+        ("nets", "nets", "", "", {}),
+        ("nets:res*", "nets", "res*", "", {}),
+        ("dir/my.py:make", "", "", "dir/my.py:make", {}),
+        ("package.module:make", "", "", "package.module:make", {}),
+        (
+            "my.py:Net(3, width=[1, 2], name='a,b')",
+            "",
+            "",
+            "my.py:Net",
+            {"0": 3, "width": (1, 2), "name": "a,b"},
+        ),
+    ],
+)
+def test_a_word_names_a_suite_or_a_users_function(word, suite, pattern, place, arguments):
+    found = read_word(word)
+    assert (found.suite, found.pattern, found.place) == (suite, pattern, place)
+    assert found.arguments == arguments
+
+
+@pytest.mark.parametrize("word", ["relu", "nd.add", "re:^sum", "re:sum", "broadcast_*", "a.json"])
+def test_other_words_are_operators_or_files(word):
+    assert read_word(word) is None
+
+
+@pytest.mark.parametrize("text", ["width=", "1 +", "width=open('x')", "**{}"])
+def test_arguments_are_numbers_and_texts(text):
+    with pytest.raises(UsageError, match="are no arguments; write numbers, texts and tuples"):
+        read_word(f"my.py:Net({text})")
+
+
+def test_a_pattern_selects_models_of_a_suite_whatever_the_case():
+    found = of_suite("torch", read_word("nets:RES*"), LISTED)
+    assert [candidate.target.name for candidate in found] == ["ResNet18", "resnet50"]
+    with pytest.raises(UsageError, match="no model 'resnet5'; did you mean resnet50"):
+        list(of_suite("torch", read_word("nets:resnet5"), LISTED))
+
+
+def test_the_case_of_a_phase_has_its_passes():
+    (mlp,) = of_suite("jax", read_word("nets:mlp"), LISTED)
+    train, predict = (mlp.case(Settings(phase=phase)) for phase in ("train", "predict"))
+    assert train.target == ModelTarget("jax", "mlp", suite="nets")
+    assert (train.passes, predict.passes) == (("forward", "backward"), ("forward",))
+    assert train.why == "Two layers" and train.origin == "suite nets"
+
+
+def test_a_users_function_is_looked_for_where_the_word_says():
+    by_file = of_user("torch", read_word("my.py:Net(2)")).target
+    assert by_file == ModelTarget("torch", "Net", file="my.py", arguments={"0": 2})
+    by_module = of_user("torch", read_word("package.module:make")).target
+    assert by_module == ModelTarget("torch", "package.module:make")
