@@ -72,6 +72,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         selection=build_selection(options, operators),
         axes=axes,
         files=files,
+        paths=paths,
         interpreters=options["python"],
         explicit=explicit,
         quick=False,
