@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opperf.experiments.tiers import TIERS, joined, patterns_of
+from opperf.experiments.tiers import joined, patterns_of
 from opperf.experiments.xla_words import Words, product_of
 from opperf.model import DECLARED, Struct
 from opperf.sources.models import Candidate, ModelWord
@@ -74,6 +74,3 @@ class Filter:
 
 def _finds(pattern: re.Pattern[str] | None, candidate: Candidate) -> bool:
     return pattern is not None and pattern.search(candidate.listed.name) is not None
-
-
-KNOWN_TIERS = tuple(TIERS)
