@@ -1,14 +1,12 @@
 """Cases that are profiled under other programs, for which stand-ins check what they are given."""
 
 import os
-import shlex
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import pytest
+from profiling_programs import write_program
 
 from opperf.errors import UsageError, WorkerError
 from opperf.execution.executor import InProcess, Task
@@ -17,7 +15,6 @@ from opperf.instruments.wrapped.programs import OTHER, name_of
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import NoteCode, Record, Status, Wrapper, Wrapping
 
-STANDINS = Path(__file__).parents[1] / "fake" / "profiling_programs.py"
 BOTH = ("forward", "backward")
 
 
@@ -29,9 +26,7 @@ def programs(tmp_path, monkeypatch, variables):
     made = tmp_path / "programs"
     made.mkdir()
     for name in ("ncu", "nsys", "perf"):
-        words = shlex.join([sys.executable, str(STANDINS), name])
-        (made / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-        (made / name).chmod(0o755)
+        write_program(made, name)
     monkeypatch.setenv("PATH", os.pathsep.join([str(made), os.environ["PATH"]]))
     return made
 

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,15 @@ def end_range(number):
 
 launch()
 """
+
+
+def write_program(folder, name):
+    """Writes a program of this name that runs the stand-in; returns its path."""
+    words = shlex.join([sys.executable, str(Path(__file__).resolve()), name])
+    path = folder / name
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 def fail(message):

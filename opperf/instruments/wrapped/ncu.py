@@ -213,7 +213,6 @@ class Ncu(WrappingProgram):
     """NVIDIA Nsight Compute's `ncu`."""
 
     name = "ncu"
-    title = "Nsight Compute"
     metrics = (*(metric for column in COLUMNS for metric in column.metrics), *KERNELS)
     needs_ranges = True
     # Each kernel is repeated once for each group of counters, some 50 of them in the largest set,
@@ -224,7 +223,7 @@ class Ncu(WrappingProgram):
         others = [device for device in devices if not device.startswith("gpu")]
         if others:
             raise UsageError(
-                f"--ncu: {self.title} profiles kernels of a GPU, and these cases run on "
+                f"--ncu: Nsight Compute profiles kernels of a GPU, and these cases run on "
                 f"{others[0]}; add --ctx gpu"
             )
 

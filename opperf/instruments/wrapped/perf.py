@@ -120,7 +120,6 @@ def check_paranoid(option: str) -> None:
 class Perf(WrappingProgram):
     """A command of perf's that begins and ends counting by commands in a pipe."""
 
-    title = "perf"
     is_controlled = True
 
     def check(self, wrapper: Wrapper, devices: Iterable[str]) -> None:

@@ -64,8 +64,6 @@ class WrappingProgram:
     reads what it wrote."""
 
     name = ""
-    title = ""
-    """Its name for people."""
     metrics: tuple[Metric, ...] = ()
     """Those that it writes by default, in the order of tables."""
     needs_ranges = False

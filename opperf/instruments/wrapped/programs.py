@@ -22,7 +22,6 @@ class Nsys(WrappingProgram):
     """NVIDIA Nsight Systems' `nsys profile`."""
 
     name = "nsys"
-    title = "Nsight Systems"
     # A trace costs microseconds a call, and its report some seconds a process.
     slowdown = 10.0
 
@@ -43,7 +42,6 @@ class Other(WrappingProgram):
     it writes where `{report}` stands."""
 
     name = "command"
-    title = "the program"
     # As large as of ncu, as nothing is known.
     slowdown = 100.0
 

@@ -1,10 +1,9 @@
 """Options of programs that cases are profiled under, and a run of the command with one."""
 
 import os
-import shlex
-import sys
 from pathlib import Path
 
+import profiling_programs
 import pytest
 from moments import signal_at_record
 
@@ -13,8 +12,6 @@ from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.model import Wrapper, Wrapping
 from opperf.results.runfile import read_run
-
-STANDINS = Path(__file__).parents[2] / "fake" / "profiling_programs.py"
 
 
 def read(*words):
@@ -66,11 +63,7 @@ def test_what_has_no_effect_or_cannot_be_read_is_a_line(words, message):
 
 @pytest.fixture
 def ncu(tmp_path):
-    words = shlex.join([sys.executable, str(STANDINS), "ncu"])
-    path = tmp_path / "ncu"
-    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-    path.chmod(0o755)
-    return str(path)
+    return str(profiling_programs.write_program(tmp_path, "ncu"))
 
 
 def test_an_interrupted_run_goes_on_under_its_programs(start, folder, tmp_path, ncu):
@@ -84,7 +77,8 @@ def test_an_interrupted_run_goes_on_under_its_programs(start, folder, tmp_path, 
     before, _ = read_run(folder / "run.jsonl")
     assert 0 < len(before.records) < 4
     other = ["run", "--resume", "run.jsonl", "--ncu", "--ncu-bin", ncu, "--ncu-warmup", "9"]
-    paths = os.pathsep.join(map(str, (STANDINS.parent, STANDINS.parents[2])))
+    fake = Path(profiling_programs.__file__).parent
+    paths = os.pathsep.join(map(str, (fake, fake.parents[1])))
     again = gpu | {"PYTHONPATH": paths}
     with start(*other, variables=again) as process:
         _, error = process.communicate()
