@@ -45,6 +45,9 @@ MOST_CALLS = 20_000
 """Distinct calls that are kept; a large model has some hundreds."""
 
 
+NO_CALLS: tuple[int, int | None] = (0, None)
+
+
 class RecordedCall:
     """A distinct call: its case, where it was made, and its times in nanoseconds."""
 
@@ -62,8 +65,8 @@ class RecordedCall:
         self.ranges = ranges or {}
         """Of its tensors of integers, by their position among its tensors."""
         self.count = 0
-        self.sites: dict[Site, list[int]] = {}
-        """The number of calls at each, and their time."""
+        self.sites: dict[Site, tuple[int, int | None]] = {}
+        """The number of calls at each, and the time of those that were timed; None without one."""
         self.times: list[int] = []
         self._every = 1
 
@@ -75,16 +78,15 @@ class RecordedCall:
                 del self.times[1::2]
                 self._every *= 2
         self.count += number
-        found = self.sites.get(site)
-        if found is None:
-            found = self.sites[site] = [0, 0]
-        found[0] += number
-        found[1] += elapsed_ns or 0
+        count, time_ns = self.sites.get(site, NO_CALLS)
+        if elapsed_ns is not None:
+            time_ns = (time_ns or 0) + elapsed_ns
+        self.sites[site] = count + number, time_ns
 
     def call_sites(self) -> tuple[CallSite, ...]:
         """Returns the sites, with the time of their calls if these were timed."""
         return tuple(
-            CallSite(*site, count=count, time_ns=float(time_ns) if self.times else None)
+            CallSite(*site, count=count, time_ns=None if time_ns is None else float(time_ns))
             for site, (count, time_ns) in self.sites.items()
         )
 

@@ -37,6 +37,14 @@ def test_a_call_that_is_not_timed_has_no_time():
     assert call.call_sites()[0].time_ns is None and not call.times
 
 
+def test_a_site_whose_calls_were_not_timed_has_no_time_beside_one_whose_were():
+    call = RecordedCall(CASE)
+    call.add(Site("alone"), 5)
+    call.add(Site("net.compiled"), number=7)
+    assert [(site.count, site.time_ns) for site in call.call_sites()] == [(1, 5.0), (7, None)]
+    assert (call.count, call.times) == (8, [5])
+
+
 def test_of_very_many_calls_the_times_are_a_sample_in_order():
     call = RecordedCall(CASE)
     number = 20 * MOST_TIMES

@@ -92,6 +92,14 @@ class _Calls(NamedTuple):
         return self.recorded if self.measured is None else self.measured
 
     @property
+    def untimed(self) -> int:
+        """Number of the calls without a time."""
+        if self.time is None:
+            return self.number
+        sites = self.record.case.sites if self.measured is None else ()
+        return sum(site.count for site in sites if site.time_ns is None)
+
+    @property
     def is_recorded(self) -> bool:
         """Whether a recorded time is that of all that was measured."""
         # Of a framework whose engine runs the backward pass, calls are those of the forward pass.
@@ -123,7 +131,7 @@ def account_of(run: Run, program: Program) -> Account:
         program=program,
         machines=machines,
         calls=sum(call.number for call in calls),
-        untimed=sum(call.number for call in chosen if call.time is None),
+        untimed=sum(call.untimed for call in chosen),
         kinds=tuple(
             dict.fromkeys(record.time_kind for record in measured if record.time_kind is not None)
         ),

@@ -80,9 +80,8 @@ def sites_of(case: Case, time: float, basis: Basis) -> Iterator[tuple[CallSite, 
     left = case.count - sum(site.count for site in sites)
     if left > 0:
         sites.append(msgspec.structs.replace(UNKNOWN, count=left))
-    times = [site.time_ns for site in sites]
     # A measured case takes the same everywhere.
-    is_timed = basis is RECORDED_TIMES and None not in times and any(times)
+    is_timed = basis is RECORDED_TIMES and left <= 0 and any(site.time_ns for site in sites)
     weights = [(site.time_ns or 0.0) if is_timed else float(site.count) for site in sites]
     total = math.fsum(weights)
     for site, weight in zip(sites, weights, strict=True):

@@ -53,11 +53,12 @@ def recorded_time(case: Case) -> float | None:
     # The times of places remain where a setting has made other calls of these.
     if not case.recorded:
         return None
-    timed = [(site.count, site.time_ns) for site in case.sites if site.time_ns is not None]
-    calls = sum(count for count, _ in timed)
-    # The sums at places have all calls, where `recorded` may be a sample.
-    if calls and calls >= case.count:
-        return math.fsum(time for _, time in timed) / calls
+    times = [site.time_ns for site in case.sites if site.time_ns is not None]
+    calls = sum(site.count for site in case.sites)
+    # The sums at places have all calls, where `recorded` may be a sample. Calls of a place without
+    # a time, as those of a compiled program, take none of their own.
+    if times and calls >= case.count:
+        return math.fsum(times) / calls
     return math.fsum(case.recorded) / len(case.recorded)
 
 

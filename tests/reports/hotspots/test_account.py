@@ -8,6 +8,7 @@ import pytest
 from opperf.model import MetricKind
 from opperf.reports.hotspots.account import accounts_of
 from opperf.reports.hotspots.data import find_hotspots
+from opperf.reports.hotspots.places import places_of
 from opperf.reports.hotspots.ranking_report import recording_of
 from tests.recordings import THERE, called, measured, recording, site
 from tests.writing import ranked
@@ -109,6 +110,19 @@ def test_what_the_first_step_and_the_last_calls_took_is_of_what_was_recorded(tim
         ("recorded_calls", 16, pytest.approx(16 / 90)),
         ("between_recorded", 74, pytest.approx(74 / 90)),
     ]
+
+
+def test_calls_of_a_place_without_a_time_take_none(timed):
+    first, *others = timed.cases
+    sites = (site("a", 24, 2), site("compiled", None, 2))
+    mixed = msgspec.structs.replace(first, sites=sites, recorded=(12_000, 12_000))
+    run = msgspec.structs.replace(timed, cases=(mixed, *others), records=())
+    (account,) = accounts_of([run])
+    assert parts(run)[1] == ("recorded_calls", 16, 0.4) and account.untimed == 2
+    found = find_hotspots([run])
+    places = places_of(found.timed, found)
+    times = {place.site.module: place.time for place in places}
+    assert times == {"a": 24e3 + 4e3, "b": 4e3, "compiled": 0}
 
 
 def test_an_unknown_step_is_said():
