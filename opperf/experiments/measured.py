@@ -76,6 +76,7 @@ def _record(
     xla, dynamo = BACKENDS.get(settings.mode, (None, settings.mode.rpartition(":")[2]))
     kind = settings.device.partition("(")[0]
     before, times = _times(record)
+    verified = record.verification
     return ModelRecord(
         suite_name=_suite(case),
         model_name=_model(case),
@@ -89,6 +90,9 @@ def _record(
         repeat=len(before) + len(times),
         iterations_per_run=1,
         timestamp=started,
+        verification_code=None if verified is None else verified.code.value,
+        verification_mean_rel_error=None if verified is None else verified.mean_relative_error,
+        verification_max_rel_error=None if verified is None else verified.max_relative_error,
         command=f"opperf run {shlex.quote(str(path))} --id {record.id}",
         warmup_repeats=len(before),
         place=f"{path}: {record.id}",

@@ -15,6 +15,7 @@ import msgspec
 
 from opperf.decoding import read_json
 from opperf.errors import RunFileError
+from opperf.model.verification import WRONG
 
 INCOMPATIBLE = "SKIP"
 """The error of what the runner omits, as the model does not support it."""
@@ -314,6 +315,14 @@ def times_of(record: ModelRecord, metric: str = "total_time") -> list[float]:
     if not isinstance(values, list):
         return []
     return values if all(map(is_number, values)) else []
+
+
+def is_wrong(record: ModelRecord) -> bool:
+    """Whether the verification of a record found a wrong result."""
+    return record.verification_code in WRONG_CODES
+
+
+WRONG_CODES = frozenset(code.value for code in WRONG)
 
 
 def is_number(value: Any) -> bool:

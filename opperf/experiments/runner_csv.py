@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
 from opperf.experiments.backends import backend_of
-from opperf.experiments.records import ModelRecord
+from opperf.experiments.records import ModelRecord, is_wrong
 from opperf.experiments.times import compile_time, steady_time
 
 COLUMNS = (
@@ -218,7 +218,9 @@ def _cells(record: ModelRecord, eager: ModelRecord | None) -> list[Any]:
     eager_peak = _metric(record, "eager_peak_mem")
     if eager_peak is None and eager is not None:
         eager_peak = _metric(eager, "peak_mem")
-    speedup = base.value / own.value if own and base else None
+    # A wrong result is no faster.
+    is_compared = not is_wrong(record) and not (eager is not None and is_wrong(eager))
+    speedup = base.value / own.value if own and base and is_compared else None
     return [
         record.accelerator,
         record.model_name,

@@ -11,6 +11,7 @@ from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
 from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
 from opperf.reports.text import WIDTH, render
+from opperf.results import verifications
 from opperf.results.columns import (
     BANDWIDTH,
     FigureColumn,
@@ -118,9 +119,17 @@ def results_table(
             *case_columns(records, records, settings),
             *(metric_column(column, records) for column in columns),
             *([words("Status", statuses)] if any(statuses) else []),
+            *_verification_columns(records),
         ),
         is_split=True,
     )
+
+
+def _verification_columns(records: Sequence[Record]) -> list[Column]:
+    """Returns the column of verifications, where they were asked for."""
+    if not verifications.are_verified(records):
+        return []
+    return [words(verifications.TITLE, verifications.cells(records))]
 
 
 def metric_column(column: FigureColumn, records: Sequence[Record]) -> Column:
@@ -134,6 +143,8 @@ def _figures_or_statuses(
     return [
         None
         if record is None
+        else verifications.WRONG
+        if verifications.is_wrong(record)
         else column.read(record)
         if record.status is Status.OK
         else record.status.value

@@ -15,7 +15,7 @@ from opperf.reports.hotspots.ranking_report import short_text
 from opperf.reports.model import Table, figures, numbers, words
 from opperf.reports.run_tables import case_columns, metric_column, wrap_all
 from opperf.reports.text import render
-from opperf.results import outliers, units
+from opperf.results import outliers, units, verifications
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.settings import differing_settings, noun_of
 from opperf.results.sweeps import swept_labels
@@ -63,7 +63,7 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
 
 
 def _doubts(records: Sequence[Record]) -> list[str]:
-    sentences = []
+    sentences = verifications.sentences(records)
     uncertain, figures = count_uncertain(records)
     if uncertain:
         are = "is" if uncertain == 1 else "are"
@@ -170,7 +170,11 @@ def _examples(labels: Iterable[str]) -> str:
 
 
 def _slowest(records: Iterable[Record], width: int | None) -> str:
-    timed = [record for record in records if FORWARD.name in record.summaries]
+    timed = [
+        record
+        for record in records
+        if FORWARD.name in record.summaries and not verifications.is_wrong(record)
+    ]
     # The table of so few results has them all.
     if len(timed) <= SLOWEST:
         return ""

@@ -14,6 +14,7 @@ from opperf.results.details import display_details
 from opperf.results.opperf_json import figure_name
 from opperf.results.sweeps import variables_of
 from opperf.results.units import unit_of
+from opperf.results.verifications import are_verified
 
 Column = tuple[str, Callable[[Record], object]]
 
@@ -64,6 +65,24 @@ CASE: tuple[Column, ...] = (
 )
 """Columns of the case: its operator, its inputs and its settings."""
 
+
+def _verified(field: str) -> Callable[[Record], object]:
+    def read(record: Record) -> object:
+        return "" if record.verification is None else getattr(record.verification, field)
+
+    return read
+
+
+def _code(record: Record) -> str:
+    return "" if record.verification is None else record.verification.code.value
+
+
+VERIFICATION: tuple[Column, ...] = (
+    ("verification", _code),
+    *((f"verification_{name}", _verified(name)) for name in ("method", "failed", "reason")),
+)
+"""Columns of a run whose results were verified; the errors are metrics."""
+
 END: tuple[Column, ...] = (
     ("reason", lambda record: record.reason),
     ("notes", lambda record: _json(record.notes) if record.notes else ""),
@@ -77,7 +96,9 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     points: list[Column] = [(f"sweep_{name}", _point(name)) for name in variables]
     if any(record.case.source_id for record in records):
         points.append(("source_id", lambda record: record.case.source_id))
-    return (*CASE, *points, *(column for metric in metrics for column in _columns_of(metric)), *END)
+    figures = (column for metric in metrics for column in _columns_of(metric))
+    verified = VERIFICATION if are_verified(records) else ()
+    return (*CASE, *points, *figures, *verified, *END)
 
 
 def _columns_of(metric: Metric) -> list[Column]:

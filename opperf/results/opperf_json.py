@@ -20,6 +20,7 @@ from opperf.model import Metric, MetricKind, Record, Run, Status, display_argume
 from opperf.results.details import display_details
 from opperf.results.settings import differing_settings
 from opperf.results.units import device_label, sort_by_operator, statistic_value, unit_of
+from opperf.results.verifications import are_verified
 
 WITH_OWN_KEYS = "mxnet"
 """The framework that has keys of its own."""
@@ -138,20 +139,31 @@ def source_of(key: str, operator: str) -> Source | None:
 
 def meanings(records: Iterable[Record]) -> dict[str, str]:
     """Returns what the keys of the records' results mean, for the file beside them."""
+    listed = list(records)
     by_kind: dict[bool, list[Record]] = {True: [], False: []}
-    for record in records:
+    for record in listed:
         by_kind[has_own_keys(record)].append(record)
     own, others = by_kind[True], by_kind[False]
     return (
         (OWN_FIGURES if own else {})
         | {key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()}
-        | ({PARTS: PARTS_MEANING} if any(record.parts for record in records) else {})
+        | ({PARTS: PARTS_MEANING} if any(record.parts for record in listed) else {})
+        | ({VERIFICATION: VERIFICATION_MEANING} if are_verified(listed) else {})
     )
 
 
 def _meaning(metric: Metric, statistic: str) -> str:
     text = f"{metric.description or metric.name}, in {unit_of(metric.unit).name}"
     return text if metric.is_steady else f"{STATISTICS[statistic]}: {text}"
+
+
+VERIFICATION = "verification"
+"""Key of the verification of a result."""
+
+VERIFICATION_MEANING = (
+    "whether the results are those of eager mode: a code, the method, relative errors, and of a "
+    "wrong result (FAIL) which array failed first"
+)
 
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -171,6 +183,8 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     result |= figures_of(record)
     if record.parts:
         result[PARTS] = msgspec.to_builtins(record.parts)
+    if record.verification is not None:
+        result[VERIFICATION] = msgspec.to_builtins(record.verification)
     return result
 
 

@@ -42,6 +42,7 @@ from opperf.model import (
     Waits,
 )
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
+from opperf.results.verifications import is_wrong
 
 
 def pool(run: Run) -> Run:
@@ -112,6 +113,8 @@ def merge(first: Record, later: Sequence[Record], each: str = "round") -> Record
         busy_s=sum(record.busy_s for record in merged),
         gpu=functools.reduce(GpuState.merge, states) if states else None,
         rounds=first.rounds + len(later),
+        verification=next((record.verification for record in merged if is_wrong(record)), None)
+        or first.verification,
     )
 
 

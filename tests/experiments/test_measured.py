@@ -16,6 +16,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, ModelTarget, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.writing import runfile_text
 from tests.recordings import HERE
+from tests.verifications import FAILED, verified
 
 MS = 1e6
 
@@ -86,6 +87,14 @@ def test_what_did_not_run_has_an_error():
     skipped = record(case("compile"), {}, status=Status.SKIPPED, reason="no compiler")
     found = records_of(run_of(failed, skipped), Path("r"))
     assert [one.error for one in found] == ["killed by signal 9", "SKIP"]
+
+
+def test_a_verification_is_in_the_record():
+    made = verified(record(case("compile"), {"forward": [MS]}), FAILED)
+    found, without = records_of(run_of(made, record(case(), {"forward": [MS]})), Path("r"))
+    assert found.verification_code == "FAIL" and without.verification_code is None
+    assert (found.verification_mean_rel_error, found.verification_max_rel_error) == (5e-3, 1e-2)
+    assert json.loads(xla_text(run_of(made)))["verification_code"] == "FAIL"
 
 
 def test_written_lines_are_read_by_the_tools_that_they_are_for():

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import msgspec
 import pytest
 
 from opperf.errors import RunFileError
@@ -66,6 +67,11 @@ def test_lines_of_pytorch_xla_are_rows_with_speedups_over_eager_of_the_same_run(
     assert (first["speedup"], first["abs_latency"]) == ("2.0", "2000.0")
     assert (first["compilation_latency"], first["eager_peak_mem"]) == ("6.0", "")
     assert second["speedup"] == ""
+    for wrong in range(2):
+        listed = list(records)
+        listed[wrong] = msgspec.structs.replace(listed[wrong], verification_code="FAIL")
+        first, _ = csv.DictReader(io.StringIO(runner_csv_text(listed)))
+        assert first["speedup"] == "" and first["abs_latency"] == "2000.0"
 
 
 @pytest.mark.parametrize(

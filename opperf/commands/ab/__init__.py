@@ -24,6 +24,7 @@ from opperf.parameters import (
     random_shape_options,
     report_outputs,
     session_settings,
+    setting_options,
     size,
     sweep,
     weight,
@@ -85,6 +86,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 @int64_tensor
 @random_shape_options
 @session_settings
+@setting_options("verify")
 @cpus
 @click.option(
     "--threads",

@@ -275,5 +275,6 @@ def _selection_from(given: Mapping[str, Any]) -> Selection:
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,
             memory=False,
+            verify=given["verify"],
         ),
     )

@@ -242,6 +242,12 @@ def _tell_omitted(times: Times) -> None:
             f"backend here (xla XRT, torch_xla2, or another dynamo) omitted; the first is "
             f"{first.place}: xla {first.xla}, dynamo {first.dynamo}, torch_xla2 {first.torch_xla2}"
         )
+    if times.wrong:
+        first = times.wrong[0]
+        tell(
+            f"warning: {pluralize(len(times.wrong), 'record')} of a wrong result (verification "
+            f"FAIL) not compared; the first is {first.place}: {first.model_name}"
+        )
     if times.without_time:
         tell(
             f"{pluralize(times.without_time, 'record')} without a result, or with too few repeats, "

@@ -147,7 +147,9 @@ from opperf.reports.formats import RUN
     callback=words_among(lambda: RETRYABLE),
     help="With --resume: measure cases of these statuses again: failed, crashed, timeout, skipped.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 if a case failed, or a result is wrong (--verify)."
+)
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @debug
 @framework

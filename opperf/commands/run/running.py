@@ -64,6 +64,7 @@ from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.text import terminal_width, wrap
+from opperf.results.verifications import is_wrong
 from opperf.sources.registry import Plan
 
 TABLE_LIMIT = 60
@@ -368,7 +369,7 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     if not any(record.status is Status.OK for record in records):
         _print(request, nothing_measured(records), error=True)
         return FOUND
-    failed = any(record.status in FAILURES for record in records)
+    failed = any(record.status in FAILURES or is_wrong(record) for record in records)
     return FOUND if request.strict and failed else 0
 
 

@@ -22,6 +22,7 @@ from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
 from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
 from opperf.results.text import add_distinct
+from opperf.results.verifications import wrong_reason
 from opperf.rules.not_finite import UNWRITTEN
 from opperf.worker.client import Worker
 from opperf.worker.protocol import Observed
@@ -55,7 +56,7 @@ def rehearse(
             if compiled:
                 worker.build(compiled)
             # Called twice: imports are not part of the first case's own time.
-            first = worker.measure(_once(pairs[0].of(arm)))
+            first = worker.measure(unverified(_once(pairs[0].of(arm))))
             for pair in pairs:
                 case = _once(pair.of(arm))
                 progress.begin(case)
@@ -67,9 +68,7 @@ def rehearse(
     excluded: dict[str, str] = {}
     for pair in pairs:
         reasons = {
-            arm: f"{found[pair.id].status.value}: {found[pair.id].reason}"
-            for arm, found in records.items()
-            if found[pair.id].status is not Status.OK
+            arm: why for arm, found in records.items() if (why := _why_not_ok(found[pair.id]))
         }
         both = [found[pair.id].summaries for found in records.values()]
         passes = tuple(metric for metric in pair.a.passes if all(metric in own for own in both))
@@ -81,6 +80,7 @@ def rehearse(
         tuple(kept),
         excluded,
         {
+            # A verification's time is the rehearsal's alone: at most, it is too much here.
             pair.id: max(found[pair.id].wall_s for found in records.values())
             + WARMUP_FACTOR * case_time_s
             for pair in kept
@@ -95,6 +95,19 @@ def _why_excluded(reasons: Mapping[str, str]) -> str:
     if len(set(reasons.values())) < len(reasons):
         return f"both: {reasons['A']}"
     return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
+
+
+def _why_not_ok(record: Record) -> str:
+    """Returns why a record's time is compared with no other; empty if it is."""
+    if record.status is not Status.OK:
+        return f"{record.status.value}: {record.reason}"
+    return wrong_reason(record)
+
+
+def unverified(case: Case) -> Case:
+    """Returns the case without a verification: the rehearsal has verified it."""
+    settings = msgspec.structs.replace(case.settings, verify=False)
+    return msgspec.structs.replace(case, settings=settings)
 
 
 def _once(case: Case) -> Case:

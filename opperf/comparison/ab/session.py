@@ -37,6 +37,7 @@ from opperf.model import (
     Struct,
     Tolerance,
 )
+from opperf.results.verifications import is_wrong, wrong_reason
 from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -280,6 +281,8 @@ def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
     """Returns the logarithms of a record's medians, by figure, and why others are missing."""
     if record.status is not Status.OK:
         return {}, f"{record.status.value}: {record.reason}"
+    if is_wrong(record):
+        return {}, wrong_reason(record)
     values: dict[str, float] = {}
     missing: list[str] = []
     # A record has the passes that its stage measured.

@@ -17,17 +17,19 @@ from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
 from opperf.metrics import expected_metrics
 from opperf.model.runs import SELECTION
+from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
-from opperf.results.opperf_json import source_of
+from opperf.results.opperf_json import VERIFICATION, source_of
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
 from opperf.results.text import arguments_text, inputs_text
 from opperf.results.units import unit_of
+from opperf.results.verifications import is_wrong, wrong_reason
 
 
 class Measured(NamedTuple):
@@ -109,7 +111,7 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
         settings=case.settings.identity(),
         differing=settings_text(case, differing),
         effort={name: getattr(case.settings, name) for name in EFFORT},
-        reason=""
+        reason=one_line(wrong_reason(record))
         if record.status is model.Status.OK
         else one_line(f"{record.status.value}: {record.reason}"),
         figures=_figures(record),
@@ -132,7 +134,8 @@ def shown_key(operator: str, inputs: Any) -> str:
 
 
 def _figures(record: model.Record) -> dict[str, Figure]:
-    if record.status is not model.Status.OK:
+    if record.status is not model.Status.OK or is_wrong(record):
+        # The time of a wrong result is no base, and no improvement.
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
     if record.time_kind is model.MetricKind.KERNEL and FORWARD.name in found:
@@ -266,6 +269,7 @@ def _entry(
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
     details = result.get("details")
     details = details if isinstance(details, dict) else {}
+    reason = _wrong_in(result)
     return Entry(
         operator=operator,
         selector=selector,
@@ -273,8 +277,17 @@ def _entry(
         inputs=arguments_text(shown, details),
         shown=key(operator, inputs),
         details=details_key(details),
-        figures=_average_figures(operator, result),
+        reason=reason,
+        figures={} if reason else _average_figures(operator, result),
     )
+
+
+def _wrong_in(result: dict[str, Any]) -> str:
+    """Returns why a result by operator is wrong; empty unless it is."""
+    found = result.get(VERIFICATION)
+    if not isinstance(found, dict) or found.get("code") not in {code.value for code in WRONG}:
+        return ""
+    return one_line(f"wrong result: {found.get('failed', '')}: {found.get('reason', '')}")
 
 
 def details_key(details: Any) -> str:

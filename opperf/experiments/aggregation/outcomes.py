@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from opperf.experiments.backends import backend_of
 from opperf.experiments.records import INCOMPATIBLE, ModelRecord, is_number, times_of
 from opperf.experiments.selection import machine_of
+from opperf.model import VerificationCode
 
 
 class Outcome(Enum):
@@ -22,13 +23,13 @@ class Outcome(Enum):
 
 
 WRONG = {
-    "FAIL": "wrong result",
-    "EAGER_FAILED": "eager fails",
-    "EXCEPTION_RAISED": "the verification raised an exception",
+    VerificationCode.FAIL.value: "wrong result",
+    VerificationCode.EAGER_FAILED.value: "eager fails",
+    VerificationCode.EXCEPTION_RAISED.value: "the verification raised an exception",
 }
 """Codes of verification that are failures, with what they mean."""
 
-UNDECIDABLE = "NONDETERMINISTIC_EAGER_RUN"
+UNDECIDABLE = VerificationCode.NONDETERMINISTIC_EAGER_RUN.value
 """The code where eager itself differs from one run to the next."""
 
 NO_TIMES = "no times, and no error either"
@@ -50,7 +51,7 @@ def outcome_of(record: ModelRecord) -> tuple[Outcome, str]:
     return Outcome.PASSED, ""
 
 
-VERIFIED = ("PASS", "VERIFIER_SKIPPED")
+VERIFIED = (VerificationCode.PASS.value, VerificationCode.VERIFIER_SKIPPED.value)
 """Codes after which there need be no times: a verification takes their place."""
 
 

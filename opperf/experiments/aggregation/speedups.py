@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opperf.errors import FOUND, OpperfError
 from opperf.experiments.backends import backend_of
-from opperf.experiments.records import ModelRecord
+from opperf.experiments.records import ModelRecord, is_wrong
 from opperf.experiments.times import METRICS, Estimate
 
 PERCENTILES = (95, 50, 5)
@@ -41,6 +41,8 @@ class Times:
     """Records of a runtime that is no backend."""
     without_time: int
     """Number of records that failed, or have too few repeats."""
+    wrong: tuple[ModelRecord, ...] = ()
+    """Records with a time of a wrong result, which is no speed-up."""
 
 
 class Speedups(NamedTuple):
@@ -57,6 +59,7 @@ def collect(records: Iterable[ModelRecord], metric: str) -> Times:
     measure = METRICS[metric]
     by_time: dict[float, dict[str, Models]] = {}
     without_backend = []
+    wrong = []
     without_time = 0
     for record in records:
         backend = backend_of(record)
@@ -67,9 +70,15 @@ def collect(records: Iterable[ModelRecord], metric: str) -> Times:
         if time is None or record.timestamp is None:
             without_time += 1
             continue
+        if is_wrong(record):
+            wrong.append(record)
+            # Nor is an earlier record of the same place one.
+            sizes = by_time.get(record.timestamp, {}).get(backend, {}).get(record.model_name, {})
+            sizes.pop(record.batch_size, None)
+            continue
         models = by_time.setdefault(record.timestamp, {}).setdefault(backend, {})
         models.setdefault(record.model_name, {})[record.batch_size] = time
-    return Times(by_time, tuple(without_backend), without_time)
+    return Times(by_time, tuple(without_backend), without_time, tuple(wrong))
 
 
 def oldest(times: Times, backend: str) -> Models:

@@ -21,7 +21,8 @@ MEAN_ERROR, MAX_ERROR = (
     Metric(
         f"verification_{name}_rel_error",
         "share",
-        MetricKind.DERIVED,
+        # The same on every run.
+        MetricKind.COUNT,
         title=f"{title} relative error",
         description=(
             f"{name} relative error of the results' elements from those of eager mode; of eager "

@@ -35,6 +35,7 @@ from opperf.results import projection
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of
 from opperf.results.units import Figure, figure_of
+from opperf.results.verifications import WRONG, is_wrong
 
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
@@ -310,7 +311,8 @@ def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
         for record in run.records:
             known.add(record.id)
             if basis.figure(record, basis.metrics) is None:
-                key = (record.case.label, record.status.value, _reason(record))
+                status = WRONG if is_wrong(record) else record.status.value
+                key = (record.case.label, status, _reason(record))
                 groups.setdefault(key, []).append(record.case)
         for record in basis.records(run):
             if record.id not in known and basis.figure(record, basis.metrics) is None:
@@ -329,6 +331,8 @@ def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
 def _reason(record: Record) -> str:
     if record.reason:
         return one_line(record.reason)
+    if record.verification is not None and is_wrong(record):
+        return one_line(f"{record.verification.failed}: {record.verification.reason}")
     if is_recorded(record):
         return "it was recorded, and not measured"
     notes = [record.note(metric, *WITHOUT_FIGURE) for metric in record.case.passes]

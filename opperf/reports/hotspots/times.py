@@ -9,6 +9,7 @@ from typing import NamedTuple
 from opperf.instruments.recorded import RECORDED
 from opperf.model import PASSES, Case, Record, Run, Status
 from opperf.results.units import WIDE, Figure, figure_of
+from opperf.results.verifications import is_wrong
 
 
 class Basis(NamedTuple):
@@ -37,7 +38,7 @@ class Basis(NamedTuple):
 def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:
     """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
     finite one."""
-    if record.status is not Status.OK:
+    if record.status is not Status.OK or is_wrong(record):
         return None
     figures = [
         figure

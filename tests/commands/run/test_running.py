@@ -26,6 +26,7 @@ from opperf.reports import writing
 from opperf.results.kept import kept_runs
 from opperf.results.kept_facts import id_of
 from opperf.results.runfile import RunWriter, read_run
+from tests.verifications import FAILED, verified
 
 NAMED = ("--framework", "mxnet")
 COUNTS = ("-w", "0", "-r", "2", "--no-memory")
@@ -345,6 +346,14 @@ def test_what_is_refused(opperf, arguments, words):
 )
 def test_strict_is_about_what_failed_and_not_about_what_was_skipped(opperf, name, strict, code):
     assert opperf(name, "negative", *COUNTS, *(["--strict"] if strict else []))[0] == code
+
+
+def test_a_wrong_result_is_found_under_strict(opperf, monkeypatch):
+    measure = opperf.worker.measure
+    monkeypatch.setattr(opperf.worker, "measure", lambda case: verified(measure(case), FAILED))
+    code, out, _ = opperf("relu", *COUNTS, "--strict")
+    assert code == FOUND and "2 of 2 results are wrong (2 FAIL): relu in mode" in out
+    assert opperf("relu", *COUNTS, "--overwrite")[0] == 0
 
 
 @pytest.mark.parametrize(

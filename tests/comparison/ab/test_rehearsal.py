@@ -19,6 +19,7 @@ from opperf.sources.registry import Plan
 from opperf.worker.call_outputs import observe
 from opperf.worker.protocol import Observed
 from tests.comparison.ab.sessions import Stub, case, crashed, ok
+from tests.verifications import FAILED, PASSED, verified
 
 
 def test_a_rehearsal_keeps_what_runs_in_both_arms():
@@ -41,6 +42,22 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "onlyA (data: (2, 3))": "B: crashed: SIGSEGV",
     }
     assert list(found.visit_s.values()) == [pytest.approx(0.5 + 1.2)] * 2
+
+
+def test_a_rehearsal_verifies_and_keeps_no_wrong_result():
+    asked = []
+
+    def does(worker, arm, case):
+        asked.append(case.settings.verify)
+        found = FAILED if (case.label, arm) == ("bad", "B") else PASSED
+        return verified(ok(case), found if case.settings.verify else None)
+
+    pairs = [Pair(case(name, verify=True), case(name, verify=True)) for name in ("good", "bad")]
+    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
+    assert [pair.label for pair in found.pairs] == ["good"]
+    assert found.excluded == {"bad (data: (2, 3))": "B: wrong result: output: its error is 0.01"}
+    # The first call of a process, which is made twice, is verified once.
+    assert asked == [False, True, True] * 2
 
 
 def test_a_rehearsal_begins_by_compiling_what_needs_it():

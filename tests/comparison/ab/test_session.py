@@ -14,6 +14,7 @@ from opperf.model import Closing, Place, ProcessLine, Settings, Status
 from opperf.results.runfile import read_run, read_visits
 from opperf.sources.selecting import Selection
 from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
+from tests.verifications import FAILED, verified
 
 RELU = case("relu", threads=2)
 CLOSING = Closing("then", 1.0, {"same": 1})
@@ -63,6 +64,15 @@ def test_round_trip(session, written):
         math.log(10.0 * n) for n in (1, 2, 3)
     ]
     assert [(one.arm, one.position) for one in found.replicates] == [("A", 0), ("B", 1), ("A", 2)]
+
+
+def test_the_time_of_a_wrong_result_is_lost(session, tmp_path):
+    with SessionWriter.create(tmp_path / "ab.jsonl", session, overwrite=False) as writer:
+        (planned,) = session.cases_of("B").values()
+        record = at(verified(ok(planned), FAILED), place(1))
+        writer.add(ProcessLine(place(1), "", 1.0), [record])
+    assert writer.session.lost[RELU.id].reason == "B: wrong result: output: its error is 0.01"
+    assert not writer.session.processes[0].values
 
 
 def test_it_is_a_run_file_with_a_record_of_each_case(session, written):

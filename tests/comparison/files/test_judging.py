@@ -11,6 +11,7 @@ from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Status
+from tests.verifications import FAILED, PASSED, verified
 
 
 def test_a_time_of_two_files_is_suspect_at_most(run, record, asked):
@@ -32,6 +33,19 @@ def test_memory_has_a_verdict_and_no_interval(run, record, asked):
     ]
     assert {(row.low, row.high) for row in found.rows} == {(None, None)}
     assert found.notes == () and found.confirm == ""
+
+
+def test_a_wrong_result_is_no_improvement(run, record, asked):
+    base = run(record("relu"), record("exp"))
+    new = run(verified(record("relu", factor=0.5), FAILED), verified(record("exp"), PASSED))
+    found = asked(base, new)
+    assert {row.operator for row in found.rows} == {"exp"}
+    (change,) = found.changes
+    assert (change.kind.value, change.operator) == ("broken", "relu")
+    assert change.reason == "wrong result: output: its error is 0.01"
+    # Nor is it a base.
+    (fixed,) = asked(new, base).changes
+    assert (fixed.kind.value, fixed.operator) == ("fixed", "relu")
 
 
 def counting(run, record, **counts):

@@ -169,3 +169,19 @@ def test_runtimes_that_are_no_backend_are_counted_and_not_eager():
     times = collect([*others, record(times=(1, 2))], "exec")
     assert times.without_backend == tuple(others) and times.without_time == 1
     assert not times.by_time
+
+
+def test_a_wrong_result_is_no_speedup():
+    wrong = record("a", times=(9, 9, 9, 1), verification_code="FAIL")
+    eager = [record(name, "eager", times=(9, 9, 9, 4)) for name in "ab"]
+    right = record("b", times=(9, 9, 9, 2), verification_code="PASS")
+    times = collect([*eager, wrong, right], "exec")
+    assert times.wrong == (wrong,)
+    found = compare(times, ("inductor",), oldest(times, "eager"))
+    assert list(found[MONDAY]["inductor"].models) == ["b"]
+    # The last record of a model counts, and not an earlier one in its place.
+    earlier = record("a", times=(9, 9, 9, 3))
+    times = collect([*eager, earlier, wrong, right], "exec")
+    assert list(times.by_time[MONDAY]["inductor"]) == ["a", "b"]
+    found = compare(times, ("inductor",), oldest(times, "eager"))
+    assert list(found[MONDAY]["inductor"].models) == ["b"]

@@ -10,6 +10,7 @@ from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
 from opperf.reports.hotspots.times import time_of
 from tests.recordings import called, recording, site
+from tests.verifications import FAILED, verified
 from tests.writing import ranked as written
 
 
@@ -55,6 +56,13 @@ def test_the_median_is_over_the_calls(program, seen, of):
 def test_both_passes_count(seen, of):
     found = find_hotspots([of(seen(us=1.0, count=3, backward_us=2.0))])
     assert found.time.value == 9e3 and found.rows[0].median_ns == 3e3
+
+
+def test_a_wrong_result_has_no_rank(seen, of):
+    found = find_hotspots([of(seen("add", us=1.0), verified(seen("exp", us=9.0), FAILED))])
+    assert [spot.name for spot in found.rows] == ["add"]
+    (unmeasured,) = found.unmeasured
+    assert (unmeasured.status, unmeasured.reason) == ("wrong", "output: its error is 0.01")
 
 
 def test_what_was_not_measured_is_named_with_its_calls(program):
