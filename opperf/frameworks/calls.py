@@ -83,6 +83,12 @@ class RecordedCall:
             time_ns = (time_ns or 0) + elapsed_ns
         self.sites[site] = count + number, time_ns
 
+    def forget(self) -> None:
+        """Forgets the calls that were added."""
+        self.count, self._every = 0, 1
+        self.sites.clear()
+        self.times.clear()
+
     def call_sites(self) -> tuple[CallSite, ...]:
         """Returns the sites, with the time of their calls if these were timed."""
         return tuple(
@@ -129,6 +135,12 @@ class Calls:
     def refuse(self, name: str, reason: str) -> None:
         """Notes that a call, which is among the number, cannot be recorded."""
         self.refused.setdefault(name, reason)
+
+    def forget(self) -> None:
+        """Forgets the calls that were made so far; how they are described stays known."""
+        self.number = self.merged = self.left_out = 0
+        for call in self.known.values():
+            call.forget()
 
     def recorded(self) -> list[RecordedCall]:
         """Returns the calls, in the order of the first of each."""

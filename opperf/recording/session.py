@@ -61,7 +61,7 @@ class Session:
         self.command = command
         self.timed = timed
         self.wanted = wanted or StepRange()
-        self.steps = Steps(self.wanted, self._switch, wait=self._wait)
+        self.steps = Steps(self.wanted, self._switch, wait=self._wait, forget=self._forget)
         self.unsupported: dict[str, str] = {}
         """Frameworks of the program that cannot be recorded, each with the reason."""
         self.forks = 0
@@ -133,6 +133,11 @@ class Session:
     def _wait(self) -> None:
         for recorder in self._recorders.values():
             recorder.wait()
+
+    def _forget(self) -> None:
+        self._recorded_ns = 0
+        for calls in self._calls.values():
+            calls.forget()
 
     @property
     def is_of_this_process(self) -> bool:

@@ -59,9 +59,10 @@ class Steps:
         switch: Callable[[bool], None],
         clock: Callable[[], int] = time.perf_counter_ns,
         wait: Callable[[], None] = lambda: None,
+        forget: Callable[[], None] = lambda: None,
     ) -> None:
         """`switch` begins or ends recording; `clock` returns nanoseconds; `wait` waits for what the
-        frameworks have begun, which is part of the step."""
+        frameworks have begun, which is part of the step; `forget` drops what was recorded."""
         self._wanted = wanted
         self.number = 0
         """Steps that have ended; the number of the present one."""
@@ -69,7 +70,7 @@ class Steps:
         """Steps that were recorded."""
         self.times: dict[bool, list[int]] = {True: [], False: []}
         """Times of steps, in nanoseconds, by whether they were recorded."""
-        self._switch, self._clock, self._wait = switch, clock, wait
+        self._switch, self._clock, self._wait, self._forget = switch, clock, wait, forget
         self._owner: object = None
         self._begun: int | None = None
         """When the present step began; None of the first, which has the program's start in it."""
@@ -91,6 +92,9 @@ class Steps:
             self._owner = MARKED
             self.number, self.recorded = 1, int(0 in self._wanted)
             self.times = {True: [], False: []}
+            if not self.recorded:
+                self._set(False)
+                self._forget()
             self._set(1 in self._wanted)
             self.mark()
             return

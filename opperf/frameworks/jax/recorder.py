@@ -114,6 +114,8 @@ class JAXRecorder(Recorder):
         jax.clear_caches()
 
     def begin(self) -> None:
+        # Here the list of all is made in no step of the program.
+        primitives.operators()
         self._recording = True
 
     def end(self) -> None:

@@ -89,6 +89,8 @@ class MXNetRecorder(Recorder):
         return call
 
     def begin(self) -> None:
+        # Here the list of all is made in no step of the program.
+        _by_handle()
         block, hybrid = mx.gluon.Block, mx.gluon.HybridBlock
         self._restore = [
             replace(private.REGISTERING.get(), INVOKE, self._invoking),

@@ -397,6 +397,21 @@ def test_no_data_is_kept(tmp_path):
     assert "123456" not in (tmp_path / "calls.jsonl").read_text()
 
 
+def test_what_was_recorded_of_a_step_that_turned_out_longer_is_forgotten(tmp_path):
+    layer, x = torch.nn.Linear(2, 2), torch.ones(1, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+
+    def program():
+        for _ in range(3):
+            for _ in range(2):
+                layer(x).sum().backward()
+                optimizer.step()
+            opperf.step()
+
+    run = record(tmp_path, program, steps="1:2")
+    assert [case.count for case in calls(run, "addmm")] == [2]
+
+
 def test_marked_steps_and_an_execution_trace(tmp_path):
     x = torch.ones(3)
 
