@@ -105,6 +105,7 @@ class Session:
         self._calls[name], self._recorders[name] = calls, recorder
         if self._recording:
             self._begin(name)
+            self._since_ns = self._since_ns or time.perf_counter_ns()
 
     def _begin(self, name: str) -> None:
         """Begins to record a framework, and its own trace, of which there is one."""
@@ -114,8 +115,6 @@ class Session:
                 self._traces.enter_context(load(name).tracing(None, self._trace))
                 self._trace = None
         self._recorders[name].begin()
-        if self._since_ns is None:
-            self._since_ns = time.perf_counter_ns()
 
     def _switch(self, recording: bool) -> None:
         if self._since_ns is not None:
@@ -129,6 +128,8 @@ class Session:
                 recorder.end()
         if not recording:
             self._traces.close()
+        elif self._recorders:
+            self._since_ns = time.perf_counter_ns()
 
     def _wait(self) -> None:
         for recorder in self._recorders.values():
