@@ -53,7 +53,7 @@ def arguments() -> argparse.Namespace:
 
 
 def run_in_child(case: Case, sender: Connection, options: argparse.Namespace) -> None:
-    """Sends the status, the reason and the milliseconds of a model's forward pass."""
+    """Sends the status, the reason and the nanoseconds of a model's forward pass."""
     limit = int(options.gib * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (options.seconds, options.seconds))

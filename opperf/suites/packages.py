@@ -35,7 +35,7 @@ class PackageSuite:
 
 
 TORCHVISION = PackageSuite("torch", "opperf.suites.torch.torchvision_models", "torchvision")
-TIMM = PackageSuite("torch", "opperf.suites.torch.timm_models", "timm")
+TIMM = PackageSuite("torch", "opperf.suites.torch.timm_models", "timm torchvision")
 TRANSFORMERS = PackageSuite("torch", "opperf.suites.torch.transformers_models", "transformers")
 TORCHBENCH = PackageSuite("torch", "opperf.suites.torch.torchbench_models", "pyyaml")
 GLUON = PackageSuite("mxnet", "opperf.suites.mxnet.model_zoo", "mxnet")
@@ -54,15 +54,14 @@ def import_package(name: str, beside: Collection[str] = ()) -> Any:
         for module in set(sys.modules) - loaded:
             if module.partition(".")[0] == name:
                 del sys.modules[module]
-        found = (
-            f"{package} {package_version(package)}"
-            for package in (name, *beside)
-            if is_installed(package)
-        )
+        versions = [
+            f"{package} {package_version(package)}" for package in filter(is_installed, beside)
+        ]
+        others = f" beside {' and '.join(versions)}" if versions else ""
         cause = one_line(f"{type(error).__name__}: {error}")
         raise ImportError(
-            f"{' beside '.join(found)} cannot be imported ({cause}); choose an environment whose "
-            "packages belong together with --python"
+            f"{name} {package_version(name)} cannot be imported{others} ({cause}); use packages "
+            "that belong together, by --python in an environment of their own"
         ) from error
 
 
