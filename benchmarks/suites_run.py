@@ -6,7 +6,8 @@ Each model has a process of its own, a fork of one that has imported the suite's
 limit of processor time and memory. It runs in the interpreter that has the package, with the
 repository on PYTHONPATH. Models whose results are in the output file already are not run again.
 With --shapes a model of PyTorch is built and called on the device `meta`, which has shapes without
-numbers, with the loss of a training step: in less than a second, whatever its size.
+numbers, with the loss of a training step, all in one process: in less than a second, whatever its
+size.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from opperf.suites.base import find_suite, models_of
 from opperf.worker.binding import build_model
 from opperf.worker.measure import measure
 
+Outcome = tuple[str, str, float | None]
+"""Status, reason, and nanoseconds of the forward pass."""
+
 ONCE = {"profiler": "python", "runs": 1, "warmup": 0, "memory": False}
 
 
@@ -53,22 +57,19 @@ def arguments() -> argparse.Namespace:
 
 
 def run_in_child(case: Case, sender: Connection, options: argparse.Namespace) -> None:
-    """Sends the status, the reason and the nanoseconds of a model's forward pass."""
+    """Sends the outcome of a model."""
     limit = int(options.gib * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (options.seconds, options.seconds))
     # What models print is not for the table.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     os.dup2(2, 1)
-    if options.shapes:
-        sender.send(run_shapes(case))
-        return
     record = measure(case, load(case.target.framework))
     times = record.summaries.get("forward")
     sender.send((record.status.value, record.reason, times and times.median))
 
 
-def run_shapes(case: Case) -> tuple[str, str, None]:
+def run_shapes(case: Case) -> Outcome:
     import torch
     from torch.utils._pytree import tree_map_only
 
@@ -92,22 +93,8 @@ STUCK = 20
 
 
 def run(case: Case, options: argparse.Namespace) -> dict[str, Any]:
-    forking = multiprocessing.get_context("fork")
-    receiver, sender = forking.Pipe(duplex=False)
-    child = forking.Process(target=run_in_child, args=(case, sender, options))
     begun = time.monotonic()
-    child.start()
-    sender.close()
-    status, reason, forward = "timeout", f"longer than {options.seconds} s of processor", None
-    try:
-        if receiver.poll(options.seconds * STUCK):
-            status, reason, forward = receiver.recv()
-    except EOFError:
-        child.join()
-        if child.exitcode not in (-signal.SIGXCPU, -signal.SIGKILL):
-            status, reason = "crashed", f"ended with exit code {child.exitcode}"
-    child.kill()
-    child.join()
+    status, reason, forward = run_shapes(case) if options.shapes else run_apart(case, options)
     return {
         "model": case.target.name,
         "status": status,
@@ -115,6 +102,25 @@ def run(case: Case, options: argparse.Namespace) -> dict[str, Any]:
         "forward": forward,
         "seconds": round(time.monotonic() - begun, 2),
     }
+
+
+def run_apart(case: Case, options: argparse.Namespace) -> Outcome:
+    forking = multiprocessing.get_context("fork")
+    receiver, sender = forking.Pipe(duplex=False)
+    child = forking.Process(target=run_in_child, args=(case, sender, options))
+    child.start()
+    sender.close()
+    outcome: Outcome = ("timeout", f"longer than {options.seconds} s of processor", None)
+    try:
+        if receiver.poll(options.seconds * STUCK):
+            outcome = receiver.recv()
+    except EOFError:
+        child.join()
+        if child.exitcode not in (-signal.SIGXCPU, -signal.SIGKILL):
+            outcome = ("crashed", f"ended with exit code {child.exitcode}", None)
+    child.kill()
+    child.join()
+    return outcome
 
 
 def known(output: Path | None) -> dict[str, dict[str, Any]]:
