@@ -242,7 +242,7 @@ def _made(
 
 
 def _benchmark(path: Path) -> Any:
-    """Returns TorchBench's class `Model`. Raises `UnsupportedError`."""
+    """Returns TorchBench's class `Model`. Raises `UnsupportedError` and `UsageError`."""
     try:
         module = importlib.import_module(f"{PACKAGE}.models.{path.name}")
     except ImportError as error:
@@ -250,6 +250,8 @@ def _benchmark(path: Path) -> Any:
         raise UnsupportedError(
             f"{path.name} cannot be imported: {reason}; {INSTALL} in {path}"
         ) from error
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
     benchmark = getattr(module, "Model", None)
     if benchmark is None:
         raise UnsupportedError(f"{path.name} has no class Model; {INSTALL} in {path}")
