@@ -21,6 +21,7 @@ from opperf.worker.binding import check_models
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
+from opperf.worker.serve import trace
 from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"
@@ -141,6 +142,9 @@ class InProcess:
         return try_call(case, self.fake)
 
     log = ""
+
+    def trace(self, cases, chrome, execution):
+        return trace(self.fake, cases, Path(chrome) if chrome else None, None)
 
     def end(self):
         self.ends += 1

@@ -23,7 +23,8 @@ SECTIONS: dict[str, str] = {
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
     ),
-    "Axes": "axes_files batch_sizes sizes xla dynamo xla_flags torch_xla2 enable_functionalization",
+    "Axes": "axes_file batch_sizes sizes xla dynamo xla_flags torch_xla2 enable_functionalization "
+    "disable_tf32 matmul_precision filter_by_single_graph pure_wall_time",
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
         "cache memory callgrind_cache verify threads cpus executor env options python"
@@ -38,6 +39,7 @@ SECTIONS: dict[str, str] = {
         "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
     ),
     "Replay": "replay steps subgraph gaps ranks skip delay_ms et profile",
+    "Insides": "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla",
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "
@@ -49,7 +51,8 @@ SECTIONS: dict[str, str] = {
         "report title fig_width fig_height timestamp labels progress_bar quiet"
     ),
     "Plan, resumption and exit code": (
-        "list_only dry_run resume no_resume no_skip retry strict fail_on"
+        "list_only dry_run resume no_resume no_skip experiment_config "
+        "model_config print_subprocess retry strict fail_on"
     ),
 }
 """Names of parameters, in the order of the help, by the title of their section."""

@@ -62,6 +62,8 @@ class Task:
     interpreters: tuple[Interpreter, ...] = ()
     profiles: Path | None = None
     """Folder that keeps what an instrument's program wrote of each case."""
+    echo: Callable[[str], None] | None = None
+    """Called with what a case's own process has written; None if nobody wants it."""
 
 
 Open = Callable[[Task], AbstractContextManager[Executor]]
@@ -94,7 +96,7 @@ def open_executor(
         return opened(task)
     workers.profiles = task.profiles
     if name == ISOLATED:
-        return open_isolated(workers)
+        return open_isolated(workers, task.echo)
     number = lane_count(task.cases, pinning)
     if number == 1:
         # What was begun, for planning, may measure too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -26,8 +26,8 @@ class Isolated:
 
     lanes = 1
 
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
+    def __init__(self, workers: Workers, echo: Callable[[str], None] | None = None) -> None:
+        self._workers, self._echo = workers, echo
 
     def measure(self, case: Case) -> Record:
         worker = self._workers.of(case.target.framework, case.settings)
@@ -35,6 +35,8 @@ class Isolated:
             record = worker.measure(case)
             if record.status in (Status.CRASHED, Status.TIMEOUT):
                 record = _with_last_lines(record, worker.log)
+            if self._echo is not None and worker.log:
+                self._echo(worker.log)
         finally:
             self._workers.close()
         return record
@@ -60,7 +62,10 @@ LAST_OUTPUT = "; last output: "
 
 
 @contextmanager
-def open_isolated(workers: Workers) -> Iterator[Isolated]:
-    """Returns a context with the executor, in whose processes nothing was planned."""
+def open_isolated(
+    workers: Workers, echo: Callable[[str], None] | None = None
+) -> Iterator[Isolated]:
+    """Returns a context with the executor, in whose processes nothing was planned. `echo` is called
+    with what each of them has written."""
     workers.close()
-    yield Isolated(workers)
+    yield Isolated(workers, echo)

@@ -26,7 +26,7 @@ from opperf.execution.planning import (
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import Experiment, Removed, apply_rules
-from opperf.model import Case, Interpreter, Settings
+from opperf.model import MAPPINGS, Case, Interpreter, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
 from opperf.sources.models import Candidate, of_suite, of_user
@@ -164,7 +164,8 @@ def examine(
             own.append(found)
             if name == "device":
                 devices[value] = found
-        resolved[name] = tuple(dict.fromkeys(own))
+        # Options are dicts, which are no keys.
+        resolved[name] = tuple(own) if name in MAPPINGS else tuple(dict.fromkeys(own))
     found_axes = {**axes, **resolved, "python": (python,)}
     return Place(framework, python, worker, found_axes, lacking, devices)
 

@@ -304,6 +304,19 @@ class Modes(Core):
     compiled_modes: tuple[str, ...] = ()
     """Those of its `modes` that compile."""
 
+    def compiles(self, mode: str) -> bool:
+        """Whether a mode compiles, with whatever back end behind a colon."""
+        return mode.partition(":")[0] in self.compiled_modes
+
+    def mode_backends(self, mode: str) -> tuple[str, ...]:
+        """Returns the back ends of a mode, which are named behind it and a colon. May import what
+        knows them."""
+        return ()
+
+    def mode_obstacle(self, mode: str) -> str:
+        """Returns why this environment cannot run one of its modes; empty if it can."""
+        return ""
+
     def scope(self, case: Case) -> AbstractContextManager[None]:
         """Returns a context of the phase, array semantics, mixed precision and device of a case."""
         return nullcontext()

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opperf.dtypes import DTYPES
-from opperf.errors import DeviceError, OpperfError, UsageError, suggest, unknown
+from opperf.errors import (
+    DeviceError,
+    OpperfError,
+    UnsupportedError,
+    UsageError,
+    suggest,
+    unknown,
+)
 from opperf.frameworks import Framework
 from opperf.instruments import profilers
 from opperf.model import DEFAULTS, Operator
@@ -16,7 +23,12 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "device": lambda framework: framework.devices(),
     "dtype": lambda framework: framework.dtypes,
     "profiler": profilers.find_profilers,
-    "mode": lambda framework: framework.modes,
+    "mode": lambda framework: [
+        mode for mode in framework.modes if not framework.mode_obstacle(mode)
+    ],
+    "mode with a back end": lambda framework: [
+        f"{mode}:{name}" for mode in framework.modes for name in framework.mode_backends(mode)
+    ],
     "autocast": lambda framework: (DEFAULTS["autocast"], *framework.autocast_dtypes),
     "memory_format": lambda framework: (DEFAULTS["memory_format"], *framework.memory_formats),
     "namespace": lambda framework: namespaces(framework.operators()),
@@ -95,12 +107,30 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         except UsageError as error:
             return UsageError(f"{error}{_several(option, text)}")
         return None
+    if name == "mode":
+        return mode_refusal(framework, value)
     if name not in LISTED:
         return None
     known = tuple(CHOICES[name](framework))
     if value in known:
         return None
     return unknown(name.replace("_", " "), value, known, framework.name)
+
+
+def mode_refusal(framework: Framework, mode: str) -> OpperfError | None:
+    """Returns the error for a mode, with its back end behind a colon, that the framework or its
+    environment lacks; None if it has it. Looks up back ends only where one is named."""
+    base, colon, backend = mode.partition(":")
+    if base not in framework.modes:
+        return unknown("mode", mode, CHOICES["mode"](framework), framework.name)
+    if colon:
+        known = framework.mode_backends(base)
+        if not known:
+            return UsageError(f"mode {mode}: {base} of {framework.name} has no back ends; omit it")
+        if backend not in known:
+            return unknown("back end", backend, known, f"mode {base} of {framework.name}")
+    lacking = framework.mode_obstacle(mode)
+    return UnsupportedError(lacking) if lacking else None
 
 
 def _several(option: str, text: str) -> str:
@@ -116,4 +146,7 @@ def is_misspelt(framework: Framework, name: str, value: Any) -> bool:
         return True
     if name == "dtype":
         return value not in DTYPES
+    if name == "mode" and str(value).partition(":")[0] in framework.modes:
+        # Of a back end, or of a package that is missing.
+        return True
     return name in LISTED and bool(suggest(value, CHOICES[name](framework)))

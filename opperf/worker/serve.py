@@ -40,7 +40,7 @@ from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import Case, Record, Settings, Status, TraceTarget
+from opperf.model import Case, ModelTarget, Record, Settings, Status, TraceTarget
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -76,7 +76,10 @@ def trace(
             is_replay = case.id in replays
             name = case.label if is_replay else f"[param|{case.source_id or case.id}]"
             with _failures(case, failed), case_scope(case, framework), label(name):
-                _call(framework, case, ready.get(case.id, NOTHING_BOUND))
+                # A model is built in the scope that it runs in.
+                is_model = isinstance(case.target, ModelTarget)
+                made = bound_of(case, framework) if is_model else NOTHING_BOUND
+                _call(framework, case, ready.get(case.id, made))
     return failed
 
 

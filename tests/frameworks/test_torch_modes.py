@@ -195,7 +195,7 @@ def test_compiled_calls(record, tmp_path, monkeypatch):
 def test_a_missing_compiler_is_one_line(monkeypatch):
     from torch._inductor.exc import InductorError, InvalidCxxCompiler
 
-    def refuse(function):
+    def refuse(function, backend):
         raise InductorError(InvalidCxxCompiler(), None)
 
     monkeypatch.setattr(torch, "compile", refuse)
@@ -208,7 +208,7 @@ def test_a_missing_compiler_is_one_line(monkeypatch):
 def test_errors_of_the_compiler_are_reasons_and_others_pass(monkeypatch):
     from torch._dynamo.exc import Unsupported
 
-    monkeypatch.setattr(modes, "_start", lambda: "")
+    monkeypatch.setattr(modes, "_start", lambda backend: "")
     words = "^torch.compile: Unsupported: no loops$"
     with pytest.raises(UnsupportedError, match=words), modes.compile_scope(is_cold=False):
         raise Unsupported("no loops\n  Hint: write none", "")

@@ -62,3 +62,19 @@ class Single(Net):
 
     def forward(self, x):
         return super().forward(x.float())
+
+
+class Branches(torch.nn.Module):
+    """A module that the compiler cannot take as one graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.layer(x)
+        return x * 2 if x.sum() > 0 else x + 1
+
+
+def with_a_break():
+    return Branches(), (torch.randn(3, 8),)

@@ -7,6 +7,7 @@ import click
 from opperf.commands.command import command
 from opperf.commands.experiment.options import (
     axes_of_models,
+    dump_options,
     frameworks,
     model_words,
     plan_options,
@@ -47,7 +48,7 @@ from opperf.reports.formats import RUN
 @setting_options("mode", "device", "dtype", "autocast", "phase", "threads", "env", "options")
 @setting_options("python", "memory_format", "compile_cache", "cache", "profiler")
 @setting_options("precision", "max_time_s", "warmup", "runs", "iterations", "fresh_contents")
-@setting_options("memory", "imports", "seed", "timeout_s")
+@setting_options("memory", "verify", "imports", "seed", "timeout_s")
 @runner_options
 @output_format(
     "--output-format",
@@ -62,6 +63,7 @@ from opperf.reports.formats import RUN
 )
 @columns
 @cpus
+@dump_options
 @plan_options
 @case_ids
 @partition_options

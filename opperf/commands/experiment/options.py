@@ -8,9 +8,16 @@ from typing import Any
 
 import click
 
+from opperf.commands.experiment.axes_file import read_axes
 from opperf.errors import UsageError
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
-from opperf.parameters import combine, count_option, names_option, resolve_framework
+from opperf.parameters import (
+    choice_option,
+    combine,
+    count_option,
+    names_option,
+    resolve_framework,
+)
 from opperf.parsing import RETRYABLE, parse_labels, split_commas, words_among
 from opperf.suites.base import SIZES
 
@@ -40,7 +47,7 @@ def _frameworks(ctx: click.Context, param: click.Parameter, values: Words) -> Wo
     named = split_commas(ctx, param, values)
     if named:
         return tuple(dict.fromkeys(named))
-    if any(ctx.params.get(axis) for axis in RUNNERS_AXES):
+    if any(ctx.params.get(name) for name in (*RUNNERS_AXES, "experiment_config")):
         return ("torch",)
     return (resolve_framework(ctx, param, None),)
 
@@ -111,11 +118,14 @@ def _batch_sizes(
 axes_of_models = combine(
     click.option(
         "--axes",
-        "axes_files",
-        multiple=True,
+        "axes_file",
         type=click.Path(path_type=Path),
+        # What it sets are defaults of the others.
+        is_eager=True,
+        callback=read_axes,
         metavar="FILE",
-        help="Axes in a file, TOML or YAML: `mode: [eager, compile]` is --mode eager,compile.",
+        help="Axes and models in a file, TOML or YAML: `mode: [eager, compile]` is --mode "
+        "eager,compile, which overrides it.",
     ),
     click.option(
         "--batch-size",
@@ -199,9 +209,58 @@ runner_options = combine(
     click.option(
         "--timestamp", metavar="SECONDS", help="A time for the records, as a label of the run."
     ),
+    click.option(
+        "--disable-tf32",
+        is_flag=True,
+        help="Multiply and convolve in full precision on GPUs; as --set of PyTorch's options.",
+    ),
+    choice_option(
+        "--matmul-precision",
+        choices=("default", "high", "highest"),
+        help="Precision of float32 products; as --set torch.set_float32_matmul_precision.",
+    ),
+    click.option(
+        "--filter-by-single-graph",
+        is_flag=True,
+        help="Refuse models that torch.compile takes in several graphs; as --set "
+        "torch.compile.fullgraph=true.",
+    ),
+    click.option(
+        "--pure-wall-time", is_flag=True, help="Time between events on a GPU; as --profiler events."
+    ),
+    click.option(
+        "--print-subprocess", is_flag=True, help="Print what the processes of the cases write."
+    ),
+    *(
+        click.option(
+            f"--{what}-config",
+            metavar="JSON",
+            help=f"One {what} as the runner writes it, JSON or a file of it.",
+        )
+        for what in ("experiment", "model")
+    ),
     click.option("--progress-bar", is_flag=True, help="Accepted; a terminal has one in any case."),
 )
 """Options of PyTorch/XLA's `experiment_runner.py`."""
+
+
+dump_options = combine(
+    click.option(
+        "--profile",
+        "insides",
+        is_flag=True,
+        help="Write a trace of each case, and the graphs, code and HLO that compilers make of it, "
+        "in a folder beside the output, by another call in a process of its own.",
+    ),
+    click.option("--dump-pytorch-profiles", is_flag=True, help="Write the traces alone."),
+    click.option("--profile-xla", is_flag=True, help="As --dump-pytorch-profiles."),
+    click.option("--dump-hlo", is_flag=True, help="Write the HLO alone."),
+    click.option(
+        "--save-ir-format",
+        type=click.Choice(("text",)),
+        help="Write the graphs alone, as text.",
+    ),
+)
 
 
 plan_options = combine(

@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import RUNNERS_AXES
 from opperf.commands.frameworks import FrameworkChoice
-from opperf.commands.run.request import (
-    Request,
-    build_axes,
-    read_output,
-    read_partition,
-    read_resume,
-    split_sources,
-)
+from opperf.commands.run.output_options import read_output, read_resume
+from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
 from opperf.errors import UsageError
+from opperf.execution.dumps import DUMPS, HLO, IR, TRACE
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
@@ -51,7 +47,7 @@ COPIED = ("labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpu
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
     """Returns the request of the options, of which the user set those of `set_here`. Raises
     `UsageError` for contradictory ones, and the errors of files of cases."""
-    options = with_aliases(dict(options), set_here)
+    options = with_aliases(with_configs(dict(options)), set_here)
     explicit = frozenset(set_here) | {name for name in ALIASES.values() if name in options["set"]}
     resume = read_resume(options)
     output, output_format, is_default = read_output(
@@ -61,6 +57,10 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     operators, paths = split_sources(names)
     files = open_files(paths)
     axes = build_axes(options)
+    if options["pure_wall_time"]:
+        if "profiler" in axes:
+            raise UsageError("--pure-wall-time is --profiler events; use one of them")
+        axes["profiler"] = ("events",)
     axes.setdefault("profiler", (PROFILER,))
     for path, source in files:
         check_own_settings(path, source, explicit)
@@ -87,6 +87,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         wrapping=None,
         traces=None,
         command=shlex.join(["opperf", *sys.argv[1:]]),
+        dumps=read_dumps(options),
+        echo=options["print_subprocess"],
         matrix=Matrix(
             frameworks=options["frameworks"],
             models=models,
@@ -123,9 +125,39 @@ def with_aliases(options: dict[str, Any], set_here: Mapping[str, Any]) -> dict[s
         if options["output_file"] is not None:
             raise UsageError("--output-dirname and --output-basename are -o; use one of them")
         options.update(runners_output(options))
+    options["options"] = {**options["options"], **runners_flags(options)}
     if options["timestamp"] is not None:
         options["labels"] = {**options["labels"], "timestamp": options["timestamp"]}
     return {**options, "set": found}
+
+
+FLAGS = {
+    "disable_tf32": ("torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"),
+    "filter_by_single_graph": ("torch.compile.fullgraph",),
+}
+"""Flags of the runner, each with the options of PyTorch that it sets."""
+
+
+def runners_flags(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Returns the options of PyTorch that the runner's flags set."""
+    found: dict[str, tuple[str, ...]] = {}
+    if options["disable_tf32"]:
+        found |= dict.fromkeys(FLAGS["disable_tf32"], ("false",))
+    if options["filter_by_single_graph"]:
+        found |= dict.fromkeys(FLAGS["filter_by_single_graph"], ("true",))
+    if options["matmul_precision"] != "default":
+        found["torch.set_float32_matmul_precision"] = (options["matmul_precision"],)
+    return found
+
+
+def read_dumps(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what is written of the cases' insides."""
+    asked = {
+        TRACE: options["dump_pytorch_profiles"] or options["profile_xla"],
+        IR: options["save_ir_format"],
+        HLO: options["dump_hlo"],
+    }
+    return DUMPS if options["insides"] else tuple(name for name in DUMPS if asked[name])
 
 
 def runners_output(options: Mapping[str, Any]) -> dict[str, Any]:

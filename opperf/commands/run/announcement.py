@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opperf.metrics import instruments_of
-from opperf.model import DECLARED, DEFAULTS, Case, Settings, Wrapping
+from opperf.model import DECLARED, DEFAULTS, Case, ModelTarget, Settings, Wrapping
 from opperf.plurals import pluralize
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, noun_of, settings_text
@@ -55,7 +55,7 @@ def announcement(
     labels = swept_labels(plan.cases)
     operators = len(
         {
-            label if case.point else case.target.key
+            label if case.point else _counted(case)
             for case, label in zip(plan.cases, labels, strict=True)
         }
     )
@@ -72,6 +72,14 @@ def announcement(
         f"{at_sizes}"
         f"{in_rounds}{already}: {settings}, to {display(output)}{cores and '; '}{cores}"
     )
+
+
+def _counted(case: Case) -> object:
+    """Returns what is counted once of a case's target: a model in whatever size."""
+    target = case.target
+    if isinstance(target, ModelTarget):
+        return target.framework, target.suite or target.file, target.name
+    return target.key
 
 
 def profiled_text(wrapping: Wrapping | None) -> str:

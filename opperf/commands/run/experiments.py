@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from opperf.commands.run.request import Request
+from opperf.execution.dumps import write_dumps
 from opperf.execution.execute import plan_visits
 from opperf.execution.executor import ISOLATED
 from opperf.execution.run_header import make_header
@@ -13,6 +14,7 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import command_of_case
 from opperf.model import Case, Header, Run, Status
+from opperf.results.output import STDOUT
 from opperf.sources.registry import Plan
 
 FAILURES = (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
@@ -57,3 +59,11 @@ def repeating(run: Run) -> Iterator[str]:
         yield "\nTo repeat what failed:"
     for record in failed:
         yield f"{command_of_case(record.case, run.header.interpreters)}  # {record.status.value}"
+
+
+def dump(workers: Workers, run: Run, request: Request) -> Iterator[str]:
+    """Writes what the cases do inside, if that is asked for, and yields lines on it."""
+    if request.dumps:
+        name = "stdout" if request.output == STDOUT else request.output.name
+        folder = request.output.with_name(f"{name}.dumps")
+        yield from write_dumps(workers, run, request.dumps, folder)

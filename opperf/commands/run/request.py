@@ -14,15 +14,14 @@ from typing import Any
 import msgspec
 
 from opperf.commands.frameworks import FrameworkChoice, read_choice
+from opperf.commands.run.output_options import output_framework, read_output, read_resume
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.experiments.matrix import Matrix
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling
-from opperf.reports.formats import RUN, format_named
 from opperf.results.kept import is_name as is_kept_name
-from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate as locate_run_file
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import (
@@ -37,8 +36,6 @@ from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
-
-STEM = "{framework}_operator_benchmarks"
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,10 @@ class Request:
     command: str
     matrix: Matrix | None = None
     """Models and axes of experiments; None of a run of operators."""
+    dumps: tuple[str, ...] = ()
+    """Names of the dumps that are written of the cases."""
+    echo: bool = False
+    """Whether the output of the cases' processes is printed."""
 
     @property
     def program(self) -> str:
@@ -326,7 +327,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     options = {**options, **quick, "names": names}
     resume = read_resume(options)
     output, output_format, is_default = read_output(
-        options, explicit, resume, _output_framework(options, files)
+        options, explicit, resume, output_framework(options, files)
     )
     selection = build_selection(options)
     check_sweeps(selection)
@@ -357,57 +358,3 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     if not request.resuming:
         _check_files(request)
     return request
-
-
-def read_resume(options: Mapping[str, Any]) -> str | None:
-    """Returns the run file to finish; empty for that of the output, None if none is. Raises
-    `UsageError` for options that do not go with it."""
-    resume: str | None = options["resume"]
-    if resume is not None and options["overwrite"]:
-        raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
-    if options["retry"] and resume is None:
-        raise UsageError("--retry needs --resume")
-    return str(locate_run_file(resume)) if resume and is_kept_name(resume) else resume
-
-
-def _output_framework(options: Mapping[str, Any], files: Iterable[SourceFile]) -> str:
-    """Returns the framework that the default output is named after: that of the first case, if
-    files alone are measured."""
-    framework: str = options["framework"]
-    if options["names"] or options["ops"]:
-        return framework
-    cases = (case for file in files for case in file.source.cases())
-    return next((case.target.framework for case in cases), framework)
-
-
-def read_output(
-    options: Mapping[str, Any],
-    explicit: Collection[str],
-    resume: str | None,
-    framework: str,
-    stem: str = STEM,
-) -> tuple[Path, str, bool]:
-    """Returns the output file, its format, and whether the user named none. `resume` is the run
-    file to finish; empty for that of the output. The default is `stem`, named after the
-    framework."""
-    output_format: str = options["output_format"]
-    is_named = bool(resume)
-    if resume and is_kept_name(options["resume"]) and "output_format" in explicit:
-        # The default output of a run that is called by its id.
-        is_named = False
-        framework = next(iter(read_facts(Path(resume)).frameworks), framework)
-    default_stem = Path(stem.format(framework=framework))
-    named = Path(resume) if resume and is_named else None
-    if named and named.suffix == ".jsonl" and options["output_file"] is None:
-        # A run file named alone is also the output, or other formats' files are named after it.
-        default_stem = named.with_suffix("")
-        output_format = output_format if "output_format" in explicit else "jsonl"
-    extension = format_named(output_format, RUN).extension
-    default = default_stem.with_name(f"{default_stem.name}{extension}")
-    if named and output_format == "jsonl":
-        default = named
-    return (
-        options["output_file"] or default,
-        output_format,
-        options["output_file"] is None and named is None,
-    )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
-from opperf.commands.run.experiments import FAILURES, plan_matrix, repeating, visits_of
+from opperf.commands.run.experiments import FAILURES, dump, plan_matrix, repeating, visits_of
 from opperf.commands.run.keeping import (
     check_axes,
     check_same,
@@ -164,6 +164,8 @@ def run_command(request: Request) -> int:
         if request.traces is not None:
             for text in write_traces(workers, result, request.traces):
                 _print(request, text)
+        for text in dump(workers, result, request):
+            _print(request, text)
     if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
@@ -242,7 +244,8 @@ def measure_work(
     """Measures what remains, writes each record as it is made, and returns the file's content.
     `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
     profiles = profile_folder(run_file, is_new=not request.resuming)
-    task = Task(work.remaining, workers.interpreters, profiles)
+    echo = partial(_print, request, error=True) if request.echo else None
+    task = Task(work.remaining, workers.interpreters, profiles, echo)
     pace = pace_of(work.remaining)
     progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace)
     folder = wrapped_profiles_of(run_file)

@@ -18,12 +18,21 @@ from opperf.errors import DeviceError, UnsupportedError, UsageError, one_line
 from opperf.frameworks.base import CPU
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
 from opperf.frameworks.timing import Event
+from opperf.frameworks.torch import xla
 from opperf.frameworks.torch.messages import NOISE
 
 NAME = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<inside>\d+)\)|:(?P<after>\d+))?")
 """`gpu`, `gpu(0)`, `cuda:0`."""
 
-KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda", "mps": "mps", "xpu": "xpu", "meta": "meta"}
+KINDS = {
+    "cpu": "cpu",
+    "gpu": "cuda",
+    "cuda": "cuda",
+    "mps": "mps",
+    "xpu": "xpu",
+    "tpu": "tpu",
+    "meta": "meta",
+}
 
 SHOWN = {"cuda": "gpu"}
 """opperf's name of a type of device, where it is another."""
@@ -36,6 +45,8 @@ def _count(kind: str) -> int:
         return torch.xpu.device_count()
     if kind == "mps":
         return int(torch.backends.mps.is_available())
+    if kind == "tpu":
+        return int(xla.has_tpu())
     return 1 if kind == "cpu" else 0
 
 
@@ -82,6 +93,8 @@ def torch_device(name: str) -> torch.device:
     if name == "meta":
         return torch.device(name)
     kind, index = _split(name)
+    if kind == "tpu":
+        return xla.device(kind)
     return torch.device(kind) if kind == "cpu" else torch.device(kind, index)
 
 
@@ -97,6 +110,9 @@ def free_memory(device: str) -> int:
 
 def synchronize(device: str) -> None:
     """Waits until a device's work is done."""
+    if xla.is_in_use():
+        xla.wait()
+        return
     if device == CPU:
         # Reading the name would take a fifth of the time of the shortest calls.
         return

@@ -37,6 +37,7 @@ from opperf.frameworks.torch import (
     source,
     tensors,
     user_tensors,
+    xla,
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import (
@@ -85,6 +86,8 @@ class PyTorch(Framework):
     memory_formats: tuple[str, ...] = ("channels_last", "channels_last_3d")
     modes: tuple[str, ...] = tuple(execution.MODES)
     compiled_modes: tuple[str, ...] = execution.COMPILED
+    mode_backends = staticmethod(execution.backends)
+    mode_obstacle = staticmethod(execution.obstacle)
     autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
@@ -168,15 +171,17 @@ class PyTorch(Framework):
         return [state.tolist() for state in states]
 
     def drawing_as_eager(self, mode: str) -> AbstractContextManager[None] | None:
-        is_compiled = mode.partition(":")[0] in self.compiled_modes
+        is_compiled = self.compiles(mode)
         return execution.drawing_as_eager() if is_compiled else None
 
     def has_queue(self, device: str) -> bool:
+        return not device.startswith("cpu") or xla.is_in_use()
+
+    def is_asynchronous(self, device: str) -> bool:
         return not device.startswith("cpu")
 
-    is_asynchronous = has_queue
     # cuBLAS has one workspace for all calls of a process.
-    keeps_workspace = has_queue
+    keeps_workspace = is_asynchronous
 
     def registered(self) -> int:
         return len(registry.registered_names())
@@ -297,7 +302,7 @@ class PyTorch(Framework):
         return tuple(name for name, _ in found.named_parameters())
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        is_compiled = case.settings.mode in self.compiled_modes
+        is_compiled = self.compiles(case.settings.mode)
         own = (SnippetTarget, TraceTarget, ModelTarget)
         if case.settings.phase == "train" and not isinstance(case.target, own):
             is_operator = isinstance(case.target, OperatorTarget)

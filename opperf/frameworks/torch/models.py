@@ -13,11 +13,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks.models import Model
-from opperf.frameworks.torch import modes
-from opperf.frameworks.torch.devices import dtype_of, torch_device
+from opperf.frameworks.torch import modes, xla
+from opperf.frameworks.torch.devices import dtype_of, torch_device, type_of
 from opperf.frameworks.torch.gradient import by_place
 from opperf.frameworks.torch.tensors import tensors
-from opperf.model import Case
+from opperf.model import Case, Settings
 
 RATE = 1e-3
 """Learning rate where a model has no optimizer: small, so that many steps change it little."""
@@ -30,7 +30,8 @@ class TorchModel:
         settings = case.settings
         self._model = model
         self._seed, self._trains = settings.seed, settings.phase == "train"
-        self._device, self._dtype = torch_device(settings.device), dtype_of(settings.dtype)
+        self._is_xla = xla.is_mode(settings.mode)
+        self._device, self._dtype = device_of(settings), dtype_of(settings.dtype)
         self._module = model.call if isinstance(model.call, torch.nn.Module) else None
         if self._module is not None:
             self._module.to(self._device, self._floating_dtype)
@@ -113,6 +114,8 @@ class TorchModel:
             return self()
         self.begin_update()
         self.update()
+        if self._is_xla:
+            xla.end_step()
         return self._last_loss
 
     def _keep_initial(self) -> None:
@@ -170,6 +173,13 @@ def _named(name: str, outputs: Any) -> dict[str, Any]:
     return {
         f"{name}{place}": tensor.detach().clone() for place, tensor in by_place(outputs).items()
     }
+
+
+def device_of(settings: Settings) -> torch.device:
+    """Returns the device that a case's tensors are on: XLA's in the modes that compute by it."""
+    if xla.is_mode(settings.mode):
+        return xla.device(type_of(settings.device))
+    return torch_device(settings.device)
 
 
 class LossGradient:

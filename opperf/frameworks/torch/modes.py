@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.torch import devices, private
+from opperf.frameworks.torch import devices, private, xla
 from opperf.frameworks.torch.messages import refusal
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget
 
@@ -30,15 +30,44 @@ NOT_CACHED = ("fxgraph_cache_miss", "fxgraph_cache_bypass")
 """The compiler's counters of graphs that its cache did not have, or that it cannot keep."""
 
 
+INDUCTOR = "inductor"
+"""The compiler's back end where none is named."""
+
+
+def backend_of(mode: str) -> str:
+    """Returns the back end of a mode that compiles."""
+    return mode.partition(":")[2] or INDUCTOR
+
+
+def backends(mode: str) -> tuple[str, ...]:
+    """Returns the names of the back ends of a mode, which takes a second."""
+    return tuple(torch.compiler.list_backends(exclude_tags=())) if mode in COMPILED else ()
+
+
+def obstacle(mode: str) -> str:
+    """Returns why this environment cannot run a mode; empty if it can."""
+    if xla.is_mode(mode):
+        found = xla.obstacle()
+        return found and f"mode {mode}: {found}"
+    base, _, backend = mode.partition(":")
+    # Inductor compiles in seconds, and says itself what it lacks.
+    if base not in COMPILED or backend in ("", INDUCTOR):
+        return ""
+    return _start(backend)
+
+
 @functools.cache
-def _start() -> str:
+def _start(backend: str = INDUCTOR) -> str:
     """Compiles a first function, so that what the compiler does once in a process, as finding the
     processor's instructions, is in no case's time. Returns why it cannot; empty if it can."""
+    if xla.is_mode(f":{backend}"):
+        # The function would be computed by XLA, which has a device of its own.
+        return xla.obstacle()
     if THREADS_VARIABLE not in os.environ:
         # In this process: others would take memory, and cores from the calls that are timed.
         private.COMPILER_CONFIG.get().compile_threads = 1
     try:
-        torch.compile(lambda x: x + 1)(torch.zeros(8))
+        torch.compile(lambda x: x + 1, backend=backend)(torch.zeros(8))
     except Exception as error:
         return _reason(error)
     return ""
@@ -55,12 +84,12 @@ def _reason(error: BaseException) -> str:
 
 
 @contextmanager
-def compile_scope(is_cold: bool) -> Iterator[None]:
+def compile_scope(is_cold: bool, backend: str = INDUCTOR) -> Iterator[None]:
     """Returns a context in which cases are compiled anew, with an empty cache of code if `is_cold`.
     Raises `UnsupportedError` in place of what the compiler raises, and if it does not work here."""
-    obstacle = _start()
-    if obstacle:
-        raise UnsupportedError(obstacle)
+    lacking = _start(backend)
+    if lacking:
+        raise UnsupportedError(lacking)
     failure: Exception | None = None
     # Programs of earlier cases count towards the limit of recompilations.
     torch.compiler.reset()
@@ -84,14 +113,24 @@ _WITH_BREAKS: list[partial[Any]] = []
 """The latest call of this process's case that may have graph breaks, if it has one."""
 
 
-def compiled(call: partial[Any], whole: bool) -> Callable[[], Any]:
-    """Returns the call, compiled when it is first called; as one graph if `whole`."""
+_whole_graphs: list[bool] = []
+"""Whether what has graph breaks is refused in this process."""
+
+
+def set_whole_graphs(value: bool) -> None:
+    """Has code of a user's compiled as one graph, or in several where the compiler cannot."""
+    _whole_graphs[:] = [value]
+
+
+def compiled(call: partial[Any], whole: bool, backend: str = INDUCTOR) -> Callable[[], Any]:
+    """Returns the call, compiled by a back end when it is first called; as one graph if `whole`."""
+    whole = whole or any(_whole_graphs)
     function = call.func
     if not isinstance(function, torch.nn.Module):
         function = _python_function(function)
     if not whole:
         _WITH_BREAKS[:] = [partial(function, *call.args, **call.keywords)]
-    made = torch.compile(function, fullgraph=whole, dynamic=False)
+    made = torch.compile(function, fullgraph=whole, dynamic=False, backend=backend)
     return partial(made, *call.args, **call.keywords)
 
 
@@ -149,7 +188,11 @@ workspace and choose kernels in them, which they cannot do during a capture."""
 def prepare(settings: Settings, call: partial[Any], is_user_code: bool) -> Callable[[], Any]:
     """Returns the call as a mode runs it; in eager mode the call itself, without overhead. Code of
     a user's may have graph breaks. Raises `UnsupportedError` if the mode cannot run it."""
-    return MODES[settings.mode](call, settings.device, is_user_code)
+    base, _, backend = settings.mode.partition(":")
+    if backend:
+        made = compiled(call, whole=not is_user_code, backend=backend)
+        return xla.in_steps(made) if xla.is_mode(settings.mode) else made
+    return MODES[base](call, settings.device, is_user_code)
 
 
 class _OfTensors(torch.nn.Module):
@@ -229,6 +272,7 @@ MODES: Mapping[str, Callable[[partial[Any], str, bool], Callable[[], Any]]] = {
     "compile": lambda call, device, is_user_code: compiled(call, whole=not is_user_code),
     "script": lambda call, device, is_user_code: _trace(call),
     "graph": lambda call, device, is_user_code: _capture(call, device),
+    xla.MODE: lambda call, device, is_user_code: xla.in_steps(call),
 }
 """Functions that prepare a call on a device, and of a user's code, by mode, the default first."""
 
@@ -242,9 +286,11 @@ NO_BACKWARD = {"graph": "a CUDA graph is captured of the forward pass alone"}
 @contextmanager
 def scope(case: Case) -> Iterator[None]:
     """Returns a context of a case's mode, mixed precision and phase. Raises as `compile_scope`."""
-    compiling = case.settings.mode in COMPILED
+    mode, is_cold = case.settings.mode, case.settings.compile_cache == "cold"
+    compiling = mode.partition(":")[0] in COMPILED
     with (
-        compile_scope(case.settings.compile_cache == "cold") if compiling else nullcontext(),
+        compile_scope(is_cold, backend_of(mode)) if compiling else nullcontext(),
+        xla.scope(mode),
         _autocast(case),
         torch.no_grad() if predicts(case) else nullcontext(),
     ):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from opperf.errors import UsageError, suggest
+from opperf.frameworks.torch.modes import set_whole_graphs
 
 Read = Callable[[str], Any]
 
@@ -90,17 +91,26 @@ OPTIONS: Mapping[str, _Option] = {
 """Options that decide how operators compute, and are no settings of opperf's own."""
 
 
+OWN: Mapping[str, tuple[Read, Callable[[Any], object]]] = {
+    "torch.compile.fullgraph": (_boolean, set_whole_graphs),
+}
+"""Options of how opperf calls PyTorch, each with what sets it."""
+
+
 def option(name: str, text: str) -> Callable[[], object]:
     """Returns a callable that sets an option, as `Processes.option`. The callable raises
     `UsageError` for a value that this build does not take."""
-    if name not in OPTIONS:
-        near = suggest(name, OPTIONS) or f"; torch has: {', '.join(OPTIONS)}"
+    known = (*OPTIONS, *OWN)
+    if name not in known:
+        near = suggest(name, known) or f"; torch has: {', '.join(known)}"
         raise UsageError(f"unknown option {name!r}{near}")
-    read, is_function = OPTIONS[name]
+    read, is_function = OPTIONS[name] if name in OPTIONS else (OWN[name][0], True)
     try:
         value = read(text)
     except ValueError as error:
         raise UsageError(f"--set {name}={text}: it {error}") from error
+    if name in OWN:
+        return partial(OWN[name][1], value)
     *path, last = name.split(".")[1:]
     owner = reduce(getattr, path, torch)
     if not hasattr(owner, last):

@@ -34,8 +34,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     words = scripts.call_text(call, names, _render_plain)
     imported, own = call_in_script(case.target)
     function = own or dotted_path(call.func)
-    if case.settings.mode == "compile":
-        function = f"torch.compile({function}, dynamic=False)"
+    base, _, backend = case.settings.mode.partition(":")
+    if base in execution.COMPILED:
+        named = f", backend={backend!r}" if backend else ""
+        function = f"torch.compile({function}, dynamic=False{named})"
     called = [f"out = {function}({words})"]
     if execution.predicts(case):
         called = ["with torch.no_grad():", f"    {called[0]}"]

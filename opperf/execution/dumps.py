@@ -1,0 +1,134 @@
+"""Writes traces of cases, and what compilers make of them, beside the records. Each case has other
+processes for it than the one that measured it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.errors import OpperfError, one_line
+from opperf.execution.workers import Workers
+from opperf.model import Case, Run, Settings, Status
+
+TRACE, IR, HLO = "trace", "ir", "hlo"
+
+DUMPS = (TRACE, IR, HLO)
+
+XLA_FLAGS = "XLA_FLAGS"
+
+NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
+"""Signs of a case's label that the name of its folder has not."""
+
+
+class Compiler(NamedTuple):
+    """A compiler that writes what it makes, if environment variables say so."""
+
+    dump: str
+    compiles: Callable[[Case], bool]
+    variables: Callable[[Settings, Path], Mapping[str, str]]
+
+
+def _hlo(settings: Settings, folder: Path) -> Mapping[str, str]:
+    own = settings.env.get(XLA_FLAGS, "")
+    return {XLA_FLAGS: f"{own} --xla_dump_to={folder} --xla_dump_hlo_as_text".strip()}
+
+
+def _is_by_xla(case: Case) -> bool:
+    return case.target.framework == "jax" or _is_lazy(case) or "openxla" in case.settings.mode
+
+
+def _is_lazy(case: Case) -> bool:
+    return case.settings.mode == "xla"
+
+
+COMPILERS = (
+    Compiler(HLO, _is_by_xla, _hlo),
+    Compiler(
+        IR,
+        lambda case: case.settings.mode.partition(":")[0] == "compile",
+        lambda settings, folder: {
+            "TORCH_COMPILE_DEBUG": "1",
+            "TORCH_COMPILE_DEBUG_DIR": str(folder),
+        },
+    ),
+    Compiler(
+        IR,
+        _is_lazy,
+        lambda settings, folder: {
+            "XLA_SAVE_TENSORS_FILE": str(folder / "ir.txt"),
+            "XLA_SAVE_TENSORS_FMT": "text",
+        },
+    ),
+)
+"""Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA."""
+
+
+def write_dumps(workers: Workers, run: Run, dumps: Collection[str], folder: Path) -> Iterator[str]:
+    """Writes the dumps of each case that was measured, in a folder of its own, and yields a line on
+    what is missing, and where the others are."""
+    reasons: dict[str, None] = {}
+    written = 0
+    for record in run.records:
+        if record.status is not Status.OK:
+            continue
+        label = NOT_IN_NAMES.sub("-", record.case.label)
+        own = (folder / f"{label}-{record.id}").resolve()
+        own.mkdir(parents=True, exist_ok=True)
+        found = [*_dump(workers, record.case, dumps, own)]
+        reasons.update(dict.fromkeys(filter(None, found)))
+        if any(own.rglob("*")):
+            written += 1
+        else:
+            own.rmdir()
+    yield from reasons
+    if written:
+        yield f"what {written} of {len(run.records)} cases do inside is in {folder}"
+
+
+def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) -> Iterator[str]:
+    """Writes a case's dumps, and yields why one is missing."""
+    compilers = [
+        compiler for compiler in COMPILERS if compiler.dump in dumps and compiler.compiles(case)
+    ]
+    variables: dict[str, str] = {}
+    for compiler in compilers:
+        inside = folder / compiler.dump
+        inside.mkdir(exist_ok=True)
+        variables.update(compiler.variables(case.settings, inside))
+    if variables:
+        settings = msgspec.structs.replace(
+            case.settings,
+            env={**case.settings.env, **variables},
+            # What is in a cache is not compiled, and not written.
+            compile_cache="cold",
+            warmup=0,
+            runs=1,
+            memory=False,
+        )
+        yield _once(workers, msgspec.structs.replace(case, settings=settings))
+    if TRACE in dumps:
+        yield _trace(workers, case, folder / "trace.json")
+
+
+def _once(workers: Workers, case: Case) -> str:
+    """Measures a case once in a new process, and returns why that failed."""
+    workers.close()
+    record = workers.of(case.target.framework, case.settings).measure(case)
+    workers.close()
+    return "" if record.status is Status.OK else f"no dump of {case.label}: {record.reason}"
+
+
+def _trace(workers: Workers, case: Case, file: Path) -> str:
+    """Writes the framework's trace of a call of a case, and returns why there is none."""
+    workers.close()
+    try:
+        failed = workers.of(case.target.framework, case.settings).trace((case,), str(file), "")
+    except OpperfError as error:
+        return f"no trace: {one_line(str(error))}"
+    finally:
+        workers.close()
+    return "".join(f"no trace of {case.label}: {reason}" for reason in failed.values())
