@@ -34,9 +34,24 @@ from faked_machine import faked, quiet  # noqa: E402, F401
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """The longest tests are the first, so that what is left at the end is short, and no process
+    waits for another."""
+    items.sort(key=lambda one: one.get_closest_marker("sweep") is None)
+
+
 def pytest_collection_finish():
     """What is there before the first test is no garbage: each of thousands of collections, as every
     measuring begins with one, would look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_a_module_leaves_is_no_garbage():
+    """As `pytest_collection_finish`, of what a module's tests have imported, planned and kept."""
+    yield
     gc.collect()
     gc.freeze()
 

@@ -63,9 +63,27 @@ def planned(
     return tuple(case for one in selected for case in plan(framework, one).cases)
 
 
-LARGE = 2**24
-"""Bytes of a case from which what cases before it have left in memory is freed first: hundreds of
-them would fill it."""
+MOST_LEFT = 2**28
+"""Bytes of cases from which what they have left in memory is freed: hundreds of them would fill
+it, and each search for it takes as long as a case."""
+
+
+class Left:
+    """What cases have left in memory: gradients are in cycles, which Python does not look for while
+    few objects are made."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def make_room(self, needed: int) -> None:
+        """Frees it if it may be much, before a case of so many bytes."""
+        if self._bytes and self._bytes + needed > MOST_LEFT:
+            gc.collect()
+            self._bytes = 0
+        self._bytes += needed
+
+
+LEFT = Left()
 
 
 class Judged(NamedTuple):
@@ -82,7 +100,10 @@ class Judged(NamedTuple):
 @contextmanager
 def cheaply(framework: Framework) -> Iterator[None]:
     """Returns a context in which calls take less of the processor's time: one thread, which waits
-    for no other, and programs that are compiled without optimisation."""
+    for no other, programs that are compiled without optimisation, and no search for garbage among
+    what is there before."""
+    gc.collect()
+    gc.freeze()
     if framework.name == "jax":
         from tests.conformance.one_program import compiled_quickly
 
@@ -102,9 +123,7 @@ def cheaply(framework: Framework) -> Iterator[None]:
 def judge(case: Case, framework: Framework) -> Judged:
     """Runs a case once, forward and backward, and returns what is wrong with it."""
     try:
-        if guard(case, framework) > LARGE:
-            # Gradients are in cycles, which Python does not look for while few objects are made.
-            gc.collect()
+        LEFT.make_room(guard(case, framework))
         with framework.scope(case), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = tuple(_findings(case, framework))
