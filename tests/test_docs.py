@@ -51,6 +51,20 @@ MEASURING = re.compile(
 BRIEFLY = " --max-time 0.01"
 """What such a command is given besides: what it says and writes is the same."""
 
+OF_A_FILE = re.compile(r" --(shape|quick|inputs|replay|import)\b|\.(json|jsonl|py|txt|param)\b")
+"""What a command of a file or of given shapes has: it takes no size. Its output is no such file."""
+
+SMALLER = {" --size": " --size small", " --max-configs": " --max-configs 1"}
+"""What a command that measures operators of a registry is given besides, unless it has the like: a
+large product of matrices alone takes seconds a call."""
+
+
+def briefly(command):
+    """Returns a command that measures in less time."""
+    if not OF_A_FILE.search(re.sub(r" -o \S+", "", command)):
+        command += "".join(more for option, more in SMALLER.items() if option not in command)
+    return command + BRIEFLY
+
 
 def blocks(page):
     """Yields the language and the code of every block of a page, in order, with its line."""
@@ -106,7 +120,7 @@ def commands(block):
         if command in WHOLE_REGISTRY:
             command += " --dry-run"
         elif MEASURING.match(command) and not re.search(r" -r | --(list|resume)\b", command):
-            command += BRIEFLY
+            command = briefly(command)
         yield command
 
 
