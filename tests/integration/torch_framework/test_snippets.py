@@ -65,7 +65,7 @@ BENCHMARKS = {
 UNOPTIMISED = """#!/bin/sh
 exec {compiler} "$@" -O0
 """
-"""A compiler that takes two thirds of the time; nothing here is about the speed of what it makes."""
+"""A compiler that takes two thirds of the time. No test is about the speed of what it makes."""
 
 
 @pytest.fixture
