@@ -18,6 +18,7 @@ from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import ReadableGradient
 from opperf.frameworks.numpy_arrays import array_contents
+from opperf.instruments.call_results import OUTPUT, leaves
 from opperf.instruments.guard import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import find_profilers
@@ -27,7 +28,6 @@ from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten, may_lack_numbers
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from opperf.worker.call_outputs import OUTPUT, leaves
 from tests.conformance.exceptions import Found
 from tests.conformance.judging import (
     CONSTANT,
