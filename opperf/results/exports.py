@@ -26,6 +26,7 @@ from opperf.results.details import display_details
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import unit_of
+from opperf.results.verifications import is_wrong
 
 LONGEST = 896
 """Most characters of a name: Bencher allows 1024, of which an eighth is for the settings."""
@@ -53,9 +54,13 @@ def select_figures(run: model.Run) -> tuple[list[ExportEntry], list[str]]:
         ExportEntry(record, name, place_of(record.case), metrics)
         for (record, metrics), name in zip(kept, names, strict=True)
     ]
-    left = len(found) - len(kept)
+    wrong = sum(map(is_wrong, run.records))
+    left = len(found) - len(kept) - wrong
     warnings = [f"excluded: {pluralize(left, 'case')} not measured"] if left else []
-    odd = sum(len(_usual(record)) - len(metrics) for record, metrics in found)
+    warnings += [f"excluded: {pluralize(wrong, 'case')} with a wrong result"] if wrong else []
+    odd = sum(
+        len(_usual(record)) - len(metrics) for record, metrics in found if not is_wrong(record)
+    )
     if odd:
         warnings.append(f"excluded: {pluralize(odd, 'figure')} not finite")
     return selected, warnings
@@ -67,7 +72,8 @@ def _usual(record: model.Record) -> tuple[model.Metric, ...]:
 
 
 def _finite_metrics(record: model.Record) -> tuple[model.Metric, ...]:
-    if record.status is not model.Status.OK:
+    # Tools that track times would take a wrong result's for an improvement.
+    if record.status is not model.Status.OK or is_wrong(record):
         return ()
     return tuple(
         metric for metric in _usual(record) if math.isfinite(record.summaries[metric.name].median)

@@ -10,6 +10,7 @@ from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text
 from opperf.reports.summary import summarise as summary_of
 from opperf.results.csv_file import csv_text
+from opperf.results.exports import bencher
 from opperf.results.opperf_json import meanings, results_by_operator
 from opperf.results.runfile import merge
 from opperf.results.verifications import cells, sentences
@@ -93,3 +94,9 @@ def test_of_several_rounds_a_wrong_one_counts():
     assert merge(first, [later]).verification == FAILED
     assert merge(first, [record()]).verification == PASSED
     assert merge(record(), [record()]).verification is None
+
+
+def test_no_tool_tracks_the_time_of_a_wrong_result():
+    found, warnings = bencher(run(*ROWS))
+    assert len(found) == 2 and not any(name.startswith("exp") for name in found)
+    assert warnings == ["excluded: 1 case with a wrong result"]

@@ -30,7 +30,6 @@ from opperf.instruments.verification.variants import (
 )
 from opperf.model import (
     Case,
-    ModelTarget,
     SnippetTarget,
     TraceTarget,
     Verification,
@@ -69,7 +68,7 @@ def _why_not(case: Case, framework: Framework) -> str:
     if EAGER not in framework.modes:
         return f"{framework.name} has no eager mode"
     listed = rules_module(framework.rules).NOT_FINITE
-    if not isinstance(case.target, ModelTarget) and is_unwritten(case, framework, listed):
+    if framework.is_own(case.target) and is_unwritten(case, framework, listed):
         return "it returns memory that it does not write"
     return ""
 

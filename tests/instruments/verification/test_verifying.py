@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from opperf.frameworks import is_available, load
+from opperf.instruments.prepared import Bound
 from opperf.model import (
+    CallableTarget,
     Case,
     FileTarget,
     Fill,
@@ -172,3 +174,15 @@ def test_memory_that_is_not_written_is_no_result():
 
 def test_without_the_option_nothing_is_verified(verified):
     assert verified("torch", verify=False).verification is None
+
+
+def test_a_function_without_a_path_is_verified_in_its_own_process():
+    bound = Bound(function=lambda x: [x + 1, 3, "text"])
+    case = Case(
+        CallableTarget("numpy", "somewhere.<lambda>"),
+        {"x": TensorSpec((4,))},
+        Settings(**USUAL),
+        ("forward",),
+    )
+    found = measure(case, load("numpy"), bound).verification
+    assert found.code is VerificationCode.PASS and found.compared == 2
