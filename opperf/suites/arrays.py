@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from opperf.model import Struct
@@ -26,6 +27,11 @@ class Array(Struct, frozen=True):
     """The standard deviation; of a uniform distribution half of its range."""
     kind: str = OTHER
     """`DENSE`, `CONVOLUTION`, `IMAGES` or `OTHER`."""
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
 
 
 def _normal(rng: np.random.Generator, array: Array) -> Any:

@@ -89,7 +89,7 @@ NETWORKS: Mapping[str, Network] = {
         inputs=_clicks,
         target=lambda extents: Array((extents["batch"], 1), "bits"),
         loss=CLICKS,
-        optimizer=Optimizer("sgd", 0.1),
+        optimizer=Optimizer("sgd", 0.01),
         sizes=_sizes(
             "batch inputs width embedding tables rows bag",
             (128, 13, 64, 16, 8, 1000, 4),
@@ -136,7 +136,7 @@ NETWORKS: Mapping[str, Network] = {
         inputs=_features,
         target=lambda extents: _choices(extents, "classes"),
         loss=CLASSES,
-        optimizer=Optimizer("sgd", 0.01, momentum=0.9),
+        optimizer=Optimizer("sgd", 0.001, momentum=0.9),
         sizes=_sizes(
             "batch inputs width layers classes",
             (128, 784, 512, 2, 10),

@@ -143,6 +143,28 @@ def test_the_step_is_that_of_the_models_optimizer():
             np.testing.assert_allclose(found[f"{name} after the step"], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("framework", ["torch", "mxnet"])
+def test_a_step_is_from_the_beginning_whatever_was_called_before(framework):
+    # A forward pass in training updates what batch normalisation keeps.
+    case = model_case(framework, phase="train")
+    target = ModelTarget(framework, "unet", suite="opperf", size="small", batch_size=1)
+    case = msgspec.structs.replace(case, target=target)
+    expected = results_of(case)
+    with case_scope(case, load(framework)):
+        model = bound_of(case, load(framework)).function
+        model()
+        model.gradient().record()
+        found = model.results()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(numbers(found[name]), value)
+
+
+def test_lazy_parameters_are_made_before_the_first_step():
+    case = model_case("torch", "lazy", phase="train")
+    found = results_of(case)
+    assert found["weight after the step"].shape == (4, 3)
+
+
 def test_a_class_has_its_own_inputs_and_arguments():
     case = model_case("torch", "Net")
     target = msgspec.structs.replace(case.target, arguments={"width": 5})

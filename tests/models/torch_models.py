@@ -78,3 +78,7 @@ class Branches(torch.nn.Module):
 
 def with_a_break():
     return Branches(), (torch.randn(3, 8),)
+
+
+def lazy():
+    return torch.nn.LazyLinear(4), (torch.ones(2, 3),)

@@ -1,11 +1,14 @@
 """The networks that come with opperf are the same in each framework."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from opperf.errors import UsageError
 from opperf.suites.base import SIZES, Options, find_suite, models_of
 from opperf.suites.networks import NETWORKS, SUITE, Instance, instance
+from tests.suites.networks_page import parameters, rows
 from tests.suites.networks_run import (
     FRAMEWORKS,
     OTHERS,
@@ -19,6 +22,8 @@ from tests.suites.networks_run import (
 )
 
 needs_torch = pytest.mark.skipif("torch" not in FRAMEWORKS, reason="PyTorch is not installed")
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 
 TOLERANCE = 1e-5
 """Relative distance of outputs: some hundred roundings of float32, 6e-8 each, which add up over the
@@ -36,6 +41,16 @@ def test_the_suite_has_each_network_in_three_sizes():
         assert all(model.sizes == SIZES and model.why for model in models)
     with pytest.raises(UsageError, match="suite opperf has no models of numpy, but of torch, jax"):
         models_of("opperf", "numpy")
+
+
+def test_the_documentation_has_each_network():
+    assert set(rows()) <= set(PAGE.read_text().splitlines())
+
+
+def test_resnet18_has_the_parameters_of_the_paper():
+    # Those of torchvision's, which has the paper's layers.
+    network = NETWORKS["resnet18"]
+    assert parameters(network, network.sizes["default"]) == 11_689_512
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -53,6 +53,9 @@ class MXNetModel:
         self._trainer_arguments = model.optimizer or OPTIMIZER
         self._trainer: Any = None
         self._initial: dict[str, Any] | None = None
+        if self._trains:
+            # Before the first call, which updates what normalisation keeps.
+            self._keep_initial()
 
     def _place_block(self, block: Any) -> None:
         parameters = block.collect_params()
@@ -121,8 +124,6 @@ class MXNetModel:
         if self._trainer is None:
             if not self._differentiated():
                 raise NoGradientError("it has no parameters that take a gradient")
-            if self._initial is None:
-                self._keep_initial()
             self._trainer = mx.gluon.Trainer(
                 [*self._parameters().values()], *self._trainer_arguments, kvstore=None
             )

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils.flop_counter import FlopCounterMode
 
 from opperf.errors import NoGradientError, UsageError
@@ -48,6 +49,9 @@ class TorchModel:
         self._make_optimizer = model.optimizer or partial(torch.optim.SGD, lr=RATE)
         self._optimizer: Any = None
         self._initial: dict[str, Any] | None = None
+        if self._trains:
+            # Before the first call, which updates what normalisation keeps.
+            self._keep_initial()
 
     @property
     def _floating_dtype(self) -> torch.dtype | None:
@@ -100,7 +104,6 @@ class TorchModel:
 
     def begin_update(self) -> None:
         if self._optimizer is None:
-            self._keep_initial()
             self._optimizer = self._make_optimizer([*self._parameters().values()])
         self._optimizer.zero_grad(set_to_none=True)
         self._last_loss = self._loss_of(self._forward())
@@ -119,8 +122,15 @@ class TorchModel:
         return self._last_loss
 
     def _keep_initial(self) -> None:
-        if self._initial is None and self._module is not None:
-            self._initial = copy.deepcopy(self._module.state_dict())
+        if self._module is None:
+            return
+        if any(map(is_lazy, self._module.parameters())):
+            # The first call makes parameters of unknown shapes.
+            with torch.no_grad():
+                self._module.eval()
+                self._eager()
+                self._module.train(self._trains)
+        self._initial = copy.deepcopy(self._module.state_dict())
 
     def reset(self) -> None:
         self._optimizer = None
