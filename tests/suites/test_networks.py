@@ -166,12 +166,24 @@ def test_blocks_are_the_same_without_hybridizing(name):
 
 
 @needs_torch
-@pytest.mark.parametrize("name", ["dlrm", "gpt"])
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name != "lstm"])
 def test_modules_compile_as_one_graph(name):
     import torch
 
     model = built("torch", name)
     compiled = torch.compile(model.call, backend="eager", fullgraph=True)
+    with torch.no_grad():
+        assert torch.equal(compiled(*model.inputs), model.call(*model.inputs))
+
+
+@needs_torch
+def test_lstm_layers_are_left_to_eager_mode():
+    import torch
+
+    model = built("torch", "lstm")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="LSTM"):
+        torch.compile(model.call, backend="eager", fullgraph=True)(*model.inputs)
+    compiled = torch.compile(model.call, backend="eager")
     with torch.no_grad():
         assert torch.equal(compiled(*model.inputs), model.call(*model.inputs))
 
