@@ -6,6 +6,7 @@ import ast
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import msgspec
 
@@ -13,6 +14,7 @@ from opperf.errors import UsageError, suggest
 from opperf.frameworks.user_code import IN_FILE, IN_MODULE, target_at
 from opperf.model import Argument, Case, FileTarget, ModelTarget, Settings, Struct
 from opperf.sources.base import locate
+from opperf.sources.varying import passes_of
 from opperf.suites.base import SIZES, SuiteModel, available
 
 CATEGORY = "model"
@@ -40,9 +42,9 @@ class ModelWord(Struct, frozen=True):
 def read_word(word: str) -> ModelWord | None:
     """Returns what a word names; None if no model can have it for a name. Raises `UsageError` for
     arguments that cannot be read."""
-    name, _, pattern = word.partition(":")
-    if name in available():
-        return ModelWord(word, suite=name, pattern=pattern)
+    of_a_suite = read_suite(word)
+    if of_a_suite is not None:
+        return of_a_suite
     if word.startswith(REGEX) or locate(word) is not None:
         return None
     match = WITH_ARGUMENTS.fullmatch(word)
@@ -50,6 +52,13 @@ def read_word(word: str) -> ModelWord | None:
     if not (IN_FILE.fullmatch(place) or IN_MODULE.fullmatch(place)):
         return None
     return ModelWord(word, place=place, arguments=_read_arguments(word, arguments))
+
+
+def read_suite(word: str) -> ModelWord | None:
+    """Returns the models of a suite that a word names, `SUITE` or `SUITE:PATTERN`; None if it names
+    none."""
+    name, _, pattern = word.partition(":")
+    return ModelWord(word, suite=name, pattern=pattern) if name in available() else None
 
 
 def _read_arguments(word: str, text: str) -> dict[str, Argument]:
@@ -106,7 +115,7 @@ class Candidate(Struct, frozen=True):
             target=self.target,
             arguments={},
             settings=settings,
-            passes=("forward", "backward") if settings.phase == "train" else ("forward",),
+            passes=passes_of(settings.phase),
             origin=f"suite {self.word.suite}" if self.word.suite else "user's model",
             why=self.listed.why,
             category=CATEGORY,
@@ -121,6 +130,33 @@ def of_suite(
     for listed in select_models(word, models):
         target = ModelTarget(framework, listed.name, suite=word.suite, folder=folder)
         yield Candidate(target, listed, word)
+
+
+class Lister(Protocol):
+    """Lists the models of suites: a worker does."""
+
+    def models(self, suite: str, folder: str) -> Iterable[SuiteModel]: ...
+
+
+class SuiteSource:
+    """The models of a suite that a word selects, as a source. It has none before `list_by`."""
+
+    def __init__(self, framework: str, word: ModelWord) -> None:
+        self.excluded: dict[str, str] = {}
+        self._framework, self._word = framework, word
+        self._cases: tuple[Case, ...] = ()
+
+    def list_by(self, lister: Lister) -> None:
+        """Lists the models. Raises `UsageError` for a pattern that selects none, and
+        `UnsupportedError` where the suite's package is missing."""
+        settings = Settings(profiler="python")
+        models = lister.models(self._word.suite, "")
+        self._cases = tuple(
+            candidate.case(settings) for candidate in of_suite(self._framework, self._word, models)
+        )
+
+    def cases(self) -> Iterator[Case]:
+        yield from self._cases
 
 
 def of_user(framework: str, word: ModelWord) -> Candidate:

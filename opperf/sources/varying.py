@@ -16,9 +16,12 @@ from opperf.frameworks import available, package_of
 from opperf.frameworks.fill import USERS
 from opperf.model import (
     DEFAULTS,
+    PASSES,
     Argument,
     Case,
     DType,
+    ModelTarget,
+    Pass,
     Settings,
     TargetKey,
     TensorSpec,
@@ -84,7 +87,14 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
     case = msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
     if "grad" in settings and case.settings.differentiated:
         case = with_gradients(case)
+    if "phase" in settings and isinstance(case.target, ModelTarget):
+        case = msgspec.structs.replace(case, passes=passes_of(case.settings.phase))
     return with_dtype_options(case)
+
+
+def passes_of(phase: str) -> tuple[Pass, ...]:
+    """Returns the passes of a model in a phase."""
+    return PASSES if phase == "train" else PASSES[:1]
 
 
 OF_INPUTS = ("dtype", "memory_format")

@@ -5,7 +5,8 @@ import pytest
 from opperf.errors import UsageError
 from opperf.model import ModelTarget, Settings
 from opperf.sources import models
-from opperf.sources.models import of_suite, of_user, read_word
+from opperf.sources.models import SuiteSource, of_suite, of_user, read_suite, read_word
+from opperf.sources.varying import with_settings
 from opperf.suites.base import SuiteModel
 
 
@@ -70,3 +71,27 @@ def test_a_users_function_is_looked_for_where_the_word_says():
     assert by_file == ModelTarget("torch", "Net", file="my.py", arguments={"0": 2})
     by_module = of_user("torch", read_word("package.module:make")).target
     assert by_module == ModelTarget("torch", "package.module:make")
+
+
+def test_a_suite_is_a_source_once_a_worker_has_listed_it():
+    asked = []
+
+    class Worker:
+        def models(self, suite, folder):
+            asked.append((suite, folder))
+            return LISTED
+
+    source = SuiteSource("torch", read_suite("nets:res*"))
+    assert list(source.cases()) == [] and read_suite("add") is None
+    source.list_by(Worker())
+    assert [case.label for case in source.cases()] == ["ResNet18", "resnet50"]
+    assert asked == [("nets", "")]
+    assert {case.settings.profiler for case in source.cases()} == {"python"}
+
+
+def test_a_model_that_trains_has_a_backward_pass():
+    (case,) = (one.case(Settings()) for one in of_suite("torch", read_word("nets:mlp"), LISTED))
+    trained = with_settings(case, {"phase": "train"})
+    assert (case.passes, trained.passes) == (("forward",), ("forward", "backward"))
+    assert with_settings(trained, {"phase": "predict"}).id == case.id
+    assert with_settings(trained, {"mode": "compile"}).passes == trained.passes

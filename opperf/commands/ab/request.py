@@ -34,6 +34,7 @@ from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
 from opperf.sources.base import SourceFile, open_files
+from opperf.sources.models import SuiteSource, read_suite
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, dtype_options, has_dtype_options
@@ -195,13 +196,23 @@ def _arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator
 def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[SourceFile, ...]:
     """Returns the files among the names, opened. Raises `UsageError` for operators beside them, and
     for options that do not apply to their cases."""
-    names, paths = split_sources(given["names"])
-    files = open_files(paths)
+    suites = {name: word for name in given["names"] if (word := read_suite(name)) is not None}
+    names, paths = split_sources(name for name in given["names"] if name not in suites)
+    files = (
+        *open_files(paths),
+        *(
+            SourceFile(Path(name), SuiteSource(given["framework"], word))
+            for name, word in suites.items()
+        ),
+    )
     if files:
+        first = files[0].path
         if names or given["ops"]:
             other = (*names, *given["ops"])[0]
-            raise UsageError(f"{paths[0]} and {other}: name either files of cases or operators")
-        check_rule_options(paths[0], changed)
+            raise UsageError(
+                f"{first} and {other}: name either operators, or files of cases and suites"
+            )
+        check_rule_options(first, changed)
     return files
 
 

@@ -30,6 +30,7 @@ from opperf.model import (
 from opperf.results.settings import changed_settings_text, dtypes_of, neutral
 from opperf.results.text import add_distinct, inputs_text
 from opperf.sources.base import SourceFile, check_own_settings, is_incomplete
+from opperf.sources.models import SuiteSource
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
@@ -273,6 +274,8 @@ def plans_of_files(
     known: list[str] = []
     for path, source in files:
         check_own_settings(path, source, assigned)
+        if isinstance(source, SuiteSource):
+            source.list_by(worker)
         in_file = list(source.cases())
         here = names
         if is_incomplete(source):
