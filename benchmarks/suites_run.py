@@ -6,8 +6,8 @@ Each model has a process of its own, a fork of one that has imported the suite's
 limit of processor time and memory. It runs in the interpreter that has the package, with the
 repository on PYTHONPATH. Models whose results are in the output file already are not run again.
 With --shapes a model of PyTorch is built and called on the device `meta`, which has shapes without
-numbers, with the loss of a training step, all in one process: in less than a second, whatever its
-size.
+numbers, with the loss of a training step, all in one process: in about a second, whatever its size.
+Detectors, whose steps depend on numbers, do not run so.
 """
 
 from __future__ import annotations
