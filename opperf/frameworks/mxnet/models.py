@@ -48,14 +48,14 @@ class MXNetModel:
         self._call, self._loss = model.call, model.loss
         if self._block is not None:
             self._place_block(self._block)
-        if settings.mode == HYBRIDIZE:
-            hybridize(model.call)
         self._trainer_arguments = model.optimizer or OPTIMIZER
         self._trainer: Any = None
         self._initial: dict[str, Any] | None = None
-        if self._trains:
-            # Before the first call, which updates what normalisation keeps.
+        if self._trains or settings.verify:
+            # Before the first call, each of which moves what a normalisation keeps.
             self._keep_initial()
+        if settings.mode == HYBRIDIZE:
+            hybridize(model.call)
 
     def _place_block(self, block: Any) -> None:
         parameters = block.collect_params()
@@ -147,7 +147,8 @@ class MXNetModel:
     def _keep_initial(self) -> None:
         # Parameters of unknown shapes are made by the first call.
         if any(weight._data is None for weight in self._parameters().values()):
-            self._forward()
+            with mx.autograd.predict_mode():
+                self._forward()
         self._initial = {name: one.data().copy() for name, one in self._parameters().items()}
 
     def reset(self) -> None:

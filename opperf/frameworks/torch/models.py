@@ -44,14 +44,14 @@ class TorchModel:
         self._inputs = named or unnamed
         eager = partial(model.call, *unnamed, **named)
         self._eager = eager
+        self._initial: dict[str, Any] | None = None
+        if self._trains or settings.verify:
+            # Before the first call, also of a mode that traces: a normalisation keeps what it saw.
+            self._keep_initial()
         self._forward = modes.prepare(settings, eager, is_user_code=True)
         self._loss, self._targets = model.loss, self._placed(tuple(model.targets))
         self._make_optimizer = model.optimizer or partial(torch.optim.SGD, lr=RATE)
         self._optimizer: Any = None
-        self._initial: dict[str, Any] | None = None
-        if self._trains:
-            # Before the first call, which updates what normalisation keeps.
-            self._keep_initial()
 
     @property
     def _floating_dtype(self) -> torch.dtype | None:

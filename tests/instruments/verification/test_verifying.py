@@ -65,7 +65,7 @@ def test_a_compiled_model_that_is_wrong_by_a_percent_fails(verified):
     assert found.error > 100 * found.allowed
 
 
-def test_a_model_that_draws_random_numbers_draws_the_same(verified):
+def test_each_run_has_the_same_random_numbers_and_the_state_of_the_beginning(verified):
     for framework, mode in (("torch", "script"), ("mxnet", "hybridize")):
         found = verified(framework, "dropping", mode=mode, phase="train").verification
         assert found.code is VerificationCode.PASS, found.line
