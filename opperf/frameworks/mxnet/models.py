@@ -172,6 +172,9 @@ class MXNetModel:
         for name, one in self._differentiated().items():
             found[f"gradient of {name}"] = one.grad().copy()
         self.update()
+        # A static graph writes to what normalisation keeps without the engine's knowing: a copy
+        # would be made before.
+        mx.nd.waitall()
         for name, one in self._parameters().items():
             found[f"{name} after the step"] = one.data().copy()
         return found
