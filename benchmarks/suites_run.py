@@ -2,9 +2,9 @@
 
     python benchmarks/suites_run.py SUITE [--output FILE] [--shapes]
 
-Each model has a process of its own, a fork of one that has imported the suite's package, with a
-limit of processor time and memory. It runs in the interpreter that has the package, with the
-repository on PYTHONPATH. Models whose results are in the output file already are not run again.
+They run in a process with a limit of memory, and of processor time for each; one that ends the
+process costs itself. The interpreter is one that has the package, with the repository on
+PYTHONPATH. Models whose results are in the output file already are not run again.
 With --shapes a model of PyTorch is built and called on the device `meta`, which has shapes without
 numbers, with the loss of a training step, all in one process: in about a second, whatever its size.
 Detectors, whose steps depend on numbers, do not run so.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -56,17 +57,21 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_in_child(case: Case, sender: Connection, options: argparse.Namespace) -> None:
-    """Sends the outcome of a model."""
+def serve(connection: Connection, options: argparse.Namespace) -> None:
+    """Runs the models that come, one after the other, and sends the outcome of each."""
     limit = int(options.gib * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CPU, (options.seconds, options.seconds))
     # What models print is not for the table.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     os.dup2(2, 1)
-    record = measure(case, load(case.target.framework))
-    times = record.summaries.get("forward")
-    sender.send((record.status.value, record.reason, times and times.median))
+    while True:
+        case: Case = connection.recv()
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        allowed = math.ceil(time.process_time()) + options.seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (allowed, most))
+        record = measure(case, load(case.target.framework))
+        times = record.summaries.get("forward")
+        connection.send((record.status.value, record.reason, times and times.median))
 
 
 def run_shapes(case: Case) -> Outcome:
@@ -92,35 +97,39 @@ STUCK = 20
 """Multiple of the processor time after which a model that takes none is ended."""
 
 
-def run(case: Case, options: argparse.Namespace) -> dict[str, Any]:
-    begun = time.monotonic()
-    status, reason, forward = run_shapes(case) if options.shapes else run_apart(case, options)
-    return {
-        "model": case.target.name,
-        "status": status,
-        "reason": reason,
-        "forward": forward,
-        "seconds": round(time.monotonic() - begun, 2),
-    }
+class Child:
+    """A process that runs models, and another one after one that ended it. Starting one, and what
+    it imports with its first model, takes longer than most models."""
 
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.process: Any = None
 
-def run_apart(case: Case, options: argparse.Namespace) -> Outcome:
-    forking = multiprocessing.get_context("fork")
-    receiver, sender = forking.Pipe(duplex=False)
-    child = forking.Process(target=run_in_child, args=(case, sender, options))
-    child.start()
-    sender.close()
-    outcome: Outcome = ("timeout", f"longer than {options.seconds} s of processor", None)
-    try:
-        if receiver.poll(options.seconds * STUCK):
-            outcome = receiver.recv()
-    except EOFError:
-        child.join()
-        if child.exitcode not in (-signal.SIGXCPU, -signal.SIGKILL):
-            outcome = ("crashed", f"ended with exit code {child.exitcode}", None)
-    child.kill()
-    child.join()
-    return outcome
+    def start(self) -> None:
+        forking = multiprocessing.get_context("fork")
+        self.connection, other = forking.Pipe()
+        self.process = forking.Process(target=serve, args=(other, self.options), daemon=True)
+        self.process.start()
+        other.close()
+
+    def run(self, case: Case) -> Outcome:
+        if self.process is None:
+            self.start()
+        seconds = self.options.seconds
+        outcome: Outcome = ("timeout", f"longer than {seconds} s of processor", None)
+        try:
+            self.connection.send(case)
+            if self.connection.poll(seconds * STUCK):
+                received: Outcome = self.connection.recv()
+                return received
+        except EOFError:
+            self.process.join()
+            if self.process.exitcode != -signal.SIGXCPU:
+                outcome = ("crashed", f"ended with exit code {self.process.exitcode}", None)
+        self.process.kill()
+        self.process.join()
+        self.process = None
+        return outcome
 
 
 def known(output: Path | None) -> dict[str, dict[str, Any]]:
@@ -147,6 +156,7 @@ def main() -> None:
     if options.sample is not None:
         listed = listed[:: max(1, len(listed) // options.sample)]
     rows = known(options.output)
+    child = Child(options)
     passes = ("forward", "backward") if options.phase == "train" else ("forward",)
     for model in listed:
         if model.name in rows:
@@ -159,7 +169,12 @@ def main() -> None:
             batch_size=options.batch_size,
             folder=options.folder,
         )
-        row = run(Case(target, {}, Settings(**ONCE, phase=options.phase), passes), options)
+        case = Case(target, {}, Settings(**ONCE, phase=options.phase), passes)
+        begun = time.monotonic()
+        status, reason, forward = run_shapes(case) if options.shapes else child.run(case)
+        seconds = round(time.monotonic() - begun, 2)
+        row = {"model": model.name, "status": status, "reason": reason}
+        row |= {"forward": forward, "seconds": seconds}
         rows[model.name] = row
         print(f"{row['model']:45} {row['status']:8} {row['seconds']:6.1f} s  {row['reason']}")
         sys.stdout.flush()
