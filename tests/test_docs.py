@@ -30,7 +30,7 @@ LONG = (
 
 FRAMEWORKS = {
     "jax": "jax",
-    **dict.fromkeys(("pytorch", "recording", "snippets", "workloads"), "torch"),
+    **dict.fromkeys(("experiments", "pytorch", "recording", "snippets", "workloads"), "torch"),
 }
 """Frameworks that pages need."""
 

@@ -25,7 +25,7 @@ from opperf.execution.planning import (
 )
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
-from opperf.experiments.rules import Experiment, Removed, apply_rules
+from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
 from opperf.model import MAPPINGS, Case, Interpreter, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
@@ -107,13 +107,17 @@ def plan_experiments(
             _check_users(place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
             of_files = files if number == 0 else ()
-            if selection.patterns or of_files:
+            for size in matrix.sizes if selection.patterns or of_files else ():
+                sized = msgspec.structs.replace(selection, size=size)
                 plan, others = _of_operators(
-                    workers, place, matrix, selection, of_files, overriding, say
+                    workers, place, matrix, sized, of_files, overriding, say
                 )
                 plans.append(plan)
-                found += others
-    cases, removed = apply_rules(found)
+                # Cases of files are of the size that they have.
+                of_files = ()
+                names += (case.label for case in plan.cases)
+                found += (made for made in others if selected.selects_name(made.case.label))
+    cases, removed = apply_rules(found, RULES if matrix.applies_rules else ())
     _check_any(cases, removed, names)
     for removal in removed:
         say(removal.text())
