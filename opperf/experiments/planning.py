@@ -26,7 +26,7 @@ from opperf.execution.planning import (
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
-from opperf.model import MAPPINGS, Case, Interpreter, Settings
+from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
 from opperf.sources.models import Candidate, of_suite, of_user
@@ -215,8 +215,9 @@ def _models(place: Place, matrix: Matrix) -> Iterator[Candidate]:
         try:
             listed = place.worker.models(word.suite, folder)
         except UnsupportedError:
-            listed = (SuiteModel(word.suite, sizes=SIZES),)
-            word = msgspec.structs.replace(word, pattern="")
+            target = ModelTarget(place.framework, word.suite, suite=word.suite, folder=folder)
+            yield Candidate(target, SuiteModel(word.suite, sizes=SIZES), word, is_missing=True)
+            continue
         yield from of_suite(place.framework, word, listed, folder)
 
 
@@ -255,8 +256,9 @@ def _of_models(
     """Yields the product of models and axes: all experiments of the first model first."""
     points = [_settled(place, point) for point in experiments(matrix, place.axes)]
     for candidate in candidates:
-        for sized in _sized(candidate, matrix):
-            for settings, words in points:
+        of_sizes = [candidate] if candidate.is_missing else _sized(candidate, matrix)
+        for sized in of_sizes:
+            for settings, words in points[:1] if candidate.is_missing else points:
                 made = msgspec.structs.replace(selection.settings, **settings)
                 case = with_dtype_options(sized.case(made))
                 yield Experiment(case, sized, words, place.lacking)

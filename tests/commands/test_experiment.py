@@ -15,6 +15,8 @@ from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.frameworks import is_available, load
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.suites import base as suites_base
+from opperf.worker import binding
 from tests.conftest import InProcess, InProcessWorkers
 
 pytestmark = pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
@@ -253,6 +255,26 @@ def test_operators_are_selected_as_models_are(opperf):
     )
     assert {shlex.split(command)[2] for command in out.splitlines()[1:]} == {"relu.default"}
     assert "rule mode removed" in err
+
+
+def test_a_suite_without_its_package_is_one_skipped_record(opperf, monkeypatch):
+    class Absent:
+        frameworks, requirement = ("torch",), "absent-vision"
+
+        def models(self, framework, folder):
+            import absent_vision  # noqa: F401
+
+        def build(self, framework, name, options):
+            self.models(framework, options.folder)
+
+    monkeypatch.setattr(suites_base, "find_suite", lambda name: Absent())
+    monkeypatch.setattr(binding, "find_suite", lambda name: Absent())
+    words = ("--mode", "eager", "--phase", "predict,train", "-o", "r.jsonl")
+    code, _, _ = opperf("dummy", "nets.py:make", *words, *COUNTS)
+    skipped, *others = read_run(opperf.folder / "r.jsonl")[0].records
+    assert code == 0 and [record.status for record in others] == [Status.OK] * 2
+    assert skipped.status is Status.SKIPPED
+    assert skipped.reason.endswith("install it with: pip install absent-vision")
 
 
 def test_what_rules_would_remove_is_measured_when_asked(opperf):
