@@ -103,7 +103,11 @@ def plan_experiments(
             place = examine(workers, framework, python, selection.settings.imports, matrix, axes)
             candidates = list(_models(place, matrix))
             names += (candidate.listed.name for candidate in candidates)
-            own = [candidate for candidate in candidates if selected.selects(candidate)]
+            own = [
+                candidate
+                for candidate in candidates
+                if candidate.is_missing or selected.selects(candidate)
+            ]
             _check_users(place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
             of_files = files if number == 0 else ()
