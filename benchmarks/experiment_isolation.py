@@ -9,10 +9,10 @@ Run: python benchmarks/experiment_isolation.py [CASES]
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
@@ -27,11 +27,13 @@ def make(batch_size=16):
 """
 
 
-def seconds(command: list[str], folder: Path) -> float:
-    """Returns the seconds that a command takes. Raises `CalledProcessError` if it fails."""
-    begun = time.perf_counter()
+def processor_s(command: list[str], folder: Path) -> float:
+    """Returns the seconds of processor of a command and what it starts: those of the wall clock
+    depend on what else runs. Raises `CalledProcessError` if it fails."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main(cases: int) -> None:
@@ -45,15 +47,17 @@ def main(cases: int) -> None:
         words += ["--batch-size", sizes, "-w", "0", "-r", "3", "--threads", "1"]
         words += ["-o", "run.jsonl", "--overwrite"]
         took = {
-            executor: seconds([*words, "--executor", executor], folder)
+            executor: processor_s([*words, "--executor", executor], folder)
             for executor in ("isolated", "local")
         }
-        imports = [seconds([sys.executable, "-c", "import torch"], folder) for _ in range(cases)]
+        imports = [
+            processor_s([sys.executable, "-c", "import torch"], folder) for _ in range(cases)
+        ]
     # One process is started in any case.
     each = (took["isolated"] - took["local"]) / (cases - 1)
     alone = median(imports)
     print(f"{cases} cases: isolated {took['isolated']:.1f} s, in one process {took['local']:.1f} s")
-    print(f"a process for a case costs {each:.2f} s; import torch takes {alone:.2f} s")
+    print(f"a process for a case costs {each:.2f} s of processor; import torch takes {alone:.2f} s")
     print(f"ratio {each / alone:.2f}")
 
 
