@@ -86,9 +86,7 @@ def refreshed(prepared: PreparedCase) -> Restore:
     whose inputs cannot have them."""
     if not isinstance(prepared.called, RefreshedInputs):
         option = DECLARED["fresh_contents"].option
-        raise UnsupportedError(
-            f"{option} is for models of PyTorch and MXNet, whose inputs can be written; omit it"
-        )
+        raise UnsupportedError(f"{option} needs a model whose inputs can be written to; omit it")
     return prepared.called.refresh_inputs
 
 

@@ -63,7 +63,6 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         "Two functions of your own on the same inputs": (
             "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
         ),
-        "Models of a suite, compiled": "opperf ab opperf:mlp --framework torch --b mode:compile",
         "Numbers of threads, for a pull request and for a CI's view of tests": (
             "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
         ),
