@@ -56,6 +56,9 @@ def explicit_options(ctx: click.Context, options: Mapping[str, object]) -> dict[
 
 SPELLINGS = {
     "names": "OPERATOR",
+    "frameworks": "--framework",
+    "sizes": "--size",
+    "batch_sizes": "--batch-size",
     "categories": "--category",
     "namespaces": "--namespace",
     "tags": "--tag",

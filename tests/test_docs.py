@@ -30,7 +30,7 @@ LONG = (
 
 FRAMEWORKS = {
     "jax": "jax",
-    **dict.fromkeys(("pytorch", "recording", "snippets", "workloads"), "torch"),
+    **dict.fromkeys(("experiments", "pytorch", "recording", "snippets", "workloads"), "torch"),
 }
 """Frameworks that pages need."""
 
@@ -51,8 +51,11 @@ MEASURING = re.compile(
 BRIEFLY = " --max-time 0.01"
 """What such a command is given besides: what it says and writes is the same."""
 
-OF_A_FILE = re.compile(r" --(shape|quick|inputs|replay|import)\b|\.(json|jsonl|py|txt|param)\b")
-"""What a command of a file or of given shapes has: it takes no size. Its output is no such file."""
+OF_A_FILE = re.compile(
+    r"\Aopperf experiment | --(shape|quick|inputs|replay|import)\b|\.(json|jsonl|py|txt|param)\b"
+)
+"""What a command of models, of a file or of given shapes has: it takes no size or fewer
+configurations. Its output is no such file."""
 
 SMALLER = {" --size": " --size small", " --max-configs": " --max-configs 1"}
 """What a command that measures operators of a registry is given besides, unless it has the like: a

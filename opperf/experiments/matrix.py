@@ -33,6 +33,8 @@ class Matrix(Struct, frozen=True):
     """Folders of the files of suites that have some, by suite."""
     words: dict[str, tuple[str | None, ...]] = {}
     """PyTorch/XLA's axes, by name; empty if none of its words is used."""
+    applies_rules: bool = True
+    """Whether what cannot be is removed, and not measured to fail."""
 
 
 class Settled(NamedTuple):
@@ -65,12 +67,14 @@ class Filter:
 
     def selects(self, candidate: Candidate) -> bool:
         """Whether a model is wanted: of a name or tier to measure, and of none to exclude."""
-        tier = candidate.listed.tier
-        # Of a suite that ranks its models itself.
+        return self.selects_name(candidate.listed.name, candidate.listed.tier)
+
+    def selects_name(self, name: str, tier: int | None = None) -> bool:
+        """Whether a name is wanted. `tier` is that of a suite that ranks its models itself."""
         by_tier, excluded = (tier is not None and tier in of for of in (self._tiers, self._without))
-        wanted = self._wanted is None or by_tier or _finds(self._wanted, candidate)
-        return wanted and not (excluded or _finds(self._unwanted, candidate))
+        wanted = self._wanted is None or by_tier or _finds(self._wanted, name)
+        return wanted and not (excluded or _finds(self._unwanted, name))
 
 
-def _finds(pattern: re.Pattern[str] | None, candidate: Candidate) -> bool:
-    return pattern is not None and pattern.search(candidate.listed.name) is not None
+def _finds(pattern: re.Pattern[str] | None, name: str) -> bool:
+    return pattern is not None and pattern.search(name) is not None

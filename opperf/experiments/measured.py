@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.experiments.records import INCOMPATIBLE, ModelRecord, line_of
+from opperf.experiments.repeating import command_of_case
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.steps import STEP
@@ -58,9 +59,22 @@ def records_of(run: Run, path: Path) -> list[ModelRecord]:
     """Returns a record of each of a run's records. `path` is that of its file."""
     started = datetime.fromisoformat(run.header.started).timestamp()
     return [
-        _record(record, run.environments.get(record.environment), started, path)
+        _record(
+            record,
+            run.environments.get(record.environment),
+            started,
+            path,
+            _command(record.case, run, path),
+        )
         for record in run.records
     ]
+
+
+def _command(case: Case, run: Run, path: Path) -> str:
+    """Returns the command that measures a case alone: of a model by its name."""
+    if isinstance(case.target, ModelTarget):
+        return command_of_case(case, run.header.interpreters)
+    return f"opperf run {shlex.quote(str(path))} --id {case.id}"
 
 
 def xla_text(run: Run, columns: Sequence[str] = ()) -> str:
@@ -70,7 +84,7 @@ def xla_text(run: Run, columns: Sequence[str] = ()) -> str:
 
 
 def _record(
-    record: Record, environment: Environment | None, started: float, path: Path
+    record: Record, environment: Environment | None, started: float, path: Path, command: str
 ) -> ModelRecord:
     case, settings = record.case, record.case.settings
     xla, dynamo = BACKENDS.get(settings.mode, (None, settings.mode.rpartition(":")[2]))
@@ -88,12 +102,12 @@ def _record(
         test=TESTS[settings.phase],
         batch_size=case.target.batch_size if isinstance(case.target, ModelTarget) else None,
         repeat=len(before) + len(times),
-        iterations_per_run=1,
+        iterations_per_run=settings.iterations or 1,
         timestamp=started,
         verification_code=None if verified is None else verified.code.value,
         verification_mean_rel_error=None if verified is None else verified.mean_relative_error,
         verification_max_rel_error=None if verified is None else verified.max_relative_error,
-        command=f"opperf run {shlex.quote(str(path))} --id {record.id}",
+        command=command,
         warmup_repeats=len(before),
         place=f"{path}: {record.id}",
     )
@@ -147,7 +161,8 @@ def _metrics(record: Record, times: list[float]) -> dict[str, Any]:
         return {"error": INCOMPATIBLE if is_skipped else record.reason or record.status.value}
     found: dict[str, Any] = {}
     if times:
-        found = {"total_time": times, "per_iter_time": times}
+        calls = record.case.settings.iterations or 1
+        found = {"total_time": [calls * time for time in times], "per_iter_time": times}
     memory = record.summaries.get(MEMORY.name)
     if memory is not None and math.isfinite(memory.median):
         found["peak_mem"] = memory.median / BYTES_PER_GB

@@ -25,8 +25,8 @@ from opperf.execution.planning import (
 )
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
-from opperf.experiments.rules import Experiment, Removed, apply_rules
-from opperf.model import MAPPINGS, Case, Interpreter, Settings
+from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
+from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
 from opperf.sources.models import Candidate, of_suite, of_user
@@ -103,17 +103,25 @@ def plan_experiments(
             place = examine(workers, framework, python, selection.settings.imports, matrix, axes)
             candidates = list(_models(place, matrix))
             names += (candidate.listed.name for candidate in candidates)
-            own = [candidate for candidate in candidates if selected.selects(candidate)]
+            own = [
+                candidate
+                for candidate in candidates
+                if candidate.is_missing or selected.selects(candidate)
+            ]
             _check_users(place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
             of_files = files if number == 0 else ()
-            if selection.patterns or of_files:
+            for size in matrix.sizes if selection.patterns or of_files else ():
+                sized = msgspec.structs.replace(selection, size=size)
                 plan, others = _of_operators(
-                    workers, place, matrix, selection, of_files, overriding, say
+                    workers, place, matrix, sized, of_files, overriding, say
                 )
                 plans.append(plan)
-                found += others
-    cases, removed = apply_rules(found)
+                # Cases of files are of the size that they have.
+                of_files = ()
+                names += (case.label for case in plan.cases)
+                found += (made for made in others if selected.selects_name(made.case.label))
+    cases, removed = apply_rules(found, RULES if matrix.applies_rules else ())
     _check_any(cases, removed, names)
     for removal in removed:
         say(removal.text())
@@ -211,8 +219,9 @@ def _models(place: Place, matrix: Matrix) -> Iterator[Candidate]:
         try:
             listed = place.worker.models(word.suite, folder)
         except UnsupportedError:
-            listed = (SuiteModel(word.suite, sizes=SIZES),)
-            word = msgspec.structs.replace(word, pattern="")
+            target = ModelTarget(place.framework, word.suite, suite=word.suite, folder=folder)
+            yield Candidate(target, SuiteModel(word.suite, sizes=SIZES), word, is_missing=True)
+            continue
         yield from of_suite(place.framework, word, listed, folder)
 
 
@@ -251,8 +260,9 @@ def _of_models(
     """Yields the product of models and axes: all experiments of the first model first."""
     points = [_settled(place, point) for point in experiments(matrix, place.axes)]
     for candidate in candidates:
-        for sized in _sized(candidate, matrix):
-            for settings, words in points:
+        of_sizes = [candidate] if candidate.is_missing else _sized(candidate, matrix)
+        for sized in of_sizes:
+            for settings, words in points[:1] if candidate.is_missing else points:
                 made = msgspec.structs.replace(selection.settings, **settings)
                 case = with_dtype_options(sized.case(made))
                 yield Experiment(case, sized, words, place.lacking)

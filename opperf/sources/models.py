@@ -107,6 +107,8 @@ class Candidate(Struct, frozen=True):
     target: ModelTarget
     listed: SuiteModel
     word: ModelWord
+    is_missing: bool = False
+    """Whether it stands for a suite whose package is missing, as its one record will say."""
 
     def case(self, settings: Settings) -> Case:
         """Returns the case of the model with these settings: in the phase `train` with its backward

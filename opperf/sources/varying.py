@@ -23,6 +23,7 @@ from opperf.model import (
     ModelTarget,
     Pass,
     Settings,
+    Target,
     TargetKey,
     TensorSpec,
     iter_tensors,
@@ -258,15 +259,23 @@ def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:
     listed = tuple(cases)
     targets: dict[str, set[TargetKey]] = {}
     for case in listed:
-        targets.setdefault(case.target.label, set()).add(case.target.key)
+        targets.setdefault(case.target.label, set()).add(_named(case.target))
     return tuple(
         case
         if len(targets[case.target.label]) == 1
         else msgspec.structs.replace(
-            case, name=_distinct_name(case.target.key, targets[case.target.label])
+            case, name=_distinct_name(_named(case.target), targets[case.target.label])
         )
         for case in listed
     )
+
+
+def _named(target: Target) -> TargetKey:
+    """Returns what distinguishes a target from another of its label: a model's has all but the
+    framework and the suite."""
+    if isinstance(target, ModelTarget):
+        return target.key._replace(name=target.label, overload="")
+    return target.key
 
 
 def _distinct_name(key: TargetKey, rivals: Collection[TargetKey]) -> str:

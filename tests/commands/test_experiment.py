@@ -11,10 +11,12 @@ import pytest
 
 from opperf.commands.experiment import experiment
 from opperf.commands.run import running
-from opperf.errors import OpperfError, UsageError
+from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.frameworks import is_available, load
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.suites import base as suites_base
+from opperf.worker import binding
 from tests.conftest import InProcess, InProcessWorkers
 
 pytestmark = pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
@@ -247,6 +249,40 @@ def test_operators_and_run_files_are_suites_too(opperf):
     assert {shlex.split(command)[2] for command in commands} == {"nets.py:make", "neg.default"}
 
 
+def test_operators_are_selected_as_models_are(opperf):
+    _, out, err = opperf(
+        "neg", "relu", "-k", "RELU", "--mode", "eager,jit", "--size", "small", "--dry-run"
+    )
+    assert {shlex.split(command)[2] for command in out.splitlines()[1:]} == {"relu.default"}
+    assert "rule mode removed" in err
+
+
+def test_a_suite_without_its_package_is_one_skipped_record(opperf, monkeypatch):
+    class Absent:
+        frameworks, requirement = ("torch",), "absent-vision"
+
+        def models(self, framework, folder):
+            import absent_vision  # noqa: F401
+
+        def build(self, framework, name, options):
+            self.models(framework, options.folder)
+
+    monkeypatch.setattr(suites_base, "find_suite", lambda name: Absent())
+    monkeypatch.setattr(binding, "find_suite", lambda name: Absent())
+    words = ("--mode", "eager", "--phase", "predict,train", "-o", "r.jsonl")
+    code, _, _ = opperf("dummy", "nets.py:make", *words, *COUNTS)
+    skipped, *others = read_run(opperf.folder / "r.jsonl")[0].records
+    assert code == 0 and [record.status for record in others] == [Status.OK] * 2
+    assert skipped.status is Status.SKIPPED
+    assert skipped.reason.endswith("install it with: pip install absent-vision")
+
+
+def test_what_rules_would_remove_is_measured_when_asked(opperf):
+    _, out, _ = opperf("nets.py:make", "--mode", "graph", "--no-skip", "-o", "r.jsonl", *COUNTS)
+    (record,) = read_run(opperf.folder / "r.jsonl")[0].records
+    assert record.status is Status.SKIPPED and "needs a GPU" in record.reason
+
+
 def test_one_that_fails_costs_itself_and_the_command_that_repeats_it_is_told(opperf):
     code, out, _ = opperf("bad.py:raises", "nets.py:make", "-o", "run.jsonl", *COUNTS)
     assert code == 0
@@ -269,6 +305,8 @@ def test_an_interrupted_run_is_resumed_and_failures_tried_again_when_asked(opper
     code, _, err = opperf("bad.py:raises", "nets.py:make", "-o", "run.jsonl", *COUNTS)
     assert code == 130 and "Resume with: opperf experiment --resume run.jsonl" in err
     monkeypatch.setattr(opperf.worker, "measure", measure)
+    with pytest.raises(RunFileError, match="was made with --batch-size"):
+        opperf("--resume", "run.jsonl", "--batch-size", "3")
     assert opperf("--resume", "run.jsonl")[0] == 0
     assert measured(opperf) == [("raises",), ("make",)]
     number = len(opperf.worker.measured)

@@ -16,12 +16,12 @@ def records(make_case, variables, monkeypatch):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
-    def measured(*names, **settings):
+    def measured(*names, echo=None, **settings):
         cases = [
             make_case(name, shape=(4, number + 1), **settings) for number, name in enumerate(names)
         ]
         schedule = Rounds(cases)
-        task, pinning = Task(tuple(cases)), Pinning(NONE)
+        task, pinning = Task(tuple(cases), echo=echo), Pinning(NONE)
         with Workers() as workers, open_executor(ISOLATED, task, workers, pinning) as executor:
             execute(schedule, executor, NoFile(), Progress())
         return [schedule.records[case.id] for case in cases]
@@ -35,6 +35,12 @@ def test_each_case_has_a_process_of_its_own_and_a_crash_costs_itself(records):
     assert crashed.status is Status.CRASHED
     assert "ended by SIGSEGV" in crashed.reason
     assert crashed.reason.endswith("last output: about to die")
+
+
+def test_what_a_process_writes_is_passed_on_where_it_is_asked_for(records):
+    said = []
+    (record,) = records("prints", echo=said.append)
+    assert record.status is Status.OK and any("printed by Python" in text for text in said)
 
 
 def test_a_timeout_has_the_last_lines_that_the_process_wrote(records):

@@ -143,8 +143,6 @@ def test_modes_of_other_frameworks_are_those_that_they_have(framework):
     if not is_available(framework):
         pytest.skip(f"{framework} is not installed")
     own = {name for name, owner in FOREIGN_MODES.items() if owner == framework}
-    if framework == "torch":
-        own.discard("xla")
     assert own == set(load(framework).modes) - {"eager"}
 
 

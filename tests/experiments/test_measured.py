@@ -60,7 +60,10 @@ def test_a_mode_is_a_backend(mode, backend):
     assert backend_of(found) == backend
     assert (found.suite_name, found.model_name, found.batch_size) == ("opperf", "resnet18", 8)
     assert (found.accelerator, found.accelerator_model) == ("cpu", "A CPU")
-    assert found.test == "eval" and found.command == f"opperf run r --id {case(mode).id}"
+    assert found.test == "eval" and found.command.startswith(
+        "opperf experiment opperf:resnet18 --framework "
+    )
+    assert found.command.endswith(f"--id {case(mode).id}")
     assert steady_time(found).value == pytest.approx(0.003) and compile_time(found) is None
 
 

@@ -1,12 +1,13 @@
 """Words that name models, and the cases that they make."""
 
 import pytest
+from msgspec import structs
 
 from opperf.errors import UsageError
 from opperf.model import ModelTarget, Settings
 from opperf.sources import models
 from opperf.sources.models import SuiteSource, of_suite, of_user, read_suite, read_word
-from opperf.sources.varying import with_settings
+from opperf.sources.varying import disambiguate, with_settings
 from opperf.suites.base import SuiteModel
 
 
@@ -64,6 +65,20 @@ def test_the_case_of_a_phase_has_its_passes():
     assert train.target == ModelTarget("jax", "mlp", suite="nets")
     assert (train.passes, predict.passes) == (("forward", "backward"), ("forward",))
     assert train.why == "Two layers" and train.origin == "suite nets"
+
+
+def test_a_model_of_two_frameworks_has_their_names_in_results():
+    cases = [
+        one.case(Settings(mode=mode))
+        for framework in ("jax", "torch")
+        for one in of_suite(framework, read_word("nets:mlp"), LISTED)
+        for mode in ("eager", "jit")
+    ]
+    batch = structs.replace(cases[0].target, batch_size=8)
+    cases.append(structs.replace(cases[0], target=batch))
+    assert [case.label for case in disambiguate(cases)] == [
+        *("jax:nets:mlp", "jax:nets:mlp", "torch:nets:mlp", "torch:nets:mlp", "mlp batch 8")
+    ]
 
 
 def test_a_users_function_is_looked_for_where_the_word_says():

@@ -100,6 +100,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
             batch_sizes=options["batch_sizes"],
             folders=read_folders(options),
             words=read_runners_axes(options, explicit),
+            applies_rules=not options["no_skip"],
         ),
         **{name: options[name] for name in COPIED},
     )

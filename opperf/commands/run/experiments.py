@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
+import msgspec
+
+from opperf.commands.run.keeping import check_same
 from opperf.commands.run.request import Request
+from opperf.errors import RunFileError
 from opperf.execution.dumps import write_dumps
 from opperf.execution.execute import plan_visits
 from opperf.execution.executor import ISOLATED
@@ -14,6 +18,7 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import command_of_case
 from opperf.model import Case, Header, Run, Status
+from opperf.parameters import spelling
 from opperf.results.output import STDOUT
 from opperf.sources.registry import Plan
 
@@ -67,3 +72,31 @@ def dump(workers: Workers, run: Run, request: Request) -> Iterator[str]:
         name = "stdout" if request.output == STDOUT else request.output.name
         folder = request.output.with_name(f"{name}.dumps")
         yield from write_dumps(workers, run, request.dumps, folder)
+
+
+OF_MATRIX = {
+    "names": "models",
+    "filter": "filter",
+    "exclude": "exclude",
+    "filter_by_tier": "filter_by_tier",
+    "exclude_by_tier": "exclude_by_tier",
+    "sizes": "sizes",
+    "batch_sizes": "batch_sizes",
+    "frameworks": "frameworks",
+    **dict.fromkeys(("accelerator", "xla", "dynamo", "test", "xla_flags"), "words"),
+}
+"""Parameters of the command that set fields of the matrix."""
+
+
+def check_matrix(run: Run, asked: Matrix, explicit: Collection[str]) -> None:
+    """Raises `RunFileError` if an option that the user set contradicts the experiments of the run
+    to resume, or if it is a run of none."""
+    try:
+        before = msgspec.convert(run.header.options.get(MATRIX), Matrix)
+    except msgspec.ValidationError as error:
+        raise RunFileError(
+            "the run to resume is not of experiments; resume it with opperf run"
+        ) from error
+    for parameter, field in OF_MATRIX.items():
+        if parameter in explicit:
+            check_same(spelling(parameter), getattr(before, field), getattr(asked, field))

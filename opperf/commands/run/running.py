@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
-from opperf.commands.run.experiments import FAILURES, dump, plan_matrix, repeating, visits_of
+from opperf.commands.run.experiments import (
+    FAILURES,
+    check_matrix,
+    dump,
+    plan_matrix,
+    repeating,
+    visits_of,
+)
 from opperf.commands.run.keeping import (
     check_axes,
     check_same,
@@ -286,6 +293,8 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
             check_same("--framework", framework, request.framework.name)
     before, axes_before = read_selection(run)
     check_selection(before, request.selection, explicit)
+    if request.matrix is not None:
+        check_matrix(run, request.matrix, explicit)
     if explicit & request.axes.keys():
         found = workers.of(next(iter(frameworks))).resolve(request.axes).axes
         check_axes(axes_before, {**request.axes, **found}, explicit)
