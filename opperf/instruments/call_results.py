@@ -8,12 +8,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents, ReadableGradient
-from opperf.frameworks.numpy_arrays import array_contents
 from opperf.instruments.restoring import FreshInputs
 
 if TYPE_CHECKING:
@@ -30,6 +27,9 @@ Leaf = tuple[str, Any]
 
 def seed_all(framework: Framework, seed: int) -> None:
     """Seeds the random numbers of Python, NumPy and a framework, of which user code may draw."""
+    # What measures nothing imports this module too.
+    import numpy as np
+
     random.seed(seed)
     np.random.seed(seed % 2**32)
     framework.seed(seed)
@@ -37,6 +37,8 @@ def seed_all(framework: Framework, seed: int) -> None:
 
 def contents_of(framework: Framework, value: Any) -> Contents | None:
     """Returns what an array holds, of the framework or of NumPy; None for any other value."""
+    from opperf.frameworks.numpy_arrays import array_contents
+
     return framework.contents(value) or array_contents(value)
 
 
@@ -129,6 +131,8 @@ class CallResults:
 
     def _digests(self, arguments: Iterable[Leaf]) -> dict[str, int]:
         """Returns checksums of the tensors in the arguments, by place."""
+        import numpy as np
+
         framework = self._prepared.framework
         found = {
             place: held
