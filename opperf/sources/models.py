@@ -17,6 +17,9 @@ from opperf.sources.base import locate
 from opperf.sources.varying import passes_of
 from opperf.suites.base import SIZES, SuiteModel, available
 
+MOST_NAMES = 20
+"""Names of models that an error lists: some suites have a thousand."""
+
 CATEGORY = "model"
 """Category of the cases of models."""
 
@@ -94,9 +97,10 @@ def select_models(word: ModelWord, models: Iterable[SuiteModel]) -> tuple[SuiteM
     found = tuple(model for model in listed if fnmatch.fnmatchcase(model.name.casefold(), wanted))
     if not found:
         names = [model.name for model in listed]
+        more = ", ..." if len(names) > MOST_NAMES else ""
         raise UsageError(
             f"suite {word.suite} has no model {word.pattern!r}{suggest(word.pattern, names)}; it "
-            f"has: {', '.join(names)}"
+            f"has {len(names)}: {', '.join(names[:MOST_NAMES])}{more}"
         )
     return found
 

@@ -195,3 +195,10 @@ def test_the_id_depends_on_what_is_built_not_on_where_it_is():
     other = ModelTarget("torch", "make", file="/a/models.py", batch_size=2)
     ids = [Case(one, {}).id for one in (target, moved, other)]
     assert ids[0] == ids[1] != ids[2]
+
+
+def test_operations_are_counted_of_modules_that_get_parameters_as_inputs():
+    case = model_case("torch", "with_token")
+    record = measure(case, load("torch"))
+    assert record.status is Status.OK, record.reason
+    assert record.summaries["flops"].median == 2 * 3 * 8 * 8

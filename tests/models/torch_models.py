@@ -83,3 +83,29 @@ def with_a_break():
 
 def lazy():
     return torch.nn.LazyLinear(4), (torch.ones(2, 3),)
+
+
+class Pooled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+
+    def forward(self, pair):
+        x, token = pair
+        return self.layer(x), token
+
+
+class Tokens(torch.nn.Module):
+    """A network that gives a parameter to a module inside of it, as transformers do."""
+
+    def __init__(self):
+        super().__init__()
+        self.token = torch.nn.Parameter(torch.zeros(1, 8))
+        self.pooled = Pooled()
+
+    def forward(self, x):
+        return self.pooled((x, self.token))
+
+
+def with_token():
+    return Tokens(), (torch.randn(3, 8),)

@@ -173,9 +173,15 @@ class TorchModel:
         return TorchModel(case, placed)
 
     def flops(self) -> int | None:
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            self._eager()
-        return int(counter.get_total_flops()) or None
+        # Without gradients the counter's hooks refuse modules that get parameters as inputs.
+        for gradients in (torch.no_grad, torch.enable_grad):
+            try:
+                with FlopCounterMode(display=False) as counter, gradients():
+                    self._eager()
+            except AssertionError:
+                continue
+            return int(counter.get_total_flops()) or None
+        return None
 
 
 def _named(name: str, outputs: Any) -> dict[str, Any]:
