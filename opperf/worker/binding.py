@@ -11,7 +11,6 @@ from opperf.errors import OpperfError, UnsupportedError, UsageError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.models import Model, RunnableModel, read_model
 from opperf.frameworks.user_code import parameters_of
-from opperf.instruments.call_results import seed_all
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.model import (
     CallableTarget,
@@ -52,6 +51,9 @@ def _model_of(case: Case, framework: Framework) -> RunnableModel:
 def runnable_model(case: Case, target: ModelTarget, framework: Framework) -> RunnableModel:
     """Returns a case's model with its inputs. Raises `UnsupportedError` and `UsageError`."""
     # Of the user's function, which may draw of any of them.
+    # It imports NumPy, which planning does without.
+    from opperf.instruments.call_results import seed_all
+
     seed_all(framework, case.settings.seed)
     return framework.model(case, build_model(case, target, framework))
 
