@@ -50,10 +50,10 @@ def _model_of(case: Case, framework: Framework) -> RunnableModel:
 
 def runnable_model(case: Case, target: ModelTarget, framework: Framework) -> RunnableModel:
     """Returns a case's model with its inputs. Raises `UnsupportedError` and `UsageError`."""
-    # Of the user's function, which may draw of any of them.
     # It imports NumPy, which planning does without.
     from opperf.instruments.call_results import seed_all
 
+    # Of the user's function, which may draw of any of them.
     seed_all(framework, case.settings.seed)
     return framework.model(case, build_model(case, target, framework))
 
