@@ -115,8 +115,8 @@ def test_help_of_no_command_names_near_ones(printed):
         ),
         (
             ["exprot", "a.jsonl", "--to", "bencher"],
-            "run has no option --to, which trace, export have; opperf run --help lists all; did "
-            "you mean the command export?",
+            "run has no option --to, which trace, export have; did you mean --total-partitions, or "
+            "the command export?",
         ),
     ],
 )

@@ -13,6 +13,7 @@ import msgspec
 from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
 from opperf.model import Case, Run, Settings, Status
+from opperf.plurals import pluralize
 
 TRACE, IR, HLO = "trace", "ir", "hlo"
 
@@ -86,7 +87,7 @@ def write_dumps(workers: Workers, run: Run, dumps: Collection[str], folder: Path
             own.rmdir()
     yield from reasons
     if written:
-        yield f"what {written} of {len(run.records)} cases do inside is in {folder}"
+        yield f"what {written} of {pluralize(len(run.records), 'case')} do inside is in {folder}"
 
 
 def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) -> Iterator[str]:

@@ -190,10 +190,10 @@ def test_wrong_options_are_one_line_and_exit_code_2(results, words, message):
     assert isinstance(error, UsageError)
 
 
-def test_a_run_file_of_operators_is_refused(tmp_path):
+def test_a_run_file_without_records_has_no_results(tmp_path):
     path = tmp_path / "run.jsonl"
     write_run(Run(Header(SCHEMA_VERSION, "2025-01-02", {}), ()), path, "jsonl")
-    assert "is a run file of opperf" in str(refused(aggregate, path))
+    assert "the files have no records" in str(refused(aggregate, path))
 
 
 def test_analyze_writes_the_report_and_appends_to_the_database(results):

@@ -48,7 +48,7 @@ EXTENSIONS = extensions_of({format.name: format for format in BUILT_IN})
 
 def what_of(command):
     """What the command writes, among what formats are declared to write."""
-    return RUN if command.name in ("run", "export") else command.name
+    return RUN if command.name in ("run", "experiment", "export") else command.name
 
 
 WRITING = [
@@ -61,7 +61,7 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = "run list show coverage report trace compare explain export ab"
+    names = "run experiment list show coverage report trace compare explain export ab"
     assert {command.name for command in WRITING} == set(names.split())
 
 

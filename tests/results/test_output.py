@@ -161,6 +161,7 @@ def test_formats_name_their_extensions() -> None:
         "md": ".md",
         "csv": ".csv",
         "jsonl": ".jsonl",
+        "xla": ".jsonl",
         **dict.fromkeys(("param", "instruction-counts"), ".json"),
         **dict.fromkeys(("pytest-benchmark", "bencher", "github-action-benchmark"), ".json"),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError
+from opperf.plurals import pluralize
 from opperf.sources.traces.archives import Member, folder_files, open_members
 from opperf.sources.traces.execution_trace import read_nodes
 from opperf.sources.traces.kineto import read_events
@@ -109,6 +110,6 @@ def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
     trace.rank = other.rank if trace.rank is None else trace.rank
     trace.remarks += [
         *other.remarks,
-        f"{trace.name}: times of {known:,} of {operators:,} calls are in {other.name}",
+        f"{trace.name}: times of {known:,} of {pluralize(operators, 'call')} are in {other.name}",
     ]
     yield trace

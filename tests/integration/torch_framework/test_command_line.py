@@ -94,7 +94,7 @@ def test_operators_that_a_users_module_registers(command_here):
         (("torch.adddd",), "'torch.adddd': torch has no 'adddd'; did you mean add"),
         (("nolib::nothing",), "PyTorch has no operator 'nolib::nothing'"),
         (("relu", "--ctx", "gpu(7)"), "gpu(7): this build of PyTorch"),
-        (("relu", "--ctx", "tpu"), "unknown device 'tpu'"),
+        (("relu", "--ctx", "abacus"), "unknown device 'abacus'"),
         (("relu", "--dtype", "flaot16"), "unknown dtype 'flaot16'; did you mean float16"),
         (("relu", "--mode", "hybrid"), "unknown mode 'hybrid'"),
         (("relu", "--tag", "cor"), "unknown tag 'cor'; did you mean core"),
