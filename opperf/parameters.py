@@ -14,6 +14,7 @@ from opperf.frameworks import PREFERENCE, default_framework
 from opperf.frameworks.mentioned import mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
+    RETRYABLE,
     FormatName,
     check_extension,
     check_extensions,
@@ -22,12 +23,14 @@ from opperf.parsing import (
     parse_format,
     parse_formats,
     parse_interpreters,
+    parse_labels,
     parse_shapes,
     parse_share,
     parse_sweeps,
     parse_values,
     split_commas,
     split_dimensions,
+    words_among,
 )
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -329,6 +332,43 @@ case_ids = names_option(
     metavar="IDS",
     help="Only the cases with these ids, or prefixes of ids, which --list and run files show.",
 )
+
+shuffle = click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
+
+labels = click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=parse_labels,
+    help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
+)
+
+resumption = combine(
+    click.option(
+        "--resume",
+        is_flag=False,
+        flag_value="",
+        default=None,
+        metavar="[RUNFILE]",
+        help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
+    ),
+    click.option(
+        "--retry",
+        multiple=True,
+        metavar="STATUSES",
+        callback=words_among(lambda: RETRYABLE),
+        help="With --resume: measure cases of these statuses again: failed, crashed, timeout, "
+        "skipped.",
+    ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Exit with 1 if a case failed, or a result is wrong (--verify).",
+    ),
+    click.option("--quiet", is_flag=True, help="Print only errors."),
+)
+"""How a run is finished, and what its end says."""
 
 partition_options = combine(
     click.option(

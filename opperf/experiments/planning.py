@@ -238,18 +238,16 @@ def _check_users(
 ) -> None:
     """Has the models of a user's functions built once. Raises the error of the first that is no
     model."""
+    users = [candidate for candidate in candidates if not candidate.word.suite]
     cases = [
-        sized.case(selection.settings)
-        for candidate in candidates
-        if not candidate.word.suite
-        for sized in _sized(candidate, matrix)
+        sized.case(selection.settings) for candidate in users for sized in _sized(candidate, matrix)
     ]
     if not cases:
         return
     try:
         place.worker.check_models(cases)
     except UnknownOperatorError as error:
-        names = [case.target.name.partition(":")[0] for case in cases]  # type: ignore[union-attr]
+        names = [candidate.word.place.partition(":")[0] for candidate in users]
         near = next(filter(None, (suggest(name, available()) for name in names)), "")
         raise UsageError(f"{error}{near}") from error
 

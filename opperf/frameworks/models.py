@@ -36,6 +36,13 @@ class Model:
     """The parameters of a function of JAX, a tree of arrays."""
 
 
+RATE = 1e-3
+"""Learning rate where a model has no optimizer: small, so that many steps change it little."""
+
+NO_LOSS = "its outputs are no floating-point numbers; give it a loss"
+
+NO_PARAMETERS = "it has no parameters that take a gradient"
+
 FIELDS = tuple(field.name for field in fields(Model))
 
 

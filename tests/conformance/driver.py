@@ -238,7 +238,7 @@ def written(before: Iterable[Values], after: Iterable[Values]) -> Iterator[Value
 
 
 def position_limits(case: Case) -> dict[str, int]:
-    """Returns, for the arguments that hold positions, the largest size or whole number among the
+    """Returns, for the arguments that hold positions, the largest size or integer among the
     other arguments, which is the most that they may point to."""
     tensors = dict(case.tensors())
     known = [math.prod(_plain(one)) for one in case.arguments.values()]
@@ -250,7 +250,7 @@ def position_limits(case: Case) -> dict[str, int]:
 
 
 def _plain(value: Any) -> tuple[int, ...]:
-    """Returns the whole numbers of a plain argument, of which a shape has several."""
+    """Returns the integers of a plain argument, of which a shape has several."""
     every = value if isinstance(value, tuple) else (value,)
     return tuple(one for one in every if type(one) is int)
 

@@ -15,10 +15,13 @@ from opperf.parameters import (
     choice_option,
     combine,
     count_option,
+    labels,
     names_option,
     resolve_framework,
+    resumption,
+    shuffle,
 )
-from opperf.parsing import RETRYABLE, parse_labels, split_commas, words_among
+from opperf.parsing import split_commas, words_among
 from opperf.suites.base import SIZES
 
 Words = tuple[str, ...]
@@ -278,15 +281,8 @@ plan_options = combine(
         show_default=True,
         help="Measure all cases N times, each time in another random order.",
     ),
-    click.option("--shuffle", is_flag=True, help="Measure the cases in a random order."),
-    click.option(
-        "--label",
-        "labels",
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=parse_labels,
-        help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
-    ),
+    shuffle,
+    labels,
     click.option(
         "--list", "list_only", is_flag=True, help="Print the cases as a table, and measure nothing."
     ),
@@ -296,22 +292,5 @@ plan_options = combine(
         help="Check all options, print the command that measures each case alone, and measure "
         "nothing.",
     ),
-    click.option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        default=None,
-        metavar="[RUNFILE]",
-        help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
-    ),
-    click.option(
-        "--retry",
-        multiple=True,
-        metavar="STATUSES",
-        callback=words_among(lambda: RETRYABLE),
-        help="With --resume: measure cases of these statuses again: failed, crashed, timeout, "
-        "skipped.",
-    ),
-    click.option("--strict", is_flag=True, help="Exit with 1 if a case failed."),
-    click.option("--quiet", is_flag=True, help="Print only errors."),
+    resumption,
 )

@@ -16,6 +16,7 @@ from opperf.parameters import (
     explicit_options,
     framework,
     int64_tensor,
+    labels,
     max_configs,
     no_backward,
     operator_options,
@@ -23,11 +24,12 @@ from opperf.parameters import (
     output_options,
     partition_options,
     random_shape_options,
+    resumption,
     setting_options,
+    shuffle,
     size,
     sweep,
 )
-from opperf.parsing import RETRYABLE, parse_labels, words_among
 from opperf.reports.formats import RUN
 
 
@@ -112,16 +114,9 @@ from opperf.reports.formats import RUN
     help="Measure all cases K times, each time in another random order, so that a drift of the "
     "machine affects all of them.",
 )
-@click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
+@shuffle
 @setting_options("timeout_s")
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=parse_labels,
-    help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
-)
+@labels
 @click.option(
     "--list",
     "list_only",
@@ -132,25 +127,7 @@ from opperf.reports.formats import RUN
 @click.option(
     "--dry-run", is_flag=True, help="Check all options, print the plan, and measure nothing."
 )
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[RUNFILE]",
-    help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
-)
-@click.option(
-    "--retry",
-    multiple=True,
-    metavar="STATUSES",
-    callback=words_among(lambda: RETRYABLE),
-    help="With --resume: measure cases of these statuses again: failed, crashed, timeout, skipped.",
-)
-@click.option(
-    "--strict", is_flag=True, help="Exit with 1 if a case failed, or a result is wrong (--verify)."
-)
-@click.option("--quiet", is_flag=True, help="Print only errors.")
+@resumption
 @debug
 @framework
 @click.pass_context

@@ -15,11 +15,8 @@ from opperf.frameworks.base import Gradient
 from opperf.frameworks.jax import programs
 from opperf.frameworks.jax.devices import dtype_of, jax_device
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
-from opperf.frameworks.models import Model
+from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.model import Case
-
-RATE = 1e-3
-"""Learning rate where a model has no optimizer: small, so that many steps change it little."""
 
 
 class Descent:
@@ -40,6 +37,7 @@ class JAXModel:
     def __init__(self, case: Case, model: Model) -> None:
         settings = case.settings
         self._trains = settings.phase == "train"
+        self._programs: dict[str, Callable[..., Any]] = {}
         self._mode = programs.MODES[settings.mode]
         self._compiles = settings.mode in programs.COMPILED
         self._device, self._dtype = jax_device(settings.device), dtype_of(settings.dtype)
@@ -90,7 +88,7 @@ class JAXModel:
                 if jnp.issubdtype(jnp.asarray(leaf).dtype, jnp.floating)
             ]
             if not leaves:
-                raise NoGradientError("its outputs are no floating-point numbers; give it a loss")
+                raise NoGradientError(NO_LOSS)
             return outputs, sum(jnp.mean(leaf) for leaf in leaves)
         loss = self._model.loss(outputs, *targets)
         if jnp.shape(loss) != ():
@@ -107,7 +105,7 @@ class JAXModel:
 
     def _check_parameters(self) -> None:
         if not jax.tree_util.tree_leaves(self._parameters):
-            raise NoGradientError("it has no parameters")
+            raise NoGradientError(NO_PARAMETERS)
 
     def _gradients_of(self, parameters: Any, unnamed: Any, named: Any, targets: Any) -> Any:
         function = jax.value_and_grad(
@@ -131,12 +129,10 @@ class JAXModel:
 
     def _program(self, name: str) -> Callable[..., Any]:
         """Returns a method of the step, compiled once where the mode compiles."""
-        made = self.__dict__.setdefault("_programs", {})
-        if name not in made:
+        if name not in self._programs:
             function = getattr(self, name)
-            made[name] = jax.jit(function) if self._compiles else function
-        program: Callable[..., Any] = made[name]
-        return program
+            self._programs[name] = jax.jit(function) if self._compiles else function
+        return self._programs[name]
 
     def begin_update(self) -> None:
         self._begin()

@@ -12,7 +12,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError
-from opperf.frameworks.models import Model
+from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.mxnet.gradient import by_place
 from opperf.model import Case
@@ -20,7 +20,7 @@ from opperf.model import Case
 HYBRIDIZE = "hybridize"
 """Mode in which a block runs as a graph."""
 
-OPTIMIZER = ("sgd", {"learning_rate": 1e-3})
+OPTIMIZER = ("sgd", {"learning_rate": RATE})
 """Arguments of the trainer where a model has no optimizer: a small rate, so that many steps change
 the parameters little."""
 
@@ -98,7 +98,7 @@ class MXNetModel:
                 if np.issubdtype(np.dtype(output.dtype), np.floating)
             ]
             if not floating:
-                raise NoGradientError("its outputs are no floating-point numbers; give it a loss")
+                raise NoGradientError(NO_LOSS)
             means = [output.mean() for output in floating]
             return outputs, sum(means[1:], means[0])
 
@@ -117,13 +117,13 @@ class MXNetModel:
 
     def gradient(self) -> LossGradient:
         if not self._differentiated():
-            raise NoGradientError("it has no parameters that take a gradient")
+            raise NoGradientError(NO_PARAMETERS)
         return LossGradient(lambda: self._with_loss()[1])
 
     def _begin(self) -> None:
         if self._trainer is None:
             if not self._differentiated():
-                raise NoGradientError("it has no parameters that take a gradient")
+                raise NoGradientError(NO_PARAMETERS)
             self._trainer = mx.gluon.Trainer(
                 [*self._parameters().values()], *self._trainer_arguments, kvstore=None
             )

@@ -13,15 +13,12 @@ from torch.nn.parameter import is_lazy
 from torch.utils.flop_counter import FlopCounterMode
 
 from opperf.errors import NoGradientError, UsageError
-from opperf.frameworks.models import Model
+from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.frameworks.torch import modes, xla
 from opperf.frameworks.torch.devices import dtype_of, torch_device, type_of
 from opperf.frameworks.torch.gradient import by_place
 from opperf.frameworks.torch.tensors import tensors
 from opperf.model import Case, Settings
-
-RATE = 1e-3
-"""Learning rate where a model has no optimizer: small, so that many steps change it little."""
 
 
 class TorchModel:
@@ -89,7 +86,7 @@ class TorchModel:
             return own
         floating = [output for output in tensors(outputs) if output.is_floating_point()]
         if not floating:
-            raise NoGradientError("its outputs are no floating-point numbers; give it a loss")
+            raise NoGradientError(NO_LOSS)
         return torch.stack([output.float().mean() for output in floating]).sum()
 
     def _parameters(self) -> dict[str, torch.Tensor]:
@@ -99,7 +96,7 @@ class TorchModel:
 
     def gradient(self) -> LossGradient:
         if not self._parameters():
-            raise NoGradientError("it has no parameters that take a gradient")
+            raise NoGradientError(NO_PARAMETERS)
         return LossGradient(lambda: self._loss_of(self._forward()), [*self._parameters().values()])
 
     def begin_update(self) -> None:

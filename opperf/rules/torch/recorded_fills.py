@@ -31,7 +31,7 @@ class Unfit(Exception):
 
 
 def with_all_fills(operator: str, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments as `with_fills` does, with whole numbers in the tensors of
+    """Returns an operator's arguments as `with_fills` does, with integers in the tensors of
     integers of which that knows nothing."""
     return _filled(operator, arguments, WHOLE.get(operator, numbers))
 
@@ -154,7 +154,7 @@ def exponent_domain(arguments: Arguments, spec: TensorSpec) -> Fill:
 
 
 def compared(arguments: Arguments, spec: TensorSpec) -> Fill:
-    """Returns whole numbers of which a quarter is equal: to the number that a tensor is compared
+    """Returns integers of which a quarter is equal: to the number that a tensor is compared
     with, or to those of another such tensor."""
     number = arguments.get("other")
     first = int(number) if isinstance(number, (int, float)) else 0
