@@ -118,8 +118,8 @@ def test_a_model_in_several_graphs_is_refused_where_one_is_asked_for():
 
 
 def test_each_call_has_other_contents_where_they_are_asked_for():
-    framework = load("torch")
     case = model_case("torch", fresh_contents=True)
+    framework = load("torch")
     with case_scope(case, framework):
         prepared = PreparedCase(case, framework, bound_of(case, framework))
         inputs = FreshInputs(prepared)
