@@ -18,6 +18,7 @@ from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.suites.base import models_of
 from opperf.worker.binding import check_models
+from opperf.worker.call_outputs import observe
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
@@ -160,6 +161,9 @@ class InProcess:
 
     def trace(self, cases, chrome, execution):
         return trace(self.fake, cases, Path(chrome) if chrome else None, None)
+
+    def observe(self, case, folder, draw=0):
+        return observe(case, self.fake, folder, draw)
 
     def end(self):
         self.ends += 1

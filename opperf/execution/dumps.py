@@ -1,5 +1,5 @@
-"""Writes traces of cases, and what compilers make of them, beside the records. Each case has other
-processes for it than the one that measured it."""
+"""Writes traces of cases, what compilers make of them and what they compute, beside the records.
+Each case has other processes for it than the one that measured it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from opperf.execution.workers import Workers
 from opperf.model import Case, Run, Settings, Status
 from opperf.plurals import pluralize
 
-TRACE, IR, HLO = "trace", "ir", "hlo"
+TRACE, IR, HLO, RESULTS = "trace", "ir", "hlo", "results"
 
-DUMPS = (TRACE, IR, HLO)
+INSIDES = (TRACE, IR, HLO)
+
+DUMPS = (*INSIDES, RESULTS)
 
 XLA_FLAGS = "XLA_FLAGS"
 
@@ -87,7 +89,7 @@ def write_dumps(workers: Workers, run: Run, dumps: Collection[str], folder: Path
             own.rmdir()
     yield from reasons
     if written:
-        yield f"what {written} of {pluralize(len(run.records), 'case')} do inside is in {folder}"
+        yield f"dumps of {written} of {pluralize(len(run.records), 'case')} are in {folder}"
 
 
 def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) -> Iterator[str]:
@@ -113,6 +115,8 @@ def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) ->
         yield _once(workers, msgspec.structs.replace(case, settings=settings))
     if TRACE in dumps:
         yield _trace(workers, case, folder / "trace.json")
+    if RESULTS in dumps:
+        yield _results(workers, case, folder / RESULTS)
 
 
 def _once(workers: Workers, case: Case) -> str:
@@ -133,3 +137,19 @@ def _trace(workers: Workers, case: Case, file: Path) -> str:
     finally:
         workers.close()
     return "".join(f"no trace of {case.label}: {reason}" for reason in failed.values())
+
+
+def _results(workers: Workers, case: Case, folder: Path) -> str:
+    """Writes the arrays that a call of a case results in, each to a file of its name, and returns
+    why there are none."""
+    workers.close()
+    folder.mkdir()
+    try:
+        observed = workers.of(case.target.framework, case.settings).observe(case, folder)
+    finally:
+        workers.close()
+    for value in observed.values:
+        if value.file:
+            name = NOT_IN_NAMES.sub("-", value.place).strip("-")
+            (folder / value.file).rename(folder / f"{name}.npy")
+    return f"no results of {case.label}: {observed.refusal}" if observed.refusal else ""

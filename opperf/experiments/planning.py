@@ -39,7 +39,7 @@ from opperf.sources.varying import (
     with_dtype_options,
     with_settings,
 )
-from opperf.suites.base import SIZES, SuiteModel, available
+from opperf.suites.base import SIZES, SuiteModel, available, find_suite
 from opperf.worker.client import Worker
 
 Say = Callable[[str], None]
@@ -101,7 +101,7 @@ def plan_experiments(
     for number, framework in enumerate(matrix.frameworks):
         for python in labels_of(workers.interpreters, framework):
             place = examine(workers, framework, python, selection.settings.imports, matrix, axes)
-            candidates = list(_models(place, matrix))
+            candidates = list(_models(place, matrix, say))
             names += (candidate.listed.name for candidate in candidates)
             own = [
                 candidate
@@ -208,12 +208,17 @@ def _is_elsewhere(framework: str, name: str, value: Any, error: OpperfError) -> 
     return name in ("dtype", "autocast") and value in DTYPES
 
 
-def _models(place: Place, matrix: Matrix) -> Iterator[Candidate]:
+def _models(place: Place, matrix: Matrix, say: Say) -> Iterator[Candidate]:
     """Yields the models that the words name; of a suite whose package is missing one that stands
-    for all, whose record says what to install."""
+    for all, whose record says what to install. Says which suite has none for this framework, if it
+    has some for another."""
     for word in matrix.models:
         if not word.suite:
             yield of_user(place.framework, word)
+            continue
+        has = find_suite(word.suite).frameworks
+        if place.framework not in has and not set(has).isdisjoint(matrix.frameworks):
+            say(f"suite {word.suite} has no models of {place.framework}")
             continue
         folder = matrix.folders.get(word.suite, "")
         try:

@@ -1,5 +1,5 @@
-"""One untimed call of a case, whose outputs, gradients and changed arguments are written to
-files."""
+"""One untimed call of a case, or step of a model, whose outputs, gradients and changed arguments
+are written to files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from opperf.instruments.guard import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.times import BACKWARD
 from opperf.machine.heap import filled_blocks
-from opperf.model import Case
+from opperf.model import Case, ModelTarget
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
+from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Observed, Value
 
 SHOWN = 60
@@ -32,7 +33,12 @@ def observe(case: Case, framework: Framework, folder: Path, draw: int) -> Observ
     try:
         guard(case, framework)
         with framework.scope(case), filled_blocks(draw):
-            return _Observation(case, framework, folder, draw).observed()
+            observation = _Observation(case, framework, folder, draw)
+            return (
+                observation.of_model()
+                if isinstance(case.target, ModelTarget)
+                else observation.observed()
+            )
     except OpperfError as error:
         return Observed(refusal=one_line(str(error)))
     except Exception as error:
@@ -45,15 +51,21 @@ class _Observation:
 
     def __init__(self, case: Case, framework: Framework, folder: Path, draw: int) -> None:
         self._case, self._framework, self._folder = case, framework, folder
-        self._results = CallResults(PreparedCase(case, framework), case.settings.seed + draw)
+        self._draw = draw
         self._written = 0
 
+    def of_model(self) -> Observed:
+        model = bound_of(self._case, self._framework).function
+        return Observed(tuple(self._write(model.results().items())))
+
     def observed(self) -> Observed:
-        values = self._write(self._results.outputs())
+        prepared = PreparedCase(self._case, self._framework)
+        results = CallResults(prepared, self._case.settings.seed + self._draw)
+        values = self._write(results.outputs())
         reason = ""
         if BACKWARD.name in self._case.passes:
             try:
-                values += self._write(self._results.gradients())
+                values += self._write(results.gradients())
             except NoGradientError as error:
                 reason = one_line(str(error))
         listed = rules_module(self._framework.rules).NOT_FINITE

@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opperf.commands.experiment import experiment
@@ -226,17 +227,28 @@ def test_flags_of_the_runner_are_settings(opperf):
         assert words in command
 
 
-def test_traces_and_graphs_are_written_beside_the_records(opperf):
+def test_traces_and_results_are_written_beside_the_records(opperf):
     _, out, _ = opperf(
         *("nets.py:make", "--mode", "eager,compile:aot_eager", "--phase", "train", "-o", "r.jsonl"),
-        *("--dump-pytorch-profiles", *COUNTS),
+        *("--dump-pytorch-profiles", "--save-output", "--collect-full-output", *COUNTS),
     )
-    assert "what 2 of 2 cases do inside is in r.jsonl.dumps" in out
+    assert "dumps of 2 of 2 cases are in r.jsonl.dumps" in out
     run, _ = read_run(opperf.folder / "r.jsonl")
     for record in run.records:
-        path = opperf.folder / "r.jsonl.dumps" / f"make-{record.id}" / "trace.json"
-        names = {event.get("name") for event in json.loads(path.read_text())["traceEvents"]}
-        assert any("addmm" in str(name) for name in names)
+        folder = opperf.folder / "r.jsonl.dumps" / f"make-{record.id}"
+        trace = json.loads((folder / "trace.json").read_text())
+        assert any("addmm" in str(event.get("name")) for event in trace["traceEvents"])
+        results = {path.stem: np.load(path) for path in (folder / "results").iterdir()}
+        output = results["output"].reshape(3, 4)
+        of_labels = output[range(3), [0, 1, 2]] - np.log(np.exp(output).sum(1))
+        np.testing.assert_allclose(results["loss"].item(), -of_labels.mean(), rtol=1e-5)
+        assert "gradient-of-layers.0.weight" in results
+
+
+def test_a_suite_that_one_of_the_frameworks_has_is_measured_with_that(opperf):
+    code, out, err = opperf("dummy", "--framework", "torch,jax", "--dry-run")
+    assert code == 0 and "suite dummy has no models of jax" in err
+    assert out.count("--id") == out.count("--framework torch --id") == 1
 
 
 def test_operators_and_run_files_are_suites_too(opperf):

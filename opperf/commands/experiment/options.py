@@ -173,6 +173,21 @@ def _runners_axis(axis: str, help: str) -> Any:
     )
 
 
+ERRORS = ("error", "critical")
+
+MESSAGES = ("debug", "info", "warning")
+
+_COUNTED = "records have graph breaks and recompilations, with their reasons, in any case"
+
+ACCEPTED = {
+    "progress-bar": "a terminal has one in any case",
+    "collect-full-output": "--save-output and --verify have the gradients in any case",
+    "dump-dynamo-counters": _COUNTED,
+    "collect-dynamo-counters": _COUNTED,
+}
+"""Flags of PyTorch/XLA's runner that change nothing, with the reason."""
+
+
 runner_options = combine(
     _runners_axis("accelerator", "PyTorch/XLA's word for --ctx; cuda is gpu."),
     _runners_axis("xla", "PyTorch/XLA: whether XLA computes, and by which runtime."),
@@ -242,7 +257,21 @@ runner_options = combine(
         )
         for what in ("experiment", "model")
     ),
-    click.option("--progress-bar", is_flag=True, help="Accepted; a terminal has one in any case."),
+    choice_option(
+        "--log-level",
+        choices=(*MESSAGES, *ERRORS),
+        default="info",
+        help="What is printed: error and critical are --quiet.",
+    ),
+    click.option(
+        "--verify-iterations",
+        type=click.IntRange(1, 1),
+        help="1 alone: --verify compares a step from the beginning.",
+    ),
+    *(
+        click.option(f"--{name}", is_flag=True, help=f"Accepted; {why}.")
+        for name, why in ACCEPTED.items()
+    ),
 )
 """Options of PyTorch/XLA's `experiment_runner.py`."""
 
@@ -256,7 +285,16 @@ dump_options = combine(
         "in a folder beside the output, by another call in a process of its own.",
     ),
     click.option("--dump-pytorch-profiles", is_flag=True, help="Write the traces alone."),
-    click.option("--profile-xla", is_flag=True, help="As --dump-pytorch-profiles."),
+    *(
+        click.option(f"--{name}", is_flag=True, help="As --dump-pytorch-profiles.")
+        for name in ("profile-xla", "profile-cuda-cpu", "profile-cuda-cpu-individual-ops")
+    ),
+    click.option(
+        "--save-output",
+        is_flag=True,
+        help="Write the arrays that each case computes, of training its loss, gradients and "
+        "updated parameters, too, as .npy files in a folder beside the output.",
+    ),
     click.option("--dump-hlo", is_flag=True, help="Write the HLO alone."),
     click.option(
         "--save-ir-format",

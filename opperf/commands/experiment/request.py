@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from opperf.commands.experiment.configs import with_configs
-from opperf.commands.experiment.options import RUNNERS_AXES
+from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES
 from opperf.commands.frameworks import FrameworkChoice
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
 from opperf.errors import UsageError
-from opperf.execution.dumps import DUMPS, HLO, IR, TRACE
+from opperf.execution.dumps import DUMPS, HLO, INSIDES, IR, RESULTS, TRACE
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
@@ -41,7 +41,15 @@ INSTEAD = {
 }
 """PyTorch/XLA's words, each with the axis that it sets and the option of that."""
 
-COPIED = ("labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus", "columns")
+COPIED = ("labels", "overwrite", "list_only", "dry_run", "strict", "cpus", "columns")
+
+PROFILES = (
+    "dump_pytorch_profiles",
+    "profile_xla",
+    "profile_cuda_cpu",
+    "profile_cuda_cpu_individual_ops",
+)
+"""PyTorch/XLA's options that ask for a trace."""
 
 
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
@@ -89,6 +97,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         command=shlex.join(["opperf", *sys.argv[1:]]),
         dumps=read_dumps(options),
         echo=options["print_subprocess"],
+        quiet=options["quiet"] or options["log_level"] in ERRORS,
         matrix=Matrix(
             frameworks=options["frameworks"],
             models=models,
@@ -152,13 +161,14 @@ def runners_flags(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def read_dumps(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns what is written of the cases' insides."""
+    """Returns what is written beside the records."""
     asked = {
-        TRACE: options["dump_pytorch_profiles"] or options["profile_xla"],
+        TRACE: any(options[name] for name in PROFILES),
         IR: options["save_ir_format"],
         HLO: options["dump_hlo"],
+        RESULTS: options["save_output"],
     }
-    return DUMPS if options["insides"] else tuple(name for name in DUMPS if asked[name])
+    return tuple(name for name in DUMPS if asked[name] or (options["insides"] and name in INSIDES))
 
 
 def runners_output(options: Mapping[str, Any]) -> dict[str, Any]:
