@@ -27,6 +27,7 @@ from opperf.model.records import (
     Outcome,
     Part,
     Place,
+    ProcessResult,
     Record,
     SameResults,
     Status,
@@ -36,6 +37,7 @@ from opperf.model.records import (
 )
 from opperf.model.runs import (
     SCHEMA_VERSION,
+    BenchFacts,
     CaseLine,
     Closing,
     Environment,
@@ -49,11 +51,13 @@ from opperf.model.runs import (
 )
 from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, SESSION_AXES, Settings
 from opperf.model.targets import (
+    PROGRAM,
     CallableTarget,
     FileTarget,
     ModelTarget,
     ObjectTarget,
     OperatorTarget,
+    ScriptTarget,
     SnippetTarget,
     Target,
     TargetKey,

@@ -147,6 +147,30 @@ class Part(Struct, frozen=True):
     """Why calls are omitted: of several reasons, the most frequent."""
 
 
+class ProcessResult(Struct, frozen=True, kw_only=True):
+    """The results of one process of a program that has several, or of its only one."""
+
+    name: str
+    """Its tags: `0`, `1` ... of several at once, `D0` of the one on a GPU."""
+    rank: int = 0
+    node: str = ""
+    device: str = ""
+    """GPU that it has alone; empty if it sees all, or none."""
+    status: Status
+    reason: str = ""
+    exit_code: int | None = None
+    """None if it was killed before it ended."""
+    stopped: bool = False
+    """Whether it was stopped, as it had made all observations that were wanted."""
+    rate: Summary | None = None
+    """Items per second after the warm-up."""
+    warmup: int = 0
+    """Number of observations before."""
+    losses: tuple[float, ...] = ()
+    stream: str = ""
+    """Path of its stream of events, in the folder of profiles beside the run file."""
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -194,6 +218,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     of profiles beside the run file."""
     verification: Verification | None = None
     """None unless it was asked for."""
+    processes: tuple[ProcessResult, ...] = ()
+    """Those of a program; empty of any other target."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):

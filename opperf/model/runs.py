@@ -91,6 +91,35 @@ class Program(Struct, frozen=True):
     """A sentence each on what its reader must know."""
 
 
+class BenchFacts(Struct, frozen=True):
+    """A bench of a suite, as reports need it beside its records."""
+
+    name: str
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    enabled: bool = True
+    weight: float = 1.0
+    point: dict[str, Any] = {}
+    """Values of its matrix, by key."""
+    cases: tuple[str, ...] = ()
+    """Ids of its cases."""
+    expected: int = 0
+    """Observations that each process of it was to make; 0 of what is no program."""
+    processes: int = 1
+    """Number of its processes, of all nodes."""
+    gpus: int = 0
+    """Number of GPUs that it uses together."""
+    gpu_load: float | None = None
+    gpu_memory: float | None = None
+    """Least mean use of each GPU, as shares; None for any."""
+    env: str = ""
+    """Label of its environment; empty for opperf's own."""
+    why_not: str = ""
+    """Why it was not run: disabled, or what the system lacks; empty if it was to be."""
+    config: dict[str, Any] = {}
+    """The bench as its file has it, resolved."""
+
+
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""
 
@@ -106,6 +135,8 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """The program whose calls are the cases; None of any other run."""
     wrapping: Wrapping | None = None
     """Programs that the cases are profiled under; None without one."""
+    benches: tuple[BenchFacts, ...] = ()
+    """Of a suite, in the order of its file; empty of any other run."""
     session: dict[str, Any] = {}
     """Plan of a session, which `comparison.ab.session` reads; empty of a run."""
 

@@ -220,6 +220,47 @@ class ModelTarget(Struct, frozen=True, tag="model"):
         return " ".join(filter(None, (self.name.rpartition(":")[2], *shown, size, batch)))
 
 
+PROGRAM = "program"
+"""In place of a framework's name for what runs in processes of its own."""
+
+
+class ScriptTarget(Struct, frozen=True, tag="script"):
+    """A program: a script that runs in one or several processes of its own."""
+
+    name: str
+    """Of the bench."""
+    script: str
+    """Path of the script. Only its name is part of the case's id."""
+    argv: tuple[str, ...] = ()
+    method: str = "njobs"
+    processes: int = 1
+    """Number of processes on each node."""
+    nodes: int = 1
+    stop: int = 60
+    """Observations after the warm-up, at which the program is stopped."""
+    skip: int = 0
+    """Observations that are omitted before the warm-up is looked for."""
+    interval_s: float = 1.0
+    """Seconds between samples of the machine."""
+    observe: tuple[str, ...] = ()
+    """Parts that are observed without voir: `loader:module:NAME`, `optimizer`,
+    `function:module:NAME`, `line:PATTERN`."""
+    voirfile: str = ""
+    """Path of voir's instruments; empty without one."""
+    point: dict[str, Any] = {}
+    """Values of the suite's matrix, by key."""
+    framework: str = PROGRAM
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, "", self.name, digest(canonical_target(self))[:8])
+
+    @property
+    def label(self) -> str:
+        """The bench's name."""
+        return self.name
+
+
 Target = Union[
     OperatorTarget,
     CallableTarget,
@@ -228,6 +269,7 @@ Target = Union[
     SnippetTarget,
     TraceTarget,
     ModelTarget,
+    ScriptTarget,
 ]
 
 
@@ -242,4 +284,7 @@ def canonical_target(target: Target) -> dict[str, Any]:
         del content["file"]
     if isinstance(target, ModelTarget):
         content.pop("folder", None)
+    if isinstance(target, ScriptTarget):
+        content["script"] = PurePath(target.script).name
+        content.pop("voirfile", None)
     return content

@@ -20,7 +20,7 @@ from opperf.machine.heap import filled_blocks
 from opperf.model import Case, ModelTarget
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
-from opperf.worker.binding import bound_of
+from opperf.worker.binding import runnable_model
 from opperf.worker.protocol import Observed, Value
 
 SHOWN = 60
@@ -34,11 +34,9 @@ def observe(case: Case, framework: Framework, folder: Path, draw: int) -> Observ
         guard(case, framework)
         with framework.scope(case), filled_blocks(draw):
             observation = _Observation(case, framework, folder, draw)
-            return (
-                observation.of_model()
-                if isinstance(case.target, ModelTarget)
-                else observation.observed()
-            )
+            if isinstance(case.target, ModelTarget):
+                return observation.of_model(case.target)
+            return observation.observed()
     except OpperfError as error:
         return Observed(refusal=one_line(str(error)))
     except Exception as error:
@@ -54,8 +52,8 @@ class _Observation:
         self._draw = draw
         self._written = 0
 
-    def of_model(self) -> Observed:
-        model = bound_of(self._case, self._framework).function
+    def of_model(self, target: ModelTarget) -> Observed:
+        model = runnable_model(self._case, target, self._framework)
         return Observed(tuple(self._write(model.results().items())))
 
     def observed(self) -> Observed:

@@ -1,0 +1,1 @@
+"""Python environments for benches and arms, built of requirements and kept."""

@@ -1,0 +1,1 @@
+"""Suite files: YAML that says which benches are run, where, and what counts as failure."""

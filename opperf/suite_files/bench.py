@@ -1,0 +1,108 @@
+"""A bench of a suite file, resolved: no inheritance, matrix or reference is left in it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from opperf.model import Struct
+
+Method = Literal["njobs", "per_gpu", "per_core"]
+
+Workload = Literal[
+    "script", "operators", "configuration", "recording", "trace", "snippets", "model"
+]
+"""The kind of a bench: of `script` it has `definition`, of another one the key of that name."""
+
+
+class Location(Struct, frozen=True):
+    """Where a value of a suite file is from."""
+
+    file: str
+    line: int
+    """From 1."""
+    key: str = ""
+    """Path of keys in the file, `resnet50.argv.--lr`."""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return f"{place}: {self.key}" if self.key else place
+
+
+class Plan(Struct, frozen=True):
+    """How many processes of a bench run at once on a machine, and on what."""
+
+    method: Method = "njobs"
+    n: int = 1
+    """Number of processes of `njobs`; the others have one for each GPU or core."""
+
+
+class EnvironmentSpec(Struct, frozen=True):
+    """The environment that a bench asks for; empty for opperf's own."""
+
+    name: str = ""
+    """`install_group`, which benches share."""
+    requirements: tuple[str, ...] = ()
+    python: str = ""
+    """Version, `3.11`, or path; empty for that of opperf."""
+    index_urls: tuple[str, ...] = ()
+    """Extra indexes."""
+    variables: dict[str, str] = {}
+    """Of the installation and of the processes."""
+
+
+class Voir(Struct, frozen=True):
+    """When a program's steps are counted and when it is stopped."""
+
+    stop: int = 60
+    """Observations after the warm-up."""
+    interval_s: float = 1.0
+    """Seconds between samples of the machine."""
+    skip: int = 0
+    """Observations that are omitted before the warm-up is looked for."""
+    others: dict[str, Any] = {}
+    """Further options of voir, as the file has them."""
+
+
+class Usage(Struct, frozen=True):
+    """Least mean use of each GPU, as shares; None for any."""
+
+    load: float | None = None
+    memory: float | None = None
+
+
+class Bench(Struct, frozen=True):
+    """A bench."""
+
+    name: str
+    workload: Workload
+    content: tuple[str, ...] = ()
+    """Operators, models, or paths of files; of a script the path of its folder or file."""
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    enabled: bool = True
+    weight: float = 1.0
+    argv: tuple[str, ...] = ()
+    client_argv: tuple[str, ...] = ()
+    server_argv: tuple[str, ...] = ()
+    """Words of the command line, placeholders replaced."""
+    plan: Plan = Plan()
+    num_machines: int = 1
+    max_duration_s: float | None = None
+    requires_capabilities: tuple[str, ...] = ()
+    """Expressions on the system, each true where the bench can run."""
+    env: EnvironmentSpec = EnvironmentSpec()
+    voir: Voir = Voir()
+    usage: Usage = Usage()
+    observe: tuple[str, ...] = ()
+    """Parts of the program that are observed without voir: `loader:module:NAME`, `optimizer`,
+    `function:module:NAME`, `line:PATTERN`."""
+    settings: dict[str, tuple[str, ...]] = {}
+    """Options of `opperf run` for what is not a script, by setting: `dtype`, `mode` ..."""
+    point: dict[str, Any] = {}
+    """Values of the matrix, by key; empty without one."""
+    templates: tuple[str, ...] = ()
+    """Names that it inherits from, the nearest first."""
+    locations: dict[str, Location] = {}
+    """By path of keys within the bench, where the value is from."""
+    others: dict[str, Any] = {}
+    """Keys that opperf does not use, as the file has them."""

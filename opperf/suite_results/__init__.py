@@ -1,0 +1,1 @@
+"""Validation, scores, reports and comparisons of the records of suites."""
