@@ -1,0 +1,1 @@
+"""Runs of suites: from the benches of a file to the cases that are measured."""

@@ -1,0 +1,290 @@
+"""Plans the run of a suite: from its benches to cases, and what reports need to know of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.errors import OpperfError, UsageError, one_line, unknown
+from opperf.execution.planning import plan_run
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import plan_experiments
+from opperf.experiments.repeating import PROFILER
+from opperf.frameworks import default_framework
+from opperf.machine.gpus import gpu_facts
+from opperf.model import DECLARED, MAPPINGS, BenchFacts, Case, Interpreter, ScriptTarget, Settings
+from opperf.sources.base import open_files
+from opperf.sources.models import ModelWord, read_word
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes, deduplicate, disambiguate
+from opperf.suite_files.bench import Bench
+from opperf.suite_files.bench import Plan as Processes
+
+Say = Callable[[str], None]
+
+SCRIPT = "main.py"
+"""The script of a bench that is a folder."""
+
+VOIRFILE = "voirfile.py"
+
+MAX_DURATION_S = 600.0
+"""Limit on the time of a bench that has none: milabench's."""
+
+FRAMEWORK, SIZE, CONFIGURATIONS, BATCH_SIZE = "framework", "size", "max_configs", "batch_size"
+"""Keys beside settings of a bench that is no script."""
+
+OWN_KEYS = (FRAMEWORK, SIZE, CONFIGURATIONS, BATCH_SIZE)
+
+Environments = Mapping[str, Interpreter | str]
+"""By the name of a bench, the interpreter of its environment, or why there is none."""
+
+
+class SuitePlan(NamedTuple):
+    """The plan of a suite."""
+
+    plan: Plan
+    benches: tuple[BenchFacts, ...]
+
+
+def plan_suite(
+    workers: Workers,
+    benches: Sequence[Bench],
+    environments: Environments,
+    obstacles: Mapping[str, str],
+    selection: Selection,
+    say: Say,
+) -> SuitePlan:
+    """Returns the plan of the benches in their order. `obstacles` says, by name, which are not run,
+    and why; what cannot be planned costs its own bench. Raises `UsageError` if nothing is left."""
+    plans: list[Plan] = []
+    facts: list[BenchFacts] = []
+    for bench in benches:
+        reason = obstacles.get(bench.name, "")
+        found = environments.get(bench.name)
+        if isinstance(found, str):
+            reason = reason or found
+        plan = Plan(cases=(), excluded={})
+        if not reason:
+            interpreter = found if isinstance(found, Interpreter) else None
+            try:
+                plan = plan_bench(workers, bench, interpreter, selection, say)
+            except OpperfError as error:
+                reason = one_line(str(error))
+        if reason and bench.enabled:
+            say(f"bench {bench.name} is not run: {reason}")
+        plans.append(plan)
+        facts.append(facts_of(bench, plan.cases, found, reason))
+    cases = [case for plan in plans for case in plan.cases]
+    if not cases:
+        reasons = [f"{one.name}: {one.why_not}" for one in facts if one.why_not]
+        raise UsageError(f"nothing to run: {'; '.join(reasons) or 'the suite has no bench'}")
+    united = Plan(
+        cases=disambiguate(deduplicate(cases)),
+        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
+    )
+    return SuitePlan(united, tuple(facts))
+
+
+def facts_of(
+    bench: Bench, cases: Sequence[Case], environment: Interpreter | str | None, why_not: str
+) -> BenchFacts:
+    """Returns what reports need to know of a bench."""
+    is_script = bench.workload == "script"
+    devices = gpu_count() if is_script else 0
+    processes = process_count(bench.plan) * bench.num_machines if is_script else 1
+    return BenchFacts(
+        name=bench.name,
+        group=bench.group,
+        tags=bench.tags,
+        enabled=bench.enabled,
+        weight=bench.weight,
+        point=bench.point,
+        cases=tuple(case.id for case in cases),
+        expected=bench.voir.stop if is_script else 0,
+        processes=processes,
+        gpus=devices * bench.num_machines,
+        gpu_load=bench.usage.load,
+        gpu_memory=bench.usage.memory,
+        env=environment.label if isinstance(environment, Interpreter) else "",
+        why_not=why_not,
+        config=msgspec.to_builtins(bench),
+    )
+
+
+def gpu_count() -> int:
+    """Returns the number of this machine's GPUs."""
+    return len(gpu_facts())
+
+
+def process_count(plan: Processes) -> int:
+    """Returns the number of processes of a plan on this machine: one without a GPU."""
+    if plan.method == "per_gpu":
+        return max(1, gpu_count())
+    if plan.method == "per_core":
+        import psutil
+
+        return psutil.cpu_count(logical=False) or 1
+    return plan.n
+
+
+def plan_bench(
+    workers: Workers,
+    bench: Bench,
+    interpreter: Interpreter | None,
+    selection: Selection,
+    say: Say,
+) -> Plan:
+    """Returns the plan of a bench. Raises `UsageError`, with the place in its file, for what it
+    cannot be of, and the errors of sources."""
+    if interpreter is not None:
+        workers.add_interpreters((interpreter,))
+    label = interpreter.label if interpreter else ""
+    if bench.workload == "script":
+        return Plan(cases=(script_case(bench, label, selection.settings),), excluded={})
+    axes = axes_of(bench)
+    if label:
+        axes["python"] = (label,)
+    settings = msgspec.structs.replace(
+        selection.settings, env=bench.env.variables, **limits_of(bench)
+    )
+    frameworks = bench.settings.get(FRAMEWORK) or (default_framework(()),)
+    own = msgspec.structs.replace(
+        selection,
+        settings=settings,
+        size=one_of(bench, SIZE, "default"),
+        configurations=number_of(bench, CONFIGURATIONS),
+        dtype_given="dtype" in axes,
+    )
+    if bench.workload == "model":
+        return plan_models(workers, bench, frameworks, own, axes, say)
+    is_of_files = bench.workload != "operators"
+    own = msgspec.structs.replace(own, patterns=() if is_of_files else bench.content)
+    files = open_files(map(Path, bench.content)) if is_of_files else ()
+    plans = [
+        plan_run(workers, framework, own, axes, files, frozenset(bench.settings), say)[0]
+        for framework in (frameworks[:1] if is_of_files else frameworks)
+    ]
+    return Plan(
+        cases=tuple(case for plan in plans for case in plan.cases),
+        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
+    )
+
+
+def plan_models(
+    workers: Workers,
+    bench: Bench,
+    frameworks: tuple[str, ...],
+    selection: Selection,
+    axes: Axes,
+    say: Say,
+) -> Plan:
+    """Returns the plan of a bench of models, as `opperf experiment` has it."""
+    axes.setdefault("profiler", (PROFILER,))
+    matrix = Matrix(
+        frameworks=frameworks,
+        models=tuple(models_of(bench)),
+        sizes=(selection.size,),
+        batch_sizes=(number_of(bench, BATCH_SIZE),),
+    )
+    return plan_experiments(workers, matrix, selection, axes, (), (), say).plan
+
+
+def models_of(bench: Bench) -> Iterator[ModelWord]:
+    """Yields the models of a bench. Raises `UsageError` for what names none."""
+    for word in bench.content:
+        found = read_word(word)
+        if found is None:
+            raise UsageError(
+                f"{place(bench, 'model')}: {word!r} is no model; write SUITE:NAME, FILE.py:NAME or "
+                "MODULE:NAME"
+            )
+        yield found
+
+
+def script_case(bench: Bench, label: str, settings: Settings) -> Case:
+    """Returns the case of a bench that is a script. Raises `UsageError` if that is not there."""
+    path = Path(bench.content[0])
+    script = path / SCRIPT if path.is_dir() else path
+    if not script.is_file():
+        raise UsageError(f"{place(bench, 'definition')}: {script}: no such script")
+    voirfile = script.parent / VOIRFILE
+    target = ScriptTarget(
+        name=bench.name,
+        script=str(script.resolve()),
+        argv=bench.argv,
+        method=bench.plan.method,
+        processes=process_count(bench.plan),
+        nodes=bench.num_machines,
+        stop=bench.voir.stop,
+        skip=bench.voir.skip,
+        interval_s=bench.voir.interval_s,
+        observe=bench.observe,
+        voirfile=str(voirfile.resolve()) if voirfile.is_file() else "",
+        point=bench.point,
+    )
+    own = msgspec.structs.replace(
+        settings,
+        env={**settings.env, **bench.env.variables},
+        python=label,
+        memory=False,
+        **limits_of(bench),
+    )
+    origin = str(bench.locations.get("definition", ""))
+    return Case(target, {}, own, ("forward",), origin=origin, category="program", tags=bench.tags)
+
+
+def limits_of(bench: Bench) -> dict[str, Any]:
+    """Returns the limit on a bench's time, as a setting."""
+    if bench.workload == "script":
+        return {"timeout_s": bench.max_duration_s or MAX_DURATION_S}
+    return {} if bench.max_duration_s is None else {"timeout_s": bench.max_duration_s}
+
+
+def axes_of(bench: Bench) -> Axes:
+    """Returns the axes that a bench's settings set. Raises `UsageError`, with the place in its
+    file, for a setting that there is not, and a value that it does not have."""
+    found: dict[str, tuple[Any, ...]] = {}
+    known = {name: setting for name, setting in DECLARED.items() if setting.axis}
+    for name, texts in bench.settings.items():
+        if name in OWN_KEYS:
+            continue
+        if name not in known:
+            raise UsageError(
+                f"{place(bench, name)}: {unknown('setting', name, (*known, *OWN_KEYS))}"
+            )
+        try:
+            read = [known[name].read(text) for text in texts]
+        except ValueError as error:
+            raise UsageError(f"{place(bench, name)}: {error}") from error
+        if name in MAPPINGS:
+            read = [dict([entry]) if isinstance(entry, tuple) else entry for entry in read]
+        found[name] = tuple(read)
+    return found
+
+
+def one_of(bench: Bench, key: str, default: str) -> str:
+    """Returns the only value of a key. Raises `UsageError` for several."""
+    values = bench.settings.get(key) or (default,)
+    if len(values) > 1:
+        raise UsageError(f"{place(bench, key)}: {', '.join(values)}; give one, or make a matrix")
+    return values[0]
+
+
+def number_of(bench: Bench, key: str) -> int | None:
+    """Returns the only value of a key as a number, None without one. Raises `UsageError`."""
+    text = one_of(bench, key, "")
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{place(bench, key)}: {text!r} is not a number of at least 1")
+    return int(text)
+
+
+def place(bench: Bench, key: str) -> str:
+    """Returns where a key of a bench is, for errors."""
+    return str(bench.locations.get(key, f"{bench.name}.{key}"))
