@@ -81,7 +81,7 @@ def plan_suite(
         facts.append(facts_of(bench, plan.cases, found, reason))
     cases = [case for plan in plans for case in plan.cases]
     if not cases:
-        reasons = [f"{one.name}: {one.why_not}" for one in facts if one.why_not]
+        reasons = [f"{fact.name}: {fact.why_not}" for fact in facts if fact.why_not]
         raise UsageError(f"nothing to run: {'; '.join(reasons) or 'the suite has no bench'}")
     united = Plan(
         cases=disambiguate(deduplicate(cases)),
@@ -149,9 +149,10 @@ def plan_bench(
     axes = axes_of(bench)
     if label:
         axes["python"] = (label,)
-    settings = msgspec.structs.replace(
-        selection.settings, env=bench.env.variables, **limits_of(bench)
-    )
+    if bench.env.variables:
+        axes["env"] = (bench.env.variables,)
+    limits = limits_of(bench)
+    settings = msgspec.structs.replace(selection.settings, **limits)
     frameworks = bench.settings.get(FRAMEWORK) or (default_framework(()),)
     own = msgspec.structs.replace(
         selection,
@@ -165,8 +166,9 @@ def plan_bench(
     is_of_files = bench.workload != "operators"
     own = msgspec.structs.replace(own, patterns=() if is_of_files else bench.content)
     files = open_files(map(Path, bench.content)) if is_of_files else ()
+    overriding = {*axes, *limits}
     plans = [
-        plan_run(workers, framework, own, axes, files, frozenset(bench.settings), say)[0]
+        plan_run(workers, framework, own, axes, files, overriding, say)[0]
         for framework in (frameworks[:1] if is_of_files else frameworks)
     ]
     return Plan(
@@ -249,7 +251,12 @@ def axes_of(bench: Bench) -> Axes:
     """Returns the axes that a bench's settings set. Raises `UsageError`, with the place in its
     file, for a setting that there is not, and a value that it does not have."""
     found: dict[str, tuple[Any, ...]] = {}
-    known = {name: setting for name, setting in DECLARED.items() if setting.axis}
+    # Environment variables and interpreters are those of the bench's environment.
+    known = {
+        name: setting
+        for name, setting in DECLARED.items()
+        if setting.axis and name not in (*MAPPINGS, "python")
+    }
     for name, texts in bench.settings.items():
         if name in OWN_KEYS:
             continue
@@ -258,12 +265,9 @@ def axes_of(bench: Bench) -> Axes:
                 f"{place(bench, name)}: {unknown('setting', name, (*known, *OWN_KEYS))}"
             )
         try:
-            read = [known[name].read(text) for text in texts]
+            found[name] = tuple(map(known[name].read, texts))
         except ValueError as error:
             raise UsageError(f"{place(bench, name)}: {error}") from error
-        if name in MAPPINGS:
-            read = [dict([entry]) if isinstance(entry, tuple) else entry for entry in read]
-        found[name] = tuple(read)
     return found
 
 

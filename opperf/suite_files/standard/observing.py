@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import TextIO
 
 LEAST_S = 0.2
 """Length of an observation, long beside the clock's resolution and a line's cost."""
@@ -17,7 +18,7 @@ SECONDS = 10.0
 """Length of a bench that nobody stops."""
 
 
-def _stream() -> object:
+def _stream() -> TextIO:
     descriptor = os.environ.get("DATA_FD")
     return os.fdopen(int(descriptor), "w", buffering=1) if descriptor else sys.stdout
 

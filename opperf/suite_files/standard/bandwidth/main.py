@@ -18,6 +18,7 @@ BYTES_MOVED = 3 * 4
 
 
 def of_torch(elements: int) -> Callable[[], object]:
+    """Returns the step by PyTorch, on a GPU if there is one."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -32,6 +33,7 @@ def of_torch(elements: int) -> Callable[[], object]:
 
 
 def of_numpy(elements: int) -> Callable[[], object]:
+    """Returns the step by NumPy."""
     import numpy as np
 
     x, y = (np.ones(elements, np.float32) for _ in range(2))
@@ -49,6 +51,7 @@ def of_numpy(elements: int) -> Callable[[], object]:
 
 
 def main() -> None:
+    """Runs the bench."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=256, help="of each array")
     elements = parser.parse_args().megabytes * 2**20 // 4

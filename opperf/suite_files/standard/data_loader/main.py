@@ -42,6 +42,7 @@ def batch(size: int) -> np.ndarray:
 
 
 def batches(pool: Pool, size: int, ahead: int) -> Iterator[np.ndarray]:
+    """Yields batches of a size, of which so many are begun before they are asked for."""
     waiting = [pool.apply_async(batch, (size,)) for _ in range(ahead)]
     while True:
         waiting.append(pool.apply_async(batch, (size,)))
@@ -49,6 +50,7 @@ def batches(pool: Pool, size: int, ahead: int) -> Iterator[np.ndarray]:
 
 
 def main() -> None:
+    """Runs the bench."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--workers", type=int, default=2)

@@ -16,6 +16,7 @@ CPU, GPU = 1024, 8192
 
 
 def of_torch(extent: int | None, dtype: str) -> tuple[Callable[[], object], int]:
+    """Returns the step by PyTorch, on a GPU if there is one, and its extent."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -32,6 +33,7 @@ def of_torch(extent: int | None, dtype: str) -> tuple[Callable[[], object], int]
 
 
 def of_numpy(extent: int | None, dtype: str) -> tuple[Callable[[], object], int]:
+    """Returns the step by NumPy, and its extent."""
     import numpy as np
 
     n = extent or CPU
@@ -41,6 +43,7 @@ def of_numpy(extent: int | None, dtype: str) -> tuple[Callable[[], object], int]
 
 
 def main() -> None:
+    """Runs the bench."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--extent", type=int, help="by default 1024, and 8192 on a GPU")
     parser.add_argument("--dtype", default="float32")

@@ -1,0 +1,124 @@
+"""The plan of a suite: cases and facts of benches, and what costs a bench."""
+
+import pytest
+
+from opperf.errors import UsageError
+from opperf.frameworks import load
+from opperf.model import Interpreter, ScriptTarget
+from opperf.sources.selecting import Selection
+from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
+from opperf.suite_runs.planning import axes_of, plan_suite
+from tests.conftest import InProcess, InProcessWorkers
+
+EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}
+
+
+@pytest.fixture
+def planned():
+    """Returns the plan of benches, and what was said."""
+    workers = InProcessWorkers(InProcess(load("numpy")), [])
+
+    def made(*benches, environments=None, obstacles=None):
+        said = []
+        return plan_suite(
+            workers, benches, environments or {}, obstacles or {}, Selection(), said.append
+        ), said
+
+    return made
+
+
+def script(tmp_path, name="loop", **fields):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "main.py").write_text("pass")
+    return Bench(name, "script", (str(folder),), **fields)
+
+
+def test_a_script_is_a_case_with_what_its_file_says(planned, tmp_path):
+    bench = script(
+        tmp_path,
+        argv=("--n", "3"),
+        plan=Plan("njobs", 2),
+        num_machines=3,
+        max_duration_s=5,
+        voir=Voir(stop=7, skip=2),
+        usage=Usage(load=0.5),
+        env=EnvironmentSpec(variables={"A": "1"}),
+        weight=2.0,
+        group="loops",
+        point={"n": 3},
+    )
+    (tmp_path / "loop" / "voirfile.py").write_text("")
+    (plan, facts), said = planned(bench, environments={"loop": Interpreter("/x/python", "loops")})
+    (case,) = plan.cases
+    target = case.target
+    assert isinstance(target, ScriptTarget) and target.argv == ("--n", "3")
+    assert (target.processes, target.nodes, target.stop, target.skip) == (2, 3, 7, 2)
+    assert target.script.endswith("loop/main.py") and target.voirfile.endswith("loop/voirfile.py")
+    settings = case.settings
+    assert (settings.timeout_s, settings.env, settings.python) == (5, {"A": "1"}, "loops")
+    (fact,) = facts
+    assert fact.cases == (case.id,) and fact.processes == 6 and fact.expected == 7
+    assert (fact.weight, fact.group, fact.env, fact.gpu_load) == (2.0, "loops", "loops", 0.5)
+    assert list(fact.config["argv"]) == ["--n", "3"] and fact.point == {"n": 3} and said == []
+
+
+def test_operators_and_models_are_planned_as_by_their_commands(planned):
+    (plan, facts), _ = planned(Bench("few", "operators", ("exp", "add"), settings=EXP))
+    dtypes = {(case.label, case.settings.dtype) for case in plan.cases}
+    assert dtypes == {(name, dtype) for name in ("exp", "add") for dtype in EXP["dtype"]}
+    assert facts[0].cases == tuple(case.id for case in plan.cases) and facts[0].expected == 0
+
+
+def test_files_are_sources(planned, tmp_path):
+    (tmp_path / "s.py").write_text(
+        "from opperf.snippets import TimerArgs\n"
+        "BENCHMARKS = {'plus': TimerArgs('x + 1', 'x = 1')}\n"
+    )
+    env = EnvironmentSpec(variables={"A": "1"})
+    bench = Bench("pieces", "snippets", (str(tmp_path / "s.py"),), max_duration_s=9, env=env)
+    (plan, _), _ = planned(bench)
+    assert all(case.settings.env == {"A": "1"} for case in plan.cases)
+    assert [(case.label, case.settings.timeout_s) for case in plan.cases] == [("plus/Python", 9)]
+
+
+def test_what_cannot_be_planned_costs_its_own_bench(planned, tmp_path):
+    where = {"definition": Location("a.yaml", 3, "gone.definition")}
+    benches = (
+        Bench("gone", "script", (str(tmp_path / "gone"),), locations=where),
+        Bench("off", "operators", ("exp",), enabled=False),
+        Bench("odd", "operators", ("expp",), settings=EXP),
+        Bench("none", "model", ("nothing",)),
+        Bench("bare", "operators", ("exp",), settings=EXP),
+        Bench("good", "operators", ("exp",), settings=EXP),
+    )
+    (plan, facts), said = planned(
+        *benches, environments={"bare": "no such package"}, obstacles={"off": "it is disabled"}
+    )
+    reasons = {fact.name: fact.why_not for fact in facts}
+    assert reasons["gone"].startswith("a.yaml:3: gone.definition: ") and reasons["good"] == ""
+    assert reasons["off"] == "it is disabled" and reasons["bare"] == "no such package"
+    assert "did you mean exp" in reasons["odd"] and "'nothing' is no model" in reasons["none"]
+    assert {case.label for case in plan.cases} == {"exp"}
+    assert [line.split()[1] for line in said] == ["gone", "odd", "none", "bare"]
+    with pytest.raises(UsageError, match="nothing to run: gone: a.yaml:3"):
+        planned(benches[0])
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"dtyp": ("float32",)}, "unknown setting 'dtyp'; did you mean dtype"),
+        ({"threads": ("many",)}, "odd.threads: "),
+        ({"size": ("small", "large")}, "small, large; give one"),
+        ({"max_configs": ("0",)}, "'0' is not a number of at least 1"),
+    ],
+)
+def test_settings_that_there_are_not_are_named_with_their_place(planned, settings, message):
+    with pytest.raises(UsageError, match=message):
+        planned(Bench("odd", "operators", ("exp",), settings={**settings, "framework": ("numpy",)}))
+
+
+def test_values_of_settings_are_read_as_the_command_line_has_them():
+    axes = axes_of(Bench("b", "operators", settings={"threads": ("1", "all"), "size": ("small",)}))
+    assert axes == {"threads": (1, None)}
