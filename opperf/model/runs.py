@@ -114,6 +114,8 @@ class BenchFacts(Struct, frozen=True):
     """Least mean use of each GPU, as shares; None for any."""
     env: str = ""
     """Label of its environment; empty for opperf's own."""
+    version: str = ""
+    """Hash of the files of its script; empty if it has none, or if it is unknown."""
     why_not: str = ""
     """Why it was not run: disabled, or what the system lacks; empty if it was to be."""
     config: dict[str, Any] = {}

@@ -1,0 +1,234 @@
+"""Milabench's own figures of a run, to the last digit and with its faults, so that old reports can
+be continued.
+
+Of the rates and samples of all processes of a bench together, with five or more the lowest and the
+highest are dropped: of the memory, too, so that its peak is not the maximum. Rates of the warm-up
+count. The score of a benchmark depends on its unit, and one that did not run counts 0. The energy
+is that of the first process. A stream without its beginning or its end is passed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opperf.model import Struct
+from opperf.suite_results.observations import GpuSample, Observed
+from opperf.suite_results.suite_run import BenchResults, SuiteRun
+
+LEAST_TRIMMED = 5
+"""Fewest values of which the extremes are dropped."""
+
+MOST_FAILURES = 0.01
+"""Largest share of failures at which a run passes."""
+
+NO_LOG = "nolog"
+"""Tag of a benchmark that sends no rates, and succeeds in any case."""
+
+
+class Statistics(NamedTuple):
+    """Statistics of values without their extremes; NaN without any."""
+
+    mean: float = math.nan
+    std: float = math.nan
+    sem: float = math.nan
+    median: float = math.nan
+    max: float = math.nan
+
+
+def statistics_of(values: Iterable[float | None]) -> Statistics:
+    """Returns the statistics of the values, which are no interval of anything."""
+    known = sorted(value for value in values if value is not None)
+    if len(known) >= LEAST_TRIMMED:
+        known = known[1:-1]
+    if not known:
+        return Statistics()
+    std = float(np.std(known))
+    return Statistics(
+        mean=float(np.mean(known)),
+        std=std,
+        sem=std / len(known) ** 0.5,
+        median=float(np.percentile(known, 50)),
+        max=float(np.percentile(known, 100)),
+    )
+
+
+class Row(Struct, frozen=True):
+    """The figures of a benchmark; NaN for one that did not run."""
+
+    bench: str
+    group: str
+    fail: float
+    n: float
+    ngpu: int
+    perf: float
+    sem: float
+    std: float
+    """As shares of `perf`."""
+    peak_memory: float
+    """MB."""
+    score: float
+    weight: float
+    enabled: bool
+    energy_kj: float
+    perf_watt: float
+    median_watt: float
+
+
+class Figures(Struct, frozen=True):
+    """The figures of a run."""
+
+    rows: tuple[Row, ...]
+    score: float
+    """NaN where no enabled benchmark has a weight."""
+    failure_rate: float
+    ignored: tuple[str, ...] = ()
+    """Streams that are passed over."""
+
+    @property
+    def passes(self) -> bool:
+        return self.failure_rate <= MOST_FAILURES
+
+
+def figures_of(run: SuiteRun) -> Figures:
+    """Returns the figures of a run."""
+    rows = sorted(map(_row, run.benches), key=lambda row: (row.group, row.bench))
+    ignored = tuple(
+        str(process.stream.path)
+        for bench in run.benches
+        for process in bench.processes
+        if process.observed and process.stream and not _is_whole(process.observed)
+    )
+    failed = sum(row.fail for row in rows if not math.isnan(row.fail))
+    tried = sum(row.n for row in rows if not math.isnan(row.n))
+    return Figures(tuple(rows), total(rows), failed / max(tried, 1), ignored)
+
+
+def total(rows: Sequence[Row]) -> float:
+    """Returns exp(sum(w ln(score + 1)) / sum(w)) of the enabled benchmarks, NaN counting as 0."""
+    # By NumPy, whose logarithm may differ from Python's in the last digit.
+    scores = np.nan_to_num(np.array([row.score for row in rows]), nan=0.0)
+    weights = np.array([row.weight * row.enabled for row in rows])
+    if not weights.sum():
+        return math.nan
+    return float(np.exp(np.sum(np.log(scores + 1) * weights) / np.sum(weights)))
+
+
+def _row(bench: BenchResults) -> Row:
+    facts = bench.facts
+    weight, enabled = facts.weight, facts.enabled
+    if facts.config and facts.config.get("enabled") is None and "weight" not in facts.config:
+        # Its own defaults are no weight, and not to be run.
+        weight, enabled = 0.0, False
+    whole = [one.observed for one in bench.processes if one.observed and _is_whole(one.observed)]
+    if not whole:
+        nan = math.nan
+        return Row(
+            bench=facts.name,
+            group=facts.group or facts.name,
+            fail=nan,
+            n=nan,
+            ngpu=0,
+            perf=nan,
+            sem=nan,
+            std=nan,
+            peak_memory=nan,
+            score=nan,
+            weight=weight,
+            enabled=enabled,
+            energy_kj=0.0,
+            perf_watt=0.0,
+            median_watt=nan,
+        )
+    perf = statistics_of(rate for seen in whole for rate in seen.rates)
+    fail = sum(not _succeeded(seen) for seen in whole)
+    loads = _by_device(whole)
+    memory = [statistics_of(one.used_mb for one in found).max for found in loads.values()]
+    power = [statistics_of(one.power_w for one in found).median for found in loads.values()]
+    energy_kj, elapsed = _energy(whole[0])
+    score = _of_devices(whole) or perf.mean
+    return Row(
+        bench=facts.name,
+        group=facts.group or facts.name,
+        fail=fail,
+        n=len(whole),
+        ngpu=max(map(_gpu_count, whole)),
+        perf=perf.mean,
+        sem=_quotient(perf.sem, perf.mean),
+        std=_quotient(perf.std, perf.mean),
+        peak_memory=max(memory, default=math.nan),
+        score=score * (1 - fail / max(len(whole), 1)),
+        weight=weight,
+        enabled=enabled,
+        energy_kj=energy_kj,
+        perf_watt=_quotient(perf.mean, _quotient(energy_kj, elapsed)),
+        median_watt=sum(power) / len(power) if power else math.nan,
+    )
+
+
+def _quotient(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def _is_whole(seen: Observed) -> bool:
+    return None not in (seen.started, seen.ended)
+
+
+def _succeeded(seen: Observed) -> bool:
+    if seen.stopped or NO_LOG in seen.tags:
+        return True
+    return seen.exit_code == 0 and not any(map(math.isnan, seen.losses)) and bool(seen.rates)
+
+
+def _gpu_count(seen: Observed) -> int:
+    config = seen.config
+    plan: Any = config.get("plan")
+    method = plan.get("method") if isinstance(plan, Mapping) else "per_gpu"
+    nodes = config.get("num_machines", 1)
+    return int(nodes) * (len(seen.devices) if method == "njobs" else 1)
+
+
+def _of_devices(whole: Sequence[Observed]) -> float:
+    """Returns the sum of the mean rates of processes that have a device each; 0 without such."""
+    by_device: dict[str, list[float]] = {}
+    for seen in whole:
+        device = seen.config.get("device")
+        if device is not None:
+            by_device.setdefault(str(device), []).extend(seen.rates)
+    means = [statistics_of(rates).mean for rates in by_device.values()]
+    found = sum(means)
+    return found if found > 0 else 0.0
+
+
+def _samples(seen: Observed) -> list[GpuSample]:
+    """Returns the samples of the process's own device, or of all if it has none of its own."""
+    device = seen.config.get("device")
+    return [one for one in seen.gpus if device is None or one.device == str(device)]
+
+
+def _by_device(whole: Iterable[Observed]) -> dict[str, list[GpuSample]]:
+    found: dict[str, list[GpuSample]] = {}
+    for seen in whole:
+        for one in _samples(seen):
+            # An idle device is none that the benchmark used.
+            if one.used_mb not in (None, 1) and one.load:
+                found.setdefault(one.device, []).append(one)
+    return found
+
+
+def _energy(seen: Observed) -> tuple[float, float]:
+    """Returns the energy in kJ, each power lasting since the sample before it, and the seconds."""
+    joules, last = 0.0, None
+    times = [one.time for one in seen.gpus if one.time is not None]
+    moments: dict[float, list[GpuSample]] = {}
+    for one in _samples(seen):
+        if one.time is not None:
+            moments.setdefault(one.time, []).append(one)
+    for moment, samples in moments.items():
+        if last is not None:
+            joules += sum((one.power_w or 0.0) * (moment - last) for one in samples)
+        last = moment
+    return joules / 1000, times[-1] - times[0] if times else 0.0

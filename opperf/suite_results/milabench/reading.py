@@ -1,0 +1,257 @@
+"""Reads a folder of milabench's layout as a run: a stream for each process, `<tags>.data`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.errors import RunFileError
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import (
+    SCHEMA_VERSION,
+    BenchFacts,
+    Case,
+    Header,
+    ProcessResult,
+    Record,
+    Run,
+    ScriptTarget,
+    Status,
+)
+from opperf.suite_results.observations import Observed, number, observe
+from opperf.suite_results.streams import Stream, is_stream, read_stream
+from opperf.suite_results.warmup import warmup_of
+
+DATA = ".data"
+
+PRINTED = frozenset({".stdout", ".stderr"})
+"""What a process printed, beside its stream."""
+
+REPEAT = re.compile(r"R(\d+)")
+DEVICE = re.compile(r"D(.+)")
+
+USAGE_THRESHOLD = 0.5
+"""Milabench's own, of load and of memory, where its files set none."""
+
+
+class Folder(NamedTuple):
+    """A folder, read."""
+
+    run: Run
+    folder: Path
+    warnings: tuple[str, ...]
+
+
+class _File(NamedTuple):
+    """The stream of a process, and what its configuration says of it."""
+
+    stream: Stream
+    observed: Observed
+
+    @property
+    def bench(self) -> str:
+        return str(self.observed.config.get("name") or self.stream.name)
+
+    @property
+    def repeat(self) -> int:
+        found = (REPEAT.fullmatch(tag) for tag in self.observed.tags[1:])
+        return next((int(match[1]) for match in found if match), 0)
+
+    @property
+    def process(self) -> str:
+        """Tags of the process alone: `0`, `D1`."""
+        return ".".join(tag for tag in self.observed.tags[1:] if not REPEAT.fullmatch(tag))
+
+
+def read_folder(path: Path) -> Folder:
+    """Returns the run of a folder, or of a single stream; a file that is no stream is named and
+    costs itself. Raises `RunFileError` where there is no stream."""
+    files, warnings = _files(path)
+    by_bench: dict[str, list[_File]] = {}
+    for file in files:
+        by_bench.setdefault(file.bench, []).append(file)
+    records, benches = [], []
+    for name, members in by_bench.items():
+        own = [_record(attempt) for attempt in _attempts(members)]
+        records += own
+        benches.append(_facts(name, members, own))
+    begun = min((file.observed.started or 0.0 for file in files), default=0.0)
+    header = Header(
+        schema=SCHEMA_VERSION,
+        started=datetime.fromtimestamp(begun, timezone.utc).isoformat(timespec="seconds"),
+        options={"command": f"milabench, {path.name}"},
+        benches=tuple(benches),
+    )
+    run = Run(header, tuple(records), cases=tuple(record.case for record in records))
+    return Folder(run, path if path.is_dir() else path.parent, tuple(warnings))
+
+
+def _files(path: Path) -> tuple[list[_File], list[str]]:
+    single = not path.is_dir()
+    candidates = [path] if single else sorted(one for one in path.iterdir() if one.is_file())
+    streams = [one for one in candidates if one.suffix == DATA] or [
+        one for one in candidates if one.suffix not in PRINTED and (single or is_stream(one))
+    ]
+    found, warnings = [], []
+    for one in streams:
+        stream = read_stream(one)
+        observed = observe(stream.events)
+        if observed.config:
+            found.append(_File(stream, observed))
+        else:
+            warnings.append(f"{one}: no event says which benchmark it is; ignored")
+    if not found:
+        said = f"; {warnings[0]}" if warnings else ""
+        raise RunFileError(
+            f"{path} has no stream of milabench's, NAME.data with an event `config`{said}"
+        )
+    return found, warnings
+
+
+def _attempts(files: Iterable[_File]) -> Iterable[Sequence[_File]]:
+    """Returns the processes of each execution of a bench."""
+    by_repeat: dict[int, list[_File]] = {}
+    for file in files:
+        by_repeat.setdefault(file.repeat, []).append(file)
+    return by_repeat.values()
+
+
+def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> BenchFacts:
+    config = files[0].observed.config
+    options = _dict(_dict(config.get("voir")).get("options"))
+    usage = _dict(_dict(config.get("validation")).get("usage"))
+    return BenchFacts(
+        name=name,
+        group=str(config.get("group") or name),
+        tags=tuple(map(str, config.get("tags") or ())),
+        enabled=bool(config.get("enabled", True)),
+        weight=number(config.get("weight")) or 0.0 if "weight" in config else 1.0,
+        cases=tuple(dict.fromkeys(record.id for record in records)),
+        expected=int(number(options.get("stop")) or 0),
+        processes=_planned(files),
+        gpus=len({device for file in files for device in _gpus_of(file)}),
+        gpu_load=_threshold(usage, "gpu_load_threshold"),
+        gpu_memory=_threshold(usage, "gpu_mem_threshold"),
+        config=dict(config),
+    )
+
+
+def _threshold(usage: Mapping[str, Any], name: str) -> float:
+    found = number(usage.get(name))
+    return USAGE_THRESHOLD if found is None else found
+
+
+def _gpus_of(file: _File) -> Sequence[str]:
+    """Returns the GPUs that a process was given; if that is not said, those that were sampled."""
+    config = file.observed.config
+    if config.get("device") is not None:
+        return [str(config["device"])]
+    return file.observed.devices or sorted({sample.device for sample in file.observed.gpus})
+
+
+def _planned(files: Sequence[_File]) -> int:
+    """Returns how many processes a bench was to have: of a plan that has one on each GPU, as many
+    as the machine has, as far as the streams say."""
+    config = files[0].observed.config
+    plan = _dict(config.get("plan"))
+    if plan.get("method") == "njobs":
+        return int(number(plan.get("n")) or 1)
+    known = {sample.device for file in files for sample in file.observed.gpus}
+    accelerators = _dict(_dict(files[0].observed.meta).get("accelerators"))
+    return max(len(_dict(accelerators.get("gpus"))), len(known), 1)
+
+
+def _record(files: Sequence[_File]) -> Record:
+    case = _case(files)
+    names = [file.process for file in files]
+    shared = len(set(names)) < len(names)
+    processes = tuple(
+        _result(file, file.stream.name if shared else file.process or "0", rank)
+        for rank, file in enumerate(files)
+    )
+    failed = next((one for one in processes if one.status is not Status.OK), None)
+    began = [file.observed.started for file in files if file.observed.started is not None]
+    ended = [file.observed.ended for file in files if file.observed.ended is not None]
+    return Record(
+        case=case,
+        id=case.id,
+        status=failed.status if failed else Status.OK,
+        reason=failed.reason if failed else "",
+        processes=processes,
+        wall_s=max(0.0, max(ended) - min(began)) if began and ended else 0.0,
+    )
+
+
+def _case(files: Sequence[_File]) -> Case:
+    first = files[0]
+    config = first.observed.config
+    plan, options = (
+        _dict(config.get("plan")),
+        _dict(_dict(config.get("voir")).get("options")),
+    )
+    target = ScriptTarget(
+        name=first.bench,
+        script=f"{config.get('definition') or first.bench}/main.py",
+        argv=_words(config.get("argv")),
+        method=str(plan.get("method") or "per_gpu"),
+        processes=_planned(files),
+        nodes=int(number(config.get("num_machines")) or 1),
+        stop=int(number(options.get("stop")) or 0),
+        skip=int(number(options.get("skip")) or 0),
+    )
+    return Case(target, {}, passes=(), origin="milabench", repeat=first.repeat)
+
+
+def _words(argv: Any) -> tuple[str, ...]:
+    """Returns the words of a bench's arguments."""
+    if isinstance(argv, list):
+        return tuple(map(str, argv))
+    words: list[str] = []
+    for name, value in _dict(argv).items():
+        if value is None or value is False:
+            continue
+        words.append(str(name))
+        if value is not True:
+            words.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
+    return tuple(words)
+
+
+def _result(file: _File, name: str, rank: int) -> ProcessResult:
+    seen = file.observed
+    warmup = warmup_of(seen.rates)
+    rates = seen.rates[warmup:]
+    status, reason = _status(seen)
+    device = seen.config.get("device")
+    tagged = (DEVICE.fullmatch(tag) for tag in seen.tags[1:])
+    return ProcessResult(
+        name=name,
+        rank=rank,
+        device=next((match[1] for match in tagged if match), "" if device is None else str(device)),
+        status=status,
+        reason=reason,
+        exit_code=seen.exit_code,
+        stopped=seen.stopped,
+        rate=summarise(rates, seen.unit) if rates else None,
+        warmup=warmup,
+        losses=seen.losses,
+        stream=file.stream.path.name,
+    )
+
+
+def _status(seen: Observed) -> tuple[Status, str]:
+    """Returns how a process ended, and why if not well."""
+    said = f": {seen.errors[-1]}" if seen.errors else ""
+    if seen.timeout:
+        return Status.TIMEOUT, f"timeout: {seen.timeout}"
+    if seen.ended is None:
+        return Status.CRASHED, f"it never said that it ended{said}"
+    if seen.exit_code and not seen.stopped:
+        return Status.FAILED, f"exit code {seen.exit_code}{said}"
+    return Status.OK, ""
+
+
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,163 @@
+"""What a program says in its stream, of any version of voir and of opperf's own hooks: a value of
+another type than it should have is ignored."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from opperf.programs import events
+from opperf.programs.events import Event
+
+TRAIN = "train"
+"""Task of the rates that count."""
+
+TIMED_OUT = re.compile(r"time[d ]*[ -]?out|max_?duration", re.IGNORECASE)
+"""In a message of milabench, which has no event for a benchmark that took too long."""
+
+
+class GpuSample(NamedTuple):
+    """The state of a GPU at a moment, as far as it is known."""
+
+    device: str
+    load: float | None
+    """As a share."""
+    used_mb: float | None
+    total_mb: float | None
+    power_w: float | None
+    time: float | None
+    """Seconds since 1970."""
+
+
+class Observed(NamedTuple):
+    """The content of a stream."""
+
+    config: Mapping[str, Any]
+    meta: Mapping[str, Any] | None
+    """None if the program never said what it runs on."""
+    command: tuple[str, ...]
+    started: float | None
+    ended: float | None
+    """Seconds since 1970; None if it never began, or never ended."""
+    exit_code: int | None
+    stopped: bool
+    """Whether it made all observations that were wanted, and was stopped."""
+    rates: tuple[float, ...]
+    unit: str
+    losses: tuple[float, ...]
+    progress: int
+    """Observations by the program's own count, which streams that lost lines have too."""
+    gpus: tuple[GpuSample, ...]
+    errors: tuple[str, ...]
+    """A line for each error: its type and message, or the last line of its traceback."""
+    timeout: str
+    """The message that it took too long; empty if it did not."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(map(str, _list(self.config.get("tag"))))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """GPUs that the process was given."""
+        return tuple(map(str, _list(self.config.get("devices"))))
+
+
+def observe(stream: Iterable[Event]) -> Observed:
+    """Returns the content of a stream."""
+    by_event: dict[str, list[Any]] = {}
+    pipes: dict[str, list[str]] = {}
+    for event in stream:
+        by_event.setdefault(event.event, []).append(event.data)
+        if event.event == events.LINE and isinstance(event.data, str):
+            pipes.setdefault(str(event.pipe), []).append(event.data)
+    data = [one for one in by_event.get(events.DATA, ()) if isinstance(one, dict)]
+    begin = _first(by_event, events.START)
+    end = _first(by_event, events.END)
+    code = end.get("return_code")
+    trained = [one for one in data if one.get("task") == TRAIN]
+    return Observed(
+        config=_first(by_event, events.CONFIG),
+        meta=_first(by_event, events.META) if events.META in by_event else None,
+        command=tuple(map(str, _list(begin.get("command")))),
+        started=number(begin.get("time")),
+        ended=number(end.get("time")),
+        exit_code=code if isinstance(code, int) else None,
+        stopped=events.STOP in by_event,
+        rates=tuple(_numbers(trained, "rate")),
+        unit=next((str(one["units"]) for one in trained if one.get("units")), "items/s"),
+        losses=tuple(_numbers(data, "loss")),
+        progress=max((_progress(one) for one in data), default=0),
+        gpus=tuple(sample for one in data for sample in _gpus(one)),
+        errors=(*_errors(by_event.get(events.ERROR, ())), *_tracebacks(pipes)),
+        timeout=_timeout(by_event.get(events.MESSAGE, ())),
+    )
+
+
+def number(value: Any) -> float | None:
+    """Returns a number as a float; None for any other value."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _numbers(data: Iterable[Mapping[str, Any]], key: str) -> Iterable[float]:
+    return (value for one in data if (value := number(one.get(key))) is not None)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
+    found = by_event.get(event, [{}])[0]
+    return found if isinstance(found, dict) else {}
+
+
+def _progress(one: Mapping[str, Any]) -> int:
+    if one.get("task") != "early_stop":
+        return 0
+    made = number(next(iter(_list(one.get("progress"))), None))
+    return int(made) if made is not None and math.isfinite(made) else 0
+
+
+def _gpus(one: Mapping[str, Any]) -> Iterable[GpuSample]:
+    found = one.get("gpudata")
+    for device, state in found.items() if isinstance(found, dict) else ():
+        if isinstance(state, dict):
+            used, total, *_ = [*map(number, _list(state.get("memory"))), None, None]
+            yield GpuSample(
+                str(device),
+                number(state.get("load")),
+                used,
+                total,
+                number(state.get("power")),
+                number(one.get("time")),
+            )
+
+
+def _errors(found: Iterable[Any]) -> Iterable[str]:
+    for one in found:
+        if isinstance(one, dict):
+            parts = (str(one.get("type") or ""), str(one.get("message") or ""))
+            yield " ".join(": ".join(filter(None, parts)).split()) or "an error without a message"
+
+
+TRACEBACK = "Traceback (most recent call last)"
+
+
+def _tracebacks(pipes: Mapping[str, list[str]]) -> Iterable[str]:
+    """Returns the last line of each traceback that was printed: what was raised."""
+    inside = False
+    for line in "".join(pipes.get("stderr", ())).splitlines():
+        if line.startswith(TRACEBACK):
+            inside = True
+        elif inside and line[:1].strip():
+            inside = False
+            yield " ".join(line.split())
+
+
+def _timeout(messages: Iterable[Any]) -> str:
+    texts = (str(one.get("message", "") if isinstance(one, dict) else one) for one in messages)
+    return next((" ".join(text.split()) for text in texts if TIMED_OUT.search(text)), "")

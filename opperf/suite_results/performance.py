@@ -1,0 +1,148 @@
+"""The performance of a bench: items per second of all its processes together after the warm-up, and
+of what is no program calls per second. More is better.
+
+A bench's attempts are independent; its observations within one are not, as a program's speed
+differs from one start to the next by more than its steps do. So the error of a bench with several
+attempts is that of their scatter, and of one with a single attempt is that within it, which is no
+bound of the former: in `ratios`, an assumed scatter stands for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, variance
+from typing import NamedTuple
+
+from opperf.model import Record, Summary
+from opperf.suite_results.suite_run import Attempt, BenchResults
+
+NS_PER_S = 1e9
+
+NORMAL_95 = 1.959964
+"""Standard errors from the median to a bound of its 95 % interval."""
+
+RATE = "rate"
+
+TIMES = (("step",), ("total",), ("forward", "backward"), ("kernel",))
+"""Metrics of what is no program whose sum is the time of a call: the first of which it has one."""
+
+CALLS_UNIT = "calls/s"
+
+
+class Sample(NamedTuple):
+    """The performance of one attempt at a case."""
+
+    value: float
+    unit: str
+    error: float
+    """Standard error within the attempt, as a share."""
+
+
+def sample_of(attempt: Attempt) -> Sample | None:
+    """Returns the performance of an attempt; None if it failed, or has no figure."""
+    if not attempt.worked:
+        return None
+    if attempt.is_program:
+        return _of_program(attempt)
+    return _of_times(attempt.record)
+
+
+def _of_program(attempt: Attempt) -> Sample | None:
+    rates = [one.result.rate for one in attempt.processes if one.result.rate is not None]
+    if not rates:
+        whole = attempt.record.summaries.get(RATE)
+        rates = [whole] if whole is not None else []
+    total = math.fsum(rate.median for rate in rates)
+    if not (math.isfinite(total) and total > 0):
+        return None
+    error = math.hypot(*(_error(rate) for rate in rates)) / total
+    return Sample(total, rates[0].unit, error)
+
+
+def _of_times(record: Record) -> Sample | None:
+    for names in TIMES:
+        found = [record.summaries[name] for name in names if name in record.summaries]
+        total = math.fsum(one.median for one in found)
+        if found and math.isfinite(total) and total > 0:
+            error = math.hypot(*map(_error, found)) / total
+            return Sample(NS_PER_S / total, CALLS_UNIT, error)
+    return None
+
+
+def _error(summary: Summary) -> float:
+    """Returns the standard error of a median, in its unit; 0 where there is no interval."""
+    width = summary.half_width
+    return 0.0 if width is None or not math.isfinite(width) else width / NORMAL_95
+
+
+class Performance(NamedTuple):
+    """The performance of a bench, of all attempts that worked."""
+
+    value: float
+    """Geometric mean over cases, and over the attempts at each."""
+    unit: str
+    cases: Mapping[str, Sequence[Sample]]
+    spread: float | None
+    """Standard deviation of single observations around the mean of their process, as a share; None
+    where they are not known."""
+
+    @property
+    def attempts(self) -> int:
+        """Number of attempts at the case that has the most."""
+        return max(map(len, self.cases.values()))
+
+    @property
+    def error(self) -> float:
+        """Standard error of the value, as a share: of the scatter of attempts, if there are
+        several, else within the one."""
+        parts = [_mean_error(found) for found in self.cases.values()]
+        return math.hypot(*parts) / len(parts)
+
+
+def _mean_error(found: Sequence[Sample]) -> float:
+    within = math.hypot(*(one.error for one in found)) / len(found)
+    if len(found) < 2:
+        return within
+    return max(within, math.sqrt(variance(math.log(one.value) for one in found) / len(found)))
+
+
+def performance_of(bench: BenchResults) -> Performance | None:
+    """Returns the performance of a bench; None if nothing of it worked. Cases of other units than
+    the first one's are in none."""
+    cases: dict[str, list[Sample]] = {}
+    unit = ""
+    for id, attempts in bench.attempts.items():
+        found = [sample for attempt in attempts if (sample := sample_of(attempt)) is not None]
+        unit = unit or next((sample.unit for sample in found), "")
+        same = [sample for sample in found if sample.unit == unit]
+        if same:
+            cases[id] = same
+    if not cases:
+        return None
+    logs = [fmean(math.log(one.value) for one in found) for found in cases.values()]
+    return Performance(math.exp(fmean(logs)), unit, cases, _spread(bench))
+
+
+def _spread(bench: BenchResults) -> float | None:
+    squares, freedom = 0.0, 0
+    for attempt in bench.all:
+        if attempt.worked:
+            for values in _observations(attempt):
+                mean = fmean(values)
+                if mean and len(values) > 1 and math.isfinite(mean):
+                    squares += math.fsum((value / mean - 1) ** 2 for value in values)
+                    freedom += len(values) - 1
+    return math.sqrt(squares / freedom) if freedom else None
+
+
+def _observations(attempt: Attempt) -> Iterable[Sequence[float]]:
+    of_processes = [process.rates for process in attempt.processes if process.rates]
+    if of_processes or attempt.is_program:
+        own = attempt.record.samples.get(RATE)
+        return of_processes or ([own] if own else [])
+    for names in TIMES:
+        found = [attempt.record.samples[name] for name in names if name in attempt.record.samples]
+        if found:
+            return found
+    return []

@@ -1,0 +1,133 @@
+"""Ratios of the performance of benches on two machines, each with its interval, and their weighted
+geometric mean.
+
+Assumption: the logarithms of the attempts at a case are normal and independent, with one variance
+for both sides, and the variances of benches resemble each other (`moderate`). Where neither side
+has two attempts the scatter between attempts is not known: it is assumed to be `Scatter.assumed`, a
+number that reports state.
+Breaks where programs of a suite scatter by very different amounts and have few attempts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+
+from opperf.comparison.statistics.blocks import Floats
+from opperf.comparison.statistics.distributions import t_exceeded
+from opperf.comparison.statistics.moderation import moderate
+from opperf.comparison.statistics.paired_t import SMALLEST_ERROR, Estimate
+from opperf.suite_results.performance import Performance
+
+ASSUMED_SCATTER = 0.05
+"""Standard deviation of a program's speed from one start to the next where it is not known, as a
+share: starts of one program on one quiet machine differ by 1 to 5 %."""
+
+MANY = 1e6
+"""Degrees of freedom of a scatter that is assumed and not estimated."""
+
+TAIL = 0.025
+"""Of either side of a 95 % interval."""
+
+
+class Ratio(NamedTuple):
+    """A ratio of performances, new over base: above 1 is better."""
+
+    value: float
+    low: float
+    high: float
+    """Its 95 % interval."""
+    assumed: bool
+    """Whether the scatter between attempts is assumed."""
+
+    @property
+    def half_width(self) -> float:
+        """Largest distance from the value to a bound."""
+        return max(self.high - self.value, self.value - self.low)
+
+
+class Pair(NamedTuple):
+    """A bench on both sides, as far as their cases are the same."""
+
+    base: Performance
+    new: Performance
+
+
+def common_cases(pair: Pair) -> list[str]:
+    """Returns the cases that both sides have figures of."""
+    return [id for id in pair.base.cases if id in pair.new.cases]
+
+
+def estimates(
+    pairs: Sequence[Pair], scatter: float = ASSUMED_SCATTER
+) -> tuple[Estimate, list[bool]]:
+    """Returns the log ratios of benches with their standard errors, and whether each error is
+    assumed. Each pair has a common case."""
+    means, within, squares, freedom, counts = (np.zeros(len(pairs)) for _ in range(5))
+    for row, pair in enumerate(pairs):
+        ids = common_cases(pair)
+        for id in ids:
+            sides = (pair.base.cases[id], pair.new.cases[id])
+            logs = [[math.log(one.value) for one in side] for side in sides]
+            means[row] += (fmean(logs[1]) - fmean(logs[0])) / len(ids)
+            for side, found in zip(sides, logs, strict=True):
+                centre = fmean(found)
+                squares[row] += math.fsum((value - centre) ** 2 for value in found)
+                freedom[row] += len(found) - 1
+                counts[row] += 1 / len(found) / len(ids) ** 2
+                within[row] += sum(one.error**2 for one in side) / (len(side) * len(ids)) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moderated = moderate(squares / freedom, freedom)
+    known = freedom > 0
+    variance = np.where(known, moderated.variance, scatter**2) * counts
+    # Attempts may be alike by chance, but not more so than their observations allow.
+    variance = np.where(known, np.maximum(variance, within), variance + within)
+    variance = np.maximum(variance, SMALLEST_ERROR**2)
+    found = Estimate.of(
+        means, variance, np.ones(len(pairs)), np.where(known, moderated.freedom, MANY)
+    )
+    return found, [not one for one in known]
+
+
+def ratios_of(found: Estimate, assumed: Sequence[bool]) -> list[Ratio]:
+    """Returns the ratios with their 95 % intervals."""
+    reach = t_exceeded(TAIL, found.freedom) * found.error
+    return [
+        Ratio(math.exp(mean), math.exp(mean - width), math.exp(mean + width), is_assumed)
+        for mean, width, is_assumed in zip(found.mean, reach, assumed, strict=True)
+    ]
+
+
+def total_of(found: Estimate, weights: Sequence[float]) -> Ratio | None:
+    """Returns the weighted geometric mean of ratios with its 95 % interval, the benches being
+    independent; None without a weight. Its degrees of freedom are Welch and Satterthwaite's."""
+    shares: Floats = np.asarray(weights, dtype=float)
+    if not shares.sum():
+        return None
+    shares = shares / shares.sum()
+    parts = (shares * found.error) ** 2
+    mean, squared = float(shares @ found.mean), float(parts.sum())
+    spread = float(np.sum(parts**2 / found.freedom))
+    freedom = np.array([squared**2 / spread if spread else MANY])
+    width = float(t_exceeded(TAIL, freedom)[0]) * math.sqrt(squared)
+    return Ratio(math.exp(mean), math.exp(mean - width), math.exp(mean + width), False)
+
+
+def by_key(
+    keys: Mapping[str, Sequence[int]], found: Estimate, weights: Sequence[float]
+) -> dict[str, Ratio]:
+    """Returns the total of each group of rows that has a weight."""
+    totals = {}
+    for name, rows in keys.items():
+        picked = list(rows)
+        part = Estimate(
+            found.mean[picked], found.error[picked], found.n[picked], found.freedom[picked]
+        )
+        total = total_of(part, [weights[row] for row in picked])
+        if total is not None:
+            totals[name] = total
+    return totals

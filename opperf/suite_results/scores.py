@@ -1,0 +1,310 @@
+"""The figures of a run of a suite: a row for each bench, and the total against a baseline machine.
+
+A bench that did not run is a row without figures, and is in no total: neither as 0 nor as 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from opperf.model import BenchFacts, Status
+from opperf.suite_results.grouping import check_keys, rows_by
+from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.ratios import (
+    ASSUMED_SCATTER,
+    Pair,
+    Ratio,
+    by_key,
+    common_cases,
+    estimates,
+    ratios_of,
+    total_of,
+)
+from opperf.suite_results.refusals import why_not_comparable
+from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
+
+BYTES_PER = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20}
+"""Of the units of memory that records have."""
+
+JOULES_PER = {"J": 1.0, "mJ": 1e-3, "kJ": 1e3}
+
+STREAM_MB = 1e6
+"""Bytes of the MB in streams."""
+
+
+class Row(NamedTuple):
+    """The figures of a bench; None for one that is not known."""
+
+    facts: BenchFacts
+    fail: int
+    n: int
+    """Processes of programs, and cases of what is none, in all attempts."""
+    gpus: int
+    performance: Performance | None
+    peak_bytes: float | None
+    """Maximum of all samples: of the GPU's memory, or else of the program's."""
+    energy_j: float | None
+    """Mean over the attempts that worked."""
+    ratio: Ratio | None
+    """To the baseline machine."""
+    why: str
+    """Why it has no performance, or no ratio; empty if it has what was asked for."""
+
+    @property
+    def sem(self) -> float | None:
+        """Standard error of the performance, as a share."""
+        return self.performance.error if self.performance else None
+
+    @property
+    def std(self) -> float | None:
+        return self.performance.spread if self.performance else None
+
+
+class Group(NamedTuple):
+    """The benches of one value of a key."""
+
+    key: str
+    value: str
+    benches: int
+    fail: int
+    total: Ratio | None
+    performance: float | None
+    """Weighted geometric mean, of benches of one unit."""
+    unit: str
+
+
+class Scores(NamedTuple):
+    """The figures of a run."""
+
+    run: SuiteRun
+    baseline: SuiteRun | None
+    rows: tuple[Row, ...]
+    total: Ratio | None
+    groups: tuple[Group, ...]
+    price: float | None
+    scatter: float
+
+    @property
+    def per_money(self) -> float | None:
+        """Total over price; None without either."""
+        return None if self.total is None or not self.price else self.total.value / self.price
+
+
+def scores_of(
+    run: SuiteRun,
+    baseline: SuiteRun | None = None,
+    by: Sequence[str] = (),
+    price: float | None = None,
+    scatter: float = ASSUMED_SCATTER,
+) -> Scores:
+    """Returns the figures of a run. Raises `UsageError` for a key that no bench has."""
+    facts = [bench.facts for bench in run.benches]
+    check_keys(by, facts)
+    own = [performance_of(bench) for bench in run.benches]
+    pairs: dict[int, Pair] = {}
+    refused: dict[int, str] = {}
+    others = {one.facts.name: one for one in baseline.benches} if baseline else {}
+    for number, (bench, performance) in enumerate(zip(run.benches, own, strict=True)):
+        if baseline is None or performance is None:
+            continue
+        pair, why = _pair(others.get(bench.facts.name), bench, performance)
+        if pair is None:
+            refused[number] = why
+        else:
+            pairs[number] = pair
+    found, assumed = estimates(list(pairs.values()), scatter)
+    ratios = dict(zip(pairs, ratios_of(found, assumed), strict=True))
+    weights = [facts[number].weight for number in pairs]
+    rows = tuple(
+        _row(bench, performance, ratios.get(number), refused.get(number, ""))
+        for number, (bench, performance) in enumerate(zip(run.benches, own, strict=True))
+    )
+    groups = []
+    for key in by:
+        place = {number: index for index, number in enumerate(pairs)}
+        members = rows_by(key, facts)
+        in_pairs = {
+            value: [place[number] for number in numbers if number in place]
+            for value, numbers in members.items()
+        }
+        totals = by_key({value: rows for value, rows in in_pairs.items() if rows}, found, weights)
+        groups += [
+            _group(key, value, [rows[number] for number in numbers], totals.get(value))
+            for value, numbers in members.items()
+        ]
+    total = total_of(found, weights) if pairs else None
+    return Scores(run, baseline, rows, total, tuple(groups), price, scatter)
+
+
+def _pair(
+    other: BenchResults | None, bench: BenchResults, performance: Performance
+) -> tuple[Pair | None, str]:
+    """Returns a bench with that of the baseline; None, and why, where they cannot be compared."""
+    if other is None:
+        return None, "not in the baseline"
+    why = why_not_comparable(other, bench)
+    if why:
+        return None, f"not comparable with the baseline: {why}"
+    base = performance_of(other)
+    if base is None:
+        return None, "the baseline has no figure of it"
+    pair = Pair(base, performance)
+    return (pair, "") if common_cases(pair) else (None, "no case that worked on both machines")
+
+
+def _row(
+    bench: BenchResults, performance: Performance | None, ratio: Ratio | None, refused: str
+) -> Row:
+    attempts = bench.all
+    ended = [
+        status
+        for attempt in attempts
+        for status in ([one.result.status for one in attempt.processes] or [attempt.record.status])
+    ]
+    fail = sum(status is not Status.OK for status in ended)
+    if not ended and bench.was_to_run:
+        fail = 1
+    energies = [
+        joules
+        for attempt in attempts
+        if attempt.worked and (joules := _energy(attempt)) is not None
+    ]
+    devices = {
+        sample.device for one in bench.processes if one.observed for sample in one.observed.gpus
+    }
+    return Row(
+        facts=bench.facts,
+        fail=fail,
+        n=len(ended),
+        gpus=bench.facts.gpus or len(devices),
+        performance=performance,
+        peak_bytes=max(filter(None, map(_peak, attempts)), default=None),
+        energy_j=sum(energies) / len(energies) if energies else None,
+        ratio=ratio,
+        why=refused if performance else _why_nothing(bench),
+    )
+
+
+def _why_nothing(bench: BenchResults) -> str:
+    facts = bench.facts
+    if facts.why_not:
+        return facts.why_not
+    if not facts.enabled:
+        return "disabled"
+    reasons = (
+        f"{one.record.status.value}: {one.record.reason}" for one in bench.all if not one.worked
+    )
+    return next(reasons, "no figure" if bench.all else "never started")
+
+
+def _peak(attempt: Attempt) -> float | None:
+    """Returns the most memory that any sample has, in bytes."""
+    sampled = [
+        sample.used_mb * STREAM_MB
+        for one in attempt.processes
+        if one.observed
+        for sample in one.observed.gpus
+        if sample.used_mb is not None
+    ]
+    if sampled:
+        return max(sampled)
+    for name in ("gpu_memory", "memory", "program_memory"):
+        found = attempt.record.summaries.get(name)
+        if found is not None and math.isfinite(found.max):
+            return found.max * BYTES_PER.get(found.unit, 1.0)
+    return None
+
+
+def _energy(attempt: Attempt) -> float | None:
+    found = attempt.record.summaries.get("energy")
+    if found is not None:
+        return found.median * JOULES_PER.get(found.unit, 1.0)
+    by_device: dict[str, list[tuple[float, float]]] = {}
+    for process in attempt.processes:
+        for sample in process.observed.gpus if process.observed else ():
+            if sample.time is not None and sample.power_w is not None:
+                # Processes that see the same device sample it more than once.
+                by_device.setdefault(sample.device, []).append((sample.time, sample.power_w))
+    joules = [_integral(sorted(set(samples))) for samples in by_device.values()]
+    return math.fsum(joules) if joules else None
+
+
+def _integral(samples: Sequence[tuple[float, float]]) -> float:
+    """Returns the energy of powers at moments, by the trapezoidal rule."""
+    return math.fsum(
+        (later - time) * (power + next_power) / 2
+        for (time, power), (later, next_power) in zip(samples, samples[1:], strict=False)
+    )
+
+
+def _group(key: str, value: str, rows: Sequence[Row], total: Ratio | None) -> Group:
+    measured = [row for row in rows if row.performance and row.facts.weight]
+    units = {row.performance.unit for row in measured if row.performance}
+    weights = math.fsum(row.facts.weight for row in measured)
+    mean = None
+    if len(units) == 1:
+        logs = (
+            row.facts.weight * math.log(row.performance.value)
+            for row in measured
+            if row.performance
+        )
+        mean = math.exp(math.fsum(logs) / weights)
+    fail = sum(row.fail for row in rows)
+    return Group(key, value, len(rows), fail, total, mean, next(iter(units), "") if mean else "")
+
+
+def values(scores: Scores) -> dict[str, Any]:
+    """Returns the figures as values of JSON."""
+    return {
+        "run": scores.run.name,
+        "baseline": scores.baseline.name if scores.baseline else None,
+        "benches": [_row_values(row) for row in scores.rows],
+        "total": _ratio_values(scores.total),
+        "groups": [
+            {
+                "key": one.key,
+                "value": one.value,
+                "benches": one.benches,
+                "fail": one.fail,
+                "total": _ratio_values(one.total),
+                "perf": one.performance,
+                "unit": one.unit,
+            }
+            for one in scores.groups
+        ],
+        "price": scores.price,
+        "per_money": scores.per_money,
+        "assumed_scatter": scores.scatter,
+        "warnings": list(scores.run.warnings),
+    }
+
+
+def _ratio_values(ratio: Ratio | None) -> dict[str, Any] | None:
+    return ratio._asdict() if ratio else None
+
+
+def _row_values(row: Row) -> dict[str, Any]:
+    found = row.performance
+    return {
+        "bench": row.facts.name,
+        "fail": row.fail,
+        "n": row.n,
+        "ngpu": row.gpus,
+        "perf": found.value if found else None,
+        "unit": found.unit if found else None,
+        "attempts": found.attempts if found else 0,
+        "sem": row.sem,
+        "std": row.std,
+        "peak_memory_bytes": row.peak_bytes,
+        "score": row.ratio.value if row.ratio else None,
+        "score_low": row.ratio.low if row.ratio else None,
+        "score_high": row.ratio.high if row.ratio else None,
+        "weight": row.facts.weight,
+        "energy_j": row.energy_j,
+        "group": row.facts.group,
+        "point": row.facts.point,
+        "env": row.facts.env,
+        "why": row.why,
+    }

@@ -1,0 +1,84 @@
+"""Streams of programs as files: a JSON line for each event, of which each stands alone.
+
+A process may be killed in the middle of a line, a disk may be full, and a program may print into
+its stream: such a line costs itself alone, and is named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.decoding import read_json
+from opperf.errors import RunFileError
+from opperf.programs.events import Event
+
+MOST_NAMED = 3
+"""Lines of a file that are named; of a file that is none, each would be."""
+
+
+class Stream(NamedTuple):
+    """A file of events."""
+
+    path: Path
+    events: tuple[Event, ...]
+    faults: tuple[str, ...] = ()
+    """A sentence on each line that is no event, and on what is missing at the end."""
+
+    @property
+    def name(self) -> str:
+        """Name of the process: the file's, without its extension."""
+        return self.path.stem
+
+
+def read_stream(path: Path) -> Stream:
+    """Returns the events of a file, and the faults of its lines. Raises `RunFileError` for a file
+    that cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+    *lines, torn = data.split(b"\n")
+    events, bad = [], []
+    for number, line in enumerate(lines, start=1):
+        event = parse_event(line)
+        if event is not None:
+            events.append(event)
+        elif line.strip():
+            bad.append(number)
+    faults = _named(path, bad)
+    last = parse_event(torn)
+    if last is not None:
+        events.append(last)
+    elif torn.strip():
+        faults.append(f"{path}: the last line was cut short and is ignored")
+    return Stream(path, tuple(events), tuple(faults))
+
+
+def parse_event(line: bytes) -> Event | None:
+    """Returns the event of a line; None if it is no event."""
+    try:
+        # The program's own JSON has NaN, which msgspec refuses.
+        found: Any = read_json(line)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("event"), str):
+        return None
+    return Event(found["event"], found.get("data"), found.get("pipe"))
+
+
+def _named(path: Path, numbers: list[int]) -> list[str]:
+    faults = [f"{path}:{number}: no event, and ignored" for number in numbers[:MOST_NAMED]]
+    more = len(numbers) - MOST_NAMED
+    if more > 0:
+        faults.append(f"{path}: {more} more lines are no events, and ignored")
+    return faults
+
+
+def is_stream(path: Path) -> bool:
+    """Returns whether the first line of a file is an event."""
+    try:
+        with path.open("rb") as file:
+            return parse_event(file.readline()) is not None
+    except OSError:
+        return False

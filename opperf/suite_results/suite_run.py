@@ -1,0 +1,233 @@
+"""Runs of a suite as reports need them: a bench, its attempts, the processes of each, and what each
+process said in its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import RunFileError, UsageError
+from opperf.machine.environment import incomparable_facts
+from opperf.model import (
+    BenchFacts,
+    Case,
+    Environment,
+    ProcessResult,
+    Record,
+    Run,
+    ScriptTarget,
+    Status,
+)
+from opperf.results.kept import wrapped_profiles_of
+from opperf.results.runfile import is_run_file, read_visits
+from opperf.suite_results.milabench.reading import read_folder
+from opperf.suite_results.observations import Observed, observe
+from opperf.suite_results.streams import Stream, is_stream, read_stream
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of an attempt."""
+
+    result: ProcessResult
+    stream: Stream | None
+    """None where there is no file of it any more."""
+    observed: Observed | None
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Rates after the warm-up, in items per second; empty without the stream."""
+        return self.observed.rates[self.result.warmup :] if self.observed else ()
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        return self.observed.losses if self.observed else self.result.losses
+
+    @property
+    def count(self) -> int:
+        """Number of observations, those of the warm-up too."""
+        counted = self.result.warmup + (self.result.rate.n if self.result.rate else 0)
+        if self.observed is None:
+            return counted
+        return max(counted, len(self.observed.rates), self.observed.progress)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One execution of a case: of a program, all its processes."""
+
+    record: Record
+    processes: tuple[Process, ...]
+    file: str
+    """Name of the run that it is from."""
+
+    @property
+    def worked(self) -> bool:
+        return self.record.status is Status.OK
+
+    @property
+    def is_program(self) -> bool:
+        return isinstance(self.record.case.target, ScriptTarget)
+
+
+@dataclass(frozen=True)
+class BenchResults:
+    """A bench with all that was measured of it."""
+
+    facts: BenchFacts
+    attempts: Mapping[str, tuple[Attempt, ...]]
+    """By case, whatever its number among equal ones."""
+
+    @property
+    def all(self) -> tuple[Attempt, ...]:
+        return tuple(attempt for found in self.attempts.values() for attempt in found)
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        return tuple(process for attempt in self.all for process in attempt.processes)
+
+    @property
+    def was_to_run(self) -> bool:
+        return self.facts.enabled and not self.facts.why_not
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """One or several runs of a suite on one machine."""
+
+    name: str
+    runs: tuple[Run, ...]
+    benches: tuple[BenchResults, ...]
+    warnings: tuple[str, ...]
+    is_milabench: bool
+
+    @property
+    def environments(self) -> dict[str, Environment]:
+        return {id: one for run in self.runs for id, one in run.environments.items()}
+
+
+def load(paths: Sequence[Path]) -> SuiteRun:
+    """Returns the runs of run files, of folders in milabench's layout, or of single streams, as
+    repeats of one. Raises `RunFileError` for a file that is none of these or has no suite, and
+    `UsageError` for runs of different machines."""
+    read = [_read(path) for path in paths]
+    runs = tuple(one.run for one in read)
+    _check_same_machine(paths, runs)
+    facts: dict[str, BenchFacts] = {}
+    attempts: dict[str, dict[str, list[Attempt]]] = {}
+    for one in read:
+        by_case = _by_bench(one.run)
+        for bench in one.run.header.benches:
+            key = bench_key(bench, one.run.header.benches)
+            facts[key] = _joined(facts[key], bench) if key in facts else bench
+            attempts.setdefault(key, {})
+        for record in one.run.records:
+            bench_name = by_case.get(record.id)
+            if bench_name is not None:
+                cases = attempts[bench_name]
+                cases.setdefault(base_id(record.case), []).append(_attempt(record, one))
+    return SuiteRun(
+        name=", ".join(map(str, paths)),
+        runs=runs,
+        benches=tuple(
+            BenchResults(bench, {id: tuple(found) for id, found in attempts[name].items()})
+            for name, bench in facts.items()
+        ),
+        warnings=_warnings(read, attempts),
+        is_milabench=all(one.is_milabench for one in read),
+    )
+
+
+def base_id(case: Case) -> str:
+    """Returns the id of a case whatever its number among equal ones, which are repeats of it."""
+    return msgspec.structs.replace(case, repeat=0).id if case.repeat else case.id
+
+
+def bench_key(bench: BenchFacts, benches: Iterable[BenchFacts]) -> str:
+    """Returns the name of a bench, with its environment where it was run in several."""
+    several = sum(one.name == bench.name for one in benches) > 1
+    return f"{bench.name} ({bench.env or 'own'})" if several else bench.name
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A run as it was read."""
+
+    run: Run
+    path: Path
+    streams: Path | None
+    """Folder that the paths of streams are in."""
+    warnings: tuple[str, ...] = ()
+    is_milabench: bool = False
+
+
+def _read(path: Path) -> _Read:
+    if path.is_dir() or (path.is_file() and not is_run_file(path) and is_stream(path)):
+        found = read_folder(path)
+        return _Read(found.run, path, found.folder, found.warnings, is_milabench=True)
+    run, warnings = read_visits(path)
+    if not run.header.benches:
+        raise RunFileError(
+            f"{path} is a run of no suite; `opperf suite run FILE.yaml -o NAME.jsonl` makes one"
+        )
+    return _Read(run, path, wrapped_profiles_of(path), tuple(warnings))
+
+
+def _by_bench(run: Run) -> dict[str, str]:
+    """Returns the key of the bench of each case, by id."""
+    benches = run.header.benches
+    return {id: bench_key(bench, benches) for bench in benches for id in bench.cases}
+
+
+def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
+    """Returns the facts of a bench of several runs: it was to be run if one was to run it."""
+    wanted = first if first.enabled and not first.why_not else other
+    cases = tuple(dict.fromkeys((*first.cases, *other.cases)))
+    return msgspec.structs.replace(wanted, cases=cases)
+
+
+def _attempt(record: Record, read: _Read) -> Attempt:
+    processes = tuple(_process(result, read.streams) for result in record.processes)
+    return Attempt(record, processes, str(read.path))
+
+
+def _process(result: ProcessResult, folder: Path | None) -> Process:
+    path = folder / result.stream if folder is not None and result.stream else None
+    if path is None or not path.is_file():
+        return Process(result, None, None)
+    stream = read_stream(path)
+    return Process(result, stream, observe(stream.events))
+
+
+def _warnings(
+    read: Iterable[_Read], attempts: Mapping[str, Mapping[str, Sequence[Attempt]]]
+) -> tuple[str, ...]:
+    own = [warning for one in read for warning in one.warnings]
+    processes = [
+        process
+        for cases in attempts.values()
+        for found in cases.values()
+        for attempt in found
+        for process in attempt.processes
+    ]
+    faults = [fault for one in processes if one.stream for fault in one.stream.faults]
+    missing = sorted({one.result.stream for one in processes if not one.stream} - {""})
+    gone = [f"the stream {name} is not there; its record is used" for name in missing]
+    return tuple(dict.fromkeys((*own, *faults, *gone)))
+
+
+def _check_same_machine(paths: Sequence[Path], runs: Sequence[Run]) -> None:
+    known = [
+        (path, run.environment) for path, run in zip(paths, runs, strict=True) if run.environments
+    ]
+    for path, environment in known[1:]:
+        differing = incomparable_facts(known[0][1], environment)
+        if differing:
+            raise UsageError(
+                f"{path} and {known[0][0]} are of different machines or builds, by "
+                f"{', '.join(differing)}, and no repeats of one; `opperf suite compare` compares "
+                "them"
+            )

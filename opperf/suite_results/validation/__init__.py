@@ -1,0 +1,1 @@
+"""Validation of the results of a suite, in layers, by its stored runs."""

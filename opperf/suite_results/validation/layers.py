@@ -1,0 +1,125 @@
+"""The layers of validation, each declared once: a name, what it finds, and its function of a bench.
+
+A finding is a failure, or a warning: of a figure that is measured, but that a reader should doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from opperf.errors import unknown
+from opperf.suite_results.suite_run import BenchResults, SuiteRun
+from opperf.suite_results.validation import checks, milabench
+
+Level = Literal["failure", "warning"]
+
+
+class Layer(NamedTuple):
+    """A layer."""
+
+    name: str
+    description: str
+    check: Callable[[BenchResults, SuiteRun], Iterable[checks.Found]]
+    by_default: bool = True
+
+
+OWN = (
+    Layer("started", "a bench that was to run and never started", checks.started),
+    Layer("timeout", "what took longer than it may", checks.timeout),
+    Layer("error", "processes that ended badly, by the error", checks.error),
+    Layer("ensure_rate", "fewer observations than were expected", checks.ensure_rate),
+    Layer("loss", "a loss that is no number (failure), or that grows (warning)", checks.loss),
+    Layer("usage", "a GPU whose mean load (failure) or memory (warning) is low", checks.usage),
+    Layer("planning", "other processes that observed than were planned", checks.planning),
+    Layer("version", "no versions of what was measured (warning)", checks.version),
+    Layer("throttle", "a GPU that lowered its clocks (warning)", checks.throttle),
+    Layer("drift", "a rate that drifts within the run (warning)", checks.drift),
+    Layer("environment", "parts of a run in different environments (warning)", checks.environment),
+)
+"""Layers of opperf."""
+
+MILABENCH = (
+    Layer("error", "codes other than 0, unless stopped early", milabench.error),
+    Layer("ensure_rate", "no rate; a sum of rates below 30 (warning)", milabench.ensure_rate),
+    Layer("loss", "a NaN; a growing loss (warning)", milabench.loss, by_default=False),
+    Layer("usage", "mean load and memory of GPUs", checks.usage, by_default=False),
+    Layer("planning", "processes that sent a loss", milabench.planning, by_default=False),
+    Layer("version", "no event meta", milabench.version),
+)
+"""Layers of milabench, as it decides."""
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of a layer about a bench."""
+
+    bench: str
+    layer: str
+    level: Level
+    text: str
+    process: str = ""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The findings on a run."""
+
+    run: SuiteRun
+    layers: tuple[Layer, ...]
+    findings: tuple[Finding, ...]
+
+    def of(self, bench: str, level: Level | None = None) -> tuple[Finding, ...]:
+        return tuple(
+            found
+            for found in self.findings
+            if found.bench == bench and level in (None, found.level)
+        )
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        return tuple(found for found in self.findings if found.level == "failure")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(found for found in self.findings if found.level == "warning")
+
+    @property
+    def milabench_code(self) -> int:
+        """Milabench's exit code: the bitwise OR of the layers' numbers of failures."""
+        code = 0
+        for layer in self.layers:
+            code |= sum(found.layer == layer.name for found in self.failures)
+        return code
+
+
+def choose_layers(names: Sequence[str], as_milabench: bool) -> tuple[Layer, ...]:
+    """Returns the named layers, or the default ones. Raises `UsageError` for an unknown name."""
+    known: Mapping[str, Layer] = {
+        layer.name: layer for layer in (MILABENCH if as_milabench else OWN)
+    }
+    if ALL in names:
+        return tuple(known.values())
+    for name in names:
+        if name not in known:
+            raise unknown("layer of validation", name, (*known, ALL))
+    return tuple(
+        layer for layer in known.values() if (layer.name in names if names else layer.by_default)
+    )
+
+
+def validate(run: SuiteRun, layers: Sequence[Layer]) -> Validation:
+    """Returns what the layers find, by bench."""
+    return Validation(run, tuple(layers), tuple(_findings(run, layers)))
+
+
+def _findings(run: SuiteRun, layers: Sequence[Layer]) -> Iterator[Finding]:
+    for bench in run.benches:
+        if not bench.was_to_run:
+            continue
+        for layer in layers:
+            for found in layer.check(bench, run):
+                yield Finding(bench.facts.name, layer.name, found.level, found.text, found.process)
