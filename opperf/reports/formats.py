@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opperf.errors import UsageError, unknown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from opperf.model import Run
     from opperf.reports.model import Report
 
@@ -17,6 +19,10 @@ GROUP = "opperf.formats"
 
 RunWriter = Callable[["Run", Sequence[str]], str]
 """Returns the text of a run; the names are of the columns of figures, none for the usual ones."""
+
+FolderWriter = Callable[["Run", "Path | None"], "dict[str, bytes]"]
+"""Returns the files of a run by name; the folder is that of its programs' streams, None without
+one."""
 
 RunValues = Callable[["Run"], tuple[Any, list[str]]]
 """Returns a run as values of JSON, and what the format has no place for, a line each."""
@@ -36,7 +42,10 @@ COMPARISONS = frozenset({"compare", "ab"})
 LISTINGS = frozenset({"list", "show", "coverage"})
 """Commands that tell of a registry."""
 
-REPORTS = COMPARISONS | LISTINGS | {"report", "explain", "trace"}
+SUITE_REPORTS = frozenset({"suite report", "suite validate", "suite compare"})
+"""Commands on the results of suites."""
+
+REPORTS = COMPARISONS | LISTINGS | SUITE_REPORTS | {"report", "explain", "trace"}
 """Commands that make a report."""
 
 
@@ -50,6 +59,8 @@ class Format(NamedTuple):
     run: RunWriter | str | None = None
     values: RunValues | str | None = None
     """Returns a run as values of JSON, in the place of `run`."""
+    folder: FolderWriter | str | None = None
+    """Returns the files of a run that is a folder, in the place of `run`."""
     report: ReportWriter | str | None = None
     commands: frozenset[str] = REPORTS
     has_sections: bool = True
@@ -68,7 +79,7 @@ class Format(NamedTuple):
     def writes(self, what: str) -> bool:
         """Returns whether it writes runs (`RUN`), or the reports of a command."""
         if what == RUN:
-            return self.run is not None or self.values is not None
+            return any(writer is not None for writer in (self.run, self.values, self.folder))
         return what in self.commands and (self.report is not None or what == SESSION)
 
     def write_run(self, run: Run, columns: Sequence[str] = ()) -> tuple[str, list[str]]:
@@ -136,6 +147,7 @@ BUILT_IN = (
         run="opperf.results.instruction_counts:instruction_counts_text",
         by_extension=False,
     ),
+    Format("milabench", ".milabench", folder="opperf.suite_results.milabench.writing:files_of"),
     Format("xla", ".jsonl", run="opperf.experiments.measured:xla_text", by_extension=False),
     *(
         Format(name, ".json", values=f"opperf.results.exports:{function}", by_extension=False)
@@ -155,7 +167,7 @@ BUILT_IN = (
         "html",
         ".html",
         report="opperf.reports.html:write_page",
-        commands=frozenset({"report", "trace"}),
+        commands=frozenset({"report", "trace"}) | SUITE_REPORTS,
         other_extensions=(".htm",),
     ),
     Format(
@@ -169,7 +181,7 @@ BUILT_IN = (
         "junit",
         ".xml",
         report="opperf.reports.data:write_junit",
-        commands=COMPARISONS,
+        commands=COMPARISONS | {"suite validate", "suite compare"},
         has_sections=False,
     ),
 )

@@ -4,6 +4,7 @@ export`, and `opperf.export(path, "bencher")`."""
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +12,42 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import RunFileError, UsageError, unknown
+from opperf.errors import OutputError, RunFileError, UsageError, unknown
 from opperf.model import Run, Status
 from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
+from opperf.results.kept import wrapped_profiles_of
 from opperf.results.messages import tell
 from opperf.results.opperf_json import ids_by_operator, meanings
-from opperf.results.output import STDOUT, Output, check_output, replace_all, sidecar, write_report
+from opperf.results.output import (
+    STDOUT,
+    Output,
+    check_output,
+    replace_all,
+    sidecar,
+    unwritable,
+    write_report,
+)
 from opperf.results.run_files import locate
 from opperf.results.runfile import encode_line, lines_of, read_run
 from opperf.results.text import terminal_width
 
 
-def write(run: Run, path: Path, format: str, columns: Sequence[str] = ()) -> list[str]:
+def write(
+    run: Run,
+    path: Path,
+    format: str,
+    columns: Sequence[str] = (),
+    streams: Path | None = None,
+) -> list[str]:
     """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
-    Standard output has no sidecar. `columns` are the names of those of a table. Returns what the
-    format has no place for, a line each. Raises `UsageError` for an unknown format."""
+    Standard output has no sidecar. `columns` are the names of those of a table, `streams` is the
+    folder of what its programs wrote, for a format that is a folder. Returns what the format has no
+    place for, a line each. Raises `UsageError` for an unknown format."""
     chosen = format_named(format, RUN)
+    if chosen.folder is not None:
+        _write_folder(path, function_of(chosen.folder)(run, streams))
+        return []
     text, missing = chosen.write_run(run, columns)
     if path == STDOUT:
         print(text, end="")
@@ -38,6 +58,23 @@ def write(run: Run, path: Path, format: str, columns: Sequence[str] = ()) -> lis
         files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
     replace_all({**files, path: text.encode()})
     return missing
+
+
+def _write_folder(path: Path, files: dict[str, bytes]) -> None:
+    """Writes a folder of files, all or none. Raises `OutputError` if it is there already."""
+    if path == STDOUT:
+        raise UsageError("this format is a folder of files; name one with -o")
+    if path.exists():
+        raise OutputError(f"{path} exists; name another folder, or remove it")
+    made = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        made.mkdir()
+        for name, content in files.items():
+            (made / name).write_bytes(content)
+        made.rename(path)
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        raise unwritable(path, error) from error
 
 
 def runfile_text(run: Run, names: Sequence[str] = ()) -> str:
@@ -147,7 +184,7 @@ def export_command(request: Request) -> int:
     if format.values is not None and not run.records:
         raise RunFileError(f"{path}: {NOTHING}")
     try:
-        missing = write(run, output, tool, request.columns)
+        missing = write(run, output, tool, request.columns, wrapped_profiles_of(path))
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
     for warning in (*warnings, *(f"{path}: {what}" for what in missing)):

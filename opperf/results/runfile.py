@@ -300,6 +300,11 @@ def _restore_numbers(value: Any) -> None:
     for samples in _dict(line.get("samples")).values():
         if isinstance(samples, list):
             samples[:] = [float("nan") if sample is None else sample for sample in samples]
+    for process in line.get("processes") or ():
+        _null_to_nan(_dict(_dict(process).get("rate")), NUMBERS)
+        losses = _dict(process).get("losses")
+        if isinstance(losses, list):
+            losses[:] = [float("nan") if loss is None else loss for loss in losses]
     for argument in _dict(_dict(line.get("case")).get("arguments")).values():
         for element in argument if isinstance(argument, list) else [argument]:
             _null_to_nan(_dict(_dict(element).get("fill")), ("low", "high"))

@@ -26,7 +26,12 @@ def values_of(bench: BenchFacts, key: str) -> tuple[str, ...]:
 
 def check_keys(keys: Sequence[str], benches: Iterable[BenchFacts]) -> None:
     """Raises `UsageError` for a key that no bench has."""
-    known = (GROUP, TAG, ENVIRONMENT, *dict.fromkeys(name for one in benches for name in one.point))
+    known = (
+        GROUP,
+        TAG,
+        ENVIRONMENT,
+        *dict.fromkeys(name for bench in benches for name in bench.point),
+    )
     for key in keys:
         if key not in known:
             raise unknown("key to group by", key, known)

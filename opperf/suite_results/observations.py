@@ -1,4 +1,4 @@
-"""What a program says in its stream, of any version of voir and of opperf's own hooks: a value of
+"""The content of a program's stream, of any version of voir and of opperf's own hooks: a value of
 another type than it should have is ignored."""
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def observe(stream: Iterable[Event]) -> Observed:
         by_event.setdefault(event.event, []).append(event.data)
         if event.event == events.LINE and isinstance(event.data, str):
             pipes.setdefault(str(event.pipe), []).append(event.data)
-    data = [one for one in by_event.get(events.DATA, ()) if isinstance(one, dict)]
+    data = [entry for entry in by_event.get(events.DATA, ()) if isinstance(entry, dict)]
     begin = _first(by_event, events.START)
     end = _first(by_event, events.END)
     code = end.get("return_code")
-    trained = [one for one in data if one.get("task") == TRAIN]
+    trained = [entry for entry in data if entry.get("task") == TRAIN]
     return Observed(
         config=_first(by_event, events.CONFIG),
         meta=_first(by_event, events.META) if events.META in by_event else None,
@@ -87,10 +87,10 @@ def observe(stream: Iterable[Event]) -> Observed:
         exit_code=code if isinstance(code, int) else None,
         stopped=events.STOP in by_event,
         rates=tuple(_numbers(trained, "rate")),
-        unit=next((str(one["units"]) for one in trained if one.get("units")), "items/s"),
+        unit=next((str(entry["units"]) for entry in trained if entry.get("units")), "items/s"),
         losses=tuple(_numbers(data, "loss")),
-        progress=max((_progress(one) for one in data), default=0),
-        gpus=tuple(sample for one in data for sample in _gpus(one)),
+        progress=max((_progress(entry) for entry in data), default=0),
+        gpus=tuple(sample for entry in data for sample in _gpus(entry)),
         errors=(*_errors(by_event.get(events.ERROR, ())), *_tracebacks(pipes)),
         timeout=_timeout(by_event.get(events.MESSAGE, ())),
     )
@@ -103,7 +103,7 @@ def number(value: Any) -> float | None:
 
 
 def _numbers(data: Iterable[Mapping[str, Any]], key: str) -> Iterable[float]:
-    return (value for one in data if (value := number(one.get(key))) is not None)
+    return (value for entry in data if (value := number(entry.get(key))) is not None)
 
 
 def _list(value: Any) -> list[Any]:
@@ -115,15 +115,15 @@ def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _progress(one: Mapping[str, Any]) -> int:
-    if one.get("task") != "early_stop":
+def _progress(entry: Mapping[str, Any]) -> int:
+    if entry.get("task") != "early_stop":
         return 0
-    made = number(next(iter(_list(one.get("progress"))), None))
+    made = number(next(iter(_list(entry.get("progress"))), None))
     return int(made) if made is not None and math.isfinite(made) else 0
 
 
-def _gpus(one: Mapping[str, Any]) -> Iterable[GpuSample]:
-    found = one.get("gpudata")
+def _gpus(entry: Mapping[str, Any]) -> Iterable[GpuSample]:
+    found = entry.get("gpudata")
     for device, state in found.items() if isinstance(found, dict) else ():
         if isinstance(state, dict):
             used, total, *_ = [*map(number, _list(state.get("memory"))), None, None]
@@ -133,14 +133,14 @@ def _gpus(one: Mapping[str, Any]) -> Iterable[GpuSample]:
                 used,
                 total,
                 number(state.get("power")),
-                number(one.get("time")),
+                number(entry.get("time")),
             )
 
 
 def _errors(found: Iterable[Any]) -> Iterable[str]:
-    for one in found:
-        if isinstance(one, dict):
-            parts = (str(one.get("type") or ""), str(one.get("message") or ""))
+    for error in found:
+        if isinstance(error, dict):
+            parts = (str(error.get("type") or ""), str(error.get("message") or ""))
             yield " ".join(": ".join(filter(None, parts)).split()) or "an error without a message"
 
 
@@ -159,5 +159,8 @@ def _tracebacks(pipes: Mapping[str, list[str]]) -> Iterable[str]:
 
 
 def _timeout(messages: Iterable[Any]) -> str:
-    texts = (str(one.get("message", "") if isinstance(one, dict) else one) for one in messages)
+    texts = (
+        str(message.get("message", "") if isinstance(message, dict) else message)
+        for message in messages
+    )
     return next((" ".join(text.split()) for text in texts if TIMED_OUT.search(text)), "")

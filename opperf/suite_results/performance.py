@@ -27,6 +27,9 @@ RATE = "rate"
 TIMES = (("step",), ("total",), ("forward", "backward"), ("kernel",))
 """Metrics of what is no program whose sum is the time of a call: the first of which it has one."""
 
+COLD = (("first_call",), *TIMES)
+"""Likewise of a case whose compiler's cache is cold: what is wanted is how long compiling takes."""
+
 CALLS_UNIT = "calls/s"
 
 
@@ -49,7 +52,9 @@ def sample_of(attempt: Attempt) -> Sample | None:
 
 
 def _of_program(attempt: Attempt) -> Sample | None:
-    rates = [one.result.rate for one in attempt.processes if one.result.rate is not None]
+    rates = [
+        process.result.rate for process in attempt.processes if process.result.rate is not None
+    ]
     if not rates:
         whole = attempt.record.summaries.get(RATE)
         rates = [whole] if whole is not None else []
@@ -60,10 +65,14 @@ def _of_program(attempt: Attempt) -> Sample | None:
     return Sample(total, rates[0].unit, error)
 
 
+def _times_of(record: Record) -> tuple[tuple[str, ...], ...]:
+    return COLD if record.case.settings.compile_cache == "cold" else TIMES
+
+
 def _of_times(record: Record) -> Sample | None:
-    for names in TIMES:
+    for names in _times_of(record):
         found = [record.summaries[name] for name in names if name in record.summaries]
-        total = math.fsum(one.median for one in found)
+        total = math.fsum(summary.median for summary in found)
         if found and math.isfinite(total) and total > 0:
             error = math.hypot(*map(_error, found)) / total
             return Sample(NS_PER_S / total, CALLS_UNIT, error)
@@ -101,10 +110,10 @@ class Performance(NamedTuple):
 
 
 def _mean_error(found: Sequence[Sample]) -> float:
-    within = math.hypot(*(one.error for one in found)) / len(found)
+    within = math.hypot(*(sample.error for sample in found)) / len(found)
     if len(found) < 2:
         return within
-    return max(within, math.sqrt(variance(math.log(one.value) for one in found) / len(found)))
+    return max(within, math.sqrt(variance(math.log(sample.value) for sample in found) / len(found)))
 
 
 def performance_of(bench: BenchResults) -> Performance | None:
@@ -120,7 +129,7 @@ def performance_of(bench: BenchResults) -> Performance | None:
             cases[id] = same
     if not cases:
         return None
-    logs = [fmean(math.log(one.value) for one in found) for found in cases.values()]
+    logs = [fmean(math.log(sample.value) for sample in found) for found in cases.values()]
     return Performance(math.exp(fmean(logs)), unit, cases, _spread(bench))
 
 
@@ -141,7 +150,7 @@ def _observations(attempt: Attempt) -> Iterable[Sequence[float]]:
     if of_processes or attempt.is_program:
         own = attempt.record.samples.get(RATE)
         return of_processes or ([own] if own else [])
-    for names in TIMES:
+    for names in _times_of(attempt.record):
         found = [attempt.record.samples[name] for name in names if name in attempt.record.samples]
         if found:
             return found

@@ -72,14 +72,14 @@ def estimates(
         ids = common_cases(pair)
         for id in ids:
             sides = (pair.base.cases[id], pair.new.cases[id])
-            logs = [[math.log(one.value) for one in side] for side in sides]
+            logs = [[math.log(sample.value) for sample in side] for side in sides]
             means[row] += (fmean(logs[1]) - fmean(logs[0])) / len(ids)
-            for side, found in zip(sides, logs, strict=True):
-                centre = fmean(found)
-                squares[row] += math.fsum((value - centre) ** 2 for value in found)
-                freedom[row] += len(found) - 1
-                counts[row] += 1 / len(found) / len(ids) ** 2
-                within[row] += sum(one.error**2 for one in side) / (len(side) * len(ids)) ** 2
+            for side, values in zip(sides, logs, strict=True):
+                centre = fmean(values)
+                squares[row] += math.fsum((value - centre) ** 2 for value in values)
+                freedom[row] += len(values) - 1
+                counts[row] += 1 / len(values) / len(ids) ** 2
+                within[row] += sum(sample.error**2 for sample in side) / (len(side) * len(ids)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         moderated = moderate(squares / freedom, freedom)
     known = freedom > 0
@@ -90,7 +90,7 @@ def estimates(
     found = Estimate.of(
         means, variance, np.ones(len(pairs)), np.where(known, moderated.freedom, MANY)
     )
-    return found, [not one for one in known]
+    return found, [not is_known for is_known in known]
 
 
 def ratios_of(found: Estimate, assumed: Sequence[bool]) -> list[Ratio]:

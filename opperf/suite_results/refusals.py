@@ -1,5 +1,5 @@
-"""What makes two results of a bench no measurements of the same: other arguments, other settings,
-another script, other units."""
+"""Reasons why two results of a bench are no measurements of the same: other arguments, other
+settings, another script, other units."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ LONGEST = 60
 """Most characters of a value that a reason has."""
 
 
+PYTHON = "python"
+"""The setting that is the environment, of which a comparison may be."""
+
+
 class Fact(NamedTuple):
     """A fact of a program that both sides must share."""
 
@@ -27,10 +31,15 @@ class Fact(NamedTuple):
 FACTS = (
     Fact("script", lambda target: PurePath(target.script).name),
     Fact("arguments", lambda target: target.argv),
-    Fact("plan", lambda target: (target.method, target.processes, target.nodes)),
+    Fact("plan", lambda target: (target.method, _processes(target), target.nodes)),
     Fact("observations", lambda target: (target.stop, target.skip)),
     Fact("observed parts", lambda target: target.observe),
 )
+
+
+def _processes(target: ScriptTarget) -> int:
+    """Returns the number of processes that a plan names; 0 if it depends on the machine."""
+    return target.processes if target.method == "njobs" else 0
 
 
 def why_not_comparable(base: BenchResults, new: BenchResults) -> str:
@@ -49,7 +58,7 @@ def why_not_comparable(base: BenchResults, new: BenchResults) -> str:
 
 def _units(base: BenchResults, new: BenchResults) -> str:
     sides = [
-        {sample.unit for one in bench.all if (sample := sample_of(one)) is not None}
+        {sample.unit for attempt in bench.all if (sample := sample_of(attempt)) is not None}
         for bench in (base, new)
     ]
     if all(sides) and not sides[0] & sides[1]:
@@ -70,7 +79,9 @@ def _differing(base: Sequence[Case], new: Sequence[Case]) -> str:
             if values[0] != values[1]:
                 return f"other {fact.title}: {_changed(*values)}"
     settings = [msgspec.structs.asdict(case.settings) for case in (one, other)]
-    names = [name for name in settings[0] if settings[0][name] != settings[1][name]]
+    names = [
+        name for name in settings[0] if name != PYTHON and settings[0][name] != settings[1][name]
+    ]
     if names:
         shown = (f"{name} {settings[0][name]} and {settings[1][name]}" for name in names)
         return f"other settings: {'; '.join(shown)}"

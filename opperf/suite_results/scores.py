@@ -105,7 +105,7 @@ def scores_of(
     own = [performance_of(bench) for bench in run.benches]
     pairs: dict[int, Pair] = {}
     refused: dict[int, str] = {}
-    others = {one.facts.name: one for one in baseline.benches} if baseline else {}
+    others = {bench.facts.name: bench for bench in baseline.benches} if baseline else {}
     for number, (bench, performance) in enumerate(zip(run.benches, own, strict=True)):
         if baseline is None or performance is None:
             continue
@@ -161,9 +161,12 @@ def _row(
     ended = [
         status
         for attempt in attempts
-        for status in ([one.result.status for one in attempt.processes] or [attempt.record.status])
+        for status in (
+            [process.result.status for process in attempt.processes] or [attempt.record.status]
+        )
     ]
-    fail = sum(status is not Status.OK for status in ended)
+    missing = sum(attempt.missing for attempt in attempts)
+    fail = sum(status is not Status.OK for status in ended) + missing
     if not ended and bench.was_to_run:
         fail = 1
     energies = [
@@ -172,12 +175,15 @@ def _row(
         if attempt.worked and (joules := _energy(attempt)) is not None
     ]
     devices = {
-        sample.device for one in bench.processes if one.observed for sample in one.observed.gpus
+        sample.device
+        for process in bench.processes
+        if process.observed
+        for sample in process.observed.gpus
     }
     return Row(
         facts=bench.facts,
         fail=fail,
-        n=len(ended),
+        n=len(ended) + missing,
         gpus=bench.facts.gpus or len(devices),
         performance=performance,
         peak_bytes=max(filter(None, map(_peak, attempts)), default=None),
@@ -193,9 +199,7 @@ def _why_nothing(bench: BenchResults) -> str:
         return facts.why_not
     if not facts.enabled:
         return "disabled"
-    reasons = (
-        f"{one.record.status.value}: {one.record.reason}" for one in bench.all if not one.worked
-    )
+    reasons = (attempt.reason for attempt in bench.all if not attempt.worked)
     return next(reasons, "no figure" if bench.all else "never started")
 
 
@@ -203,9 +207,9 @@ def _peak(attempt: Attempt) -> float | None:
     """Returns the most memory that any sample has, in bytes."""
     sampled = [
         sample.used_mb * STREAM_MB
-        for one in attempt.processes
-        if one.observed
-        for sample in one.observed.gpus
+        for process in attempt.processes
+        if process.observed
+        for sample in process.observed.gpus
         if sample.used_mb is not None
     ]
     if sampled:
@@ -264,15 +268,15 @@ def values(scores: Scores) -> dict[str, Any]:
         "total": _ratio_values(scores.total),
         "groups": [
             {
-                "key": one.key,
-                "value": one.value,
-                "benches": one.benches,
-                "fail": one.fail,
-                "total": _ratio_values(one.total),
-                "perf": one.performance,
-                "unit": one.unit,
+                "key": group.key,
+                "value": group.value,
+                "benches": group.benches,
+                "fail": group.fail,
+                "total": _ratio_values(group.total),
+                "perf": group.performance,
+                "unit": group.unit,
             }
-            for one in scores.groups
+            for group in scores.groups
         ],
         "price": scores.price,
         "per_money": scores.per_money,

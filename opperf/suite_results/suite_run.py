@@ -61,12 +61,20 @@ class Attempt:
 
     record: Record
     processes: tuple[Process, ...]
-    file: str
-    """Name of the run that it is from."""
+    missing: int = 0
+    """Number of processes that were planned and of which nothing is known."""
 
     @property
     def worked(self) -> bool:
-        return self.record.status is Status.OK
+        return self.record.status is Status.OK and not self.missing
+
+    @property
+    def reason(self) -> str:
+        """Why it did not work."""
+        if self.record.status is Status.OK:
+            return f"{self.missing} of {self.missing + len(self.processes)} processes are missing"
+        said = f"{self.record.status.value}: {self.record.reason}"
+        return self.record.reason if said.count(self.record.status.value) > 1 else said
 
     @property
     def is_program(self) -> bool:
@@ -79,7 +87,7 @@ class BenchResults:
 
     facts: BenchFacts
     attempts: Mapping[str, tuple[Attempt, ...]]
-    """By case, whatever its number among equal ones."""
+    """By the key that cases of several runs are joined by."""
 
     @property
     def all(self) -> tuple[Attempt, ...]:
@@ -114,21 +122,21 @@ def load(paths: Sequence[Path]) -> SuiteRun:
     repeats of one. Raises `RunFileError` for a file that is none of these or has no suite, and
     `UsageError` for runs of different machines."""
     read = [_read(path) for path in paths]
-    runs = tuple(one.run for one in read)
+    runs = tuple(part.run for part in read)
     _check_same_machine(paths, runs)
     facts: dict[str, BenchFacts] = {}
     attempts: dict[str, dict[str, list[Attempt]]] = {}
-    for one in read:
-        by_case = _by_bench(one.run)
-        for bench in one.run.header.benches:
-            key = bench_key(bench, one.run.header.benches)
+    for part in read:
+        by_case = _by_case(part.run)
+        planned = {bench.name: bench.processes for bench in part.run.header.benches}
+        for bench in part.run.header.benches:
+            key = bench_key(bench, part.run.header.benches)
             facts[key] = _joined(facts[key], bench) if key in facts else bench
             attempts.setdefault(key, {})
-        for record in one.run.records:
-            bench_name = by_case.get(record.id)
-            if bench_name is not None:
-                cases = attempts[bench_name]
-                cases.setdefault(base_id(record.case), []).append(_attempt(record, one))
+        for record in part.run.records:
+            for name in by_case.get(record.id, ()):
+                found = attempts[name].setdefault(join_key(record.case), [])
+                found.append(_attempt(record, part, planned.get(name, 0)))
     return SuiteRun(
         name=", ".join(map(str, paths)),
         runs=runs,
@@ -137,18 +145,24 @@ def load(paths: Sequence[Path]) -> SuiteRun:
             for name, bench in facts.items()
         ),
         warnings=_warnings(read, attempts),
-        is_milabench=all(one.is_milabench for one in read),
+        is_milabench=all(part.is_milabench for part in read),
     )
 
 
-def base_id(case: Case) -> str:
-    """Returns the id of a case whatever its number among equal ones, which are repeats of it."""
-    return msgspec.structs.replace(case, repeat=0).id if case.repeat else case.id
+def join_key(case: Case) -> str:
+    """Returns the key by which cases of several runs are joined: their id without what may differ
+    between repeats, machines and environments, the number of GPUs or cores that each have a
+    process among it."""
+    target = case.target
+    if isinstance(target, ScriptTarget) and target.method != "njobs":
+        target = msgspec.structs.replace(target, processes=1)
+    settings = msgspec.structs.replace(case.settings, python="")
+    return msgspec.structs.replace(case, repeat=0, target=target, settings=settings).id
 
 
 def bench_key(bench: BenchFacts, benches: Iterable[BenchFacts]) -> str:
     """Returns the name of a bench, with its environment where it was run in several."""
-    several = sum(one.name == bench.name for one in benches) > 1
+    several = sum(other.name == bench.name for other in benches) > 1
     return f"{bench.name} ({bench.env or 'own'})" if several else bench.name
 
 
@@ -176,10 +190,14 @@ def _read(path: Path) -> _Read:
     return _Read(run, path, wrapped_profiles_of(path), tuple(warnings))
 
 
-def _by_bench(run: Run) -> dict[str, str]:
-    """Returns the key of the bench of each case, by id."""
+def _by_case(run: Run) -> dict[str, list[str]]:
+    """Returns the keys of the benches of each case, by id: equal cases are measured once."""
     benches = run.header.benches
-    return {id: bench_key(bench, benches) for bench in benches for id in bench.cases}
+    found: dict[str, list[str]] = {}
+    for bench in benches:
+        for id in bench.cases:
+            found.setdefault(id, []).append(bench_key(bench, benches))
+    return found
 
 
 def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
@@ -189,9 +207,12 @@ def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
     return msgspec.structs.replace(wanted, cases=cases)
 
 
-def _attempt(record: Record, read: _Read) -> Attempt:
+def _attempt(record: Record, read: _Read, planned: int) -> Attempt:
     processes = tuple(_process(result, read.streams) for result in record.processes)
-    return Attempt(record, processes, str(read.path))
+    target = record.case.target
+    # A record of opperf says itself whether all of its processes worked; a folder has what it has.
+    counts = read.is_milabench and isinstance(target, ScriptTarget) and target.method == "njobs"
+    return Attempt(record, processes, max(0, planned - len(processes)) if counts else 0)
 
 
 def _process(result: ProcessResult, folder: Path | None) -> Process:
@@ -205,7 +226,7 @@ def _process(result: ProcessResult, folder: Path | None) -> Process:
 def _warnings(
     read: Iterable[_Read], attempts: Mapping[str, Mapping[str, Sequence[Attempt]]]
 ) -> tuple[str, ...]:
-    own = [warning for one in read for warning in one.warnings]
+    own = [warning for part in read for warning in part.warnings]
     processes = [
         process
         for cases in attempts.values()
@@ -213,8 +234,8 @@ def _warnings(
         for attempt in found
         for process in attempt.processes
     ]
-    faults = [fault for one in processes if one.stream for fault in one.stream.faults]
-    missing = sorted({one.result.stream for one in processes if not one.stream} - {""})
+    faults = [fault for process in processes if process.stream for fault in process.stream.faults]
+    missing = sorted({process.result.stream for process in processes if not process.stream} - {""})
     gone = [f"the stream {name} is not there; its record is used" for name in missing]
     return tuple(dict.fromkeys((*own, *faults, *gone)))
 

@@ -35,10 +35,19 @@ from opperf.reports.hotspots.ranking_report import report_of as of_ranking
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.showing import report_of as of_operator
 from opperf.results.runfile import read_run
+from opperf.suite_results.comparing import compare
+from opperf.suite_results.comparison_report import report_of as of_comparison
+from opperf.suite_results.milabench.figures import figures_of
+from opperf.suite_results.milabench.report import report_of as of_milabench
+from opperf.suite_results.score_report import report_of as of_scores
+from opperf.suite_results.scores import scores_of
+from opperf.suite_results.validation.layers import OWN, validate
+from opperf.suite_results.validation.report import report_of as of_validation
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 from tests.recordings import called, measured, site, transformer
 from tests.sources.traces.reports.making import reports_of_traces
+from tests.suite_results.making import facts_of, record_of, script_case, suite
 
 # Not by the path of imports, where every later test would find it as an installed one.
 TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]
@@ -69,7 +78,7 @@ def odd_run(run, make_record):
 
 
 @pytest.fixture
-def found(odd_run, everything, hostile, session):  # noqa: F811
+def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
     """Reports of every command, among them such of names that are markup."""
     first, *others = session.rows
     rows = (msgspec.structs.replace(first, operator=NASTY, inputs=NASTY, note=NASTY), *others)
@@ -94,6 +103,31 @@ def found(odd_run, everything, hostile, session):  # noqa: F811
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),
+        **of_suites(tmp_path),
+    }
+
+
+def of_suites(folder):
+    """Reports on suites, of a bench that worked, one that failed and one that never started."""
+    name = NASTY.replace("\x07", "")
+    good, bad = (
+        record_of(script_case(f"{name}{end}", argv=(NASTY,)), rates, status, NASTY)
+        for end, rates, status in (("", [5.0] * 20, Status.OK), ("!", None, Status.TIMEOUT))
+    )
+    benches = [
+        facts_of(good, name=name, group=NASTY, point={NASTY: NASTY}),
+        facts_of(bad, name=f"{name}!", tags=(NASTY,)),
+        facts_of(name=f"{name}?", why_not=NASTY),
+    ]
+    run = suite(folder, benches, [good, bad])
+    return {
+        "suite report": [
+            of_scores(scores_of(run)),
+            of_scores(scores_of(run, run, by=(NASTY, "group"), price=10.0)),
+            of_milabench(figures_of(run), NASTY, 10.0),
+        ],
+        "suite validate": [of_validation(validate(run, OWN))],
+        "suite compare": [of_comparison(compare(run, run, by=(NASTY, "group")))],
     }
 
 
@@ -197,8 +231,8 @@ def test_it_says_what_it_writes(format):
 
 
 def test_it_writes_a_run_with_every_status_and_odd_names(format, odd_run):
-    if not format.writes(RUN):
-        pytest.skip("not a format of runs")
+    if not format.writes(RUN) or format.folder is not None:
+        pytest.skip("not a format of runs that is one file")
     text, missing = format.write_run(odd_run)
     check(format, text)
     assert (text, missing) == format.write_run(odd_run), "the same for the same run"

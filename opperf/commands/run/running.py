@@ -348,7 +348,10 @@ def _resume_advice(run_file: Path, request: Request) -> str:
 def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> int:
     if request.output != run_file:
         try:
-            missing = writing.write(result, request.output, request.output_format, request.columns)
+            streams = wrapped_profiles_of(run_file)
+            missing = writing.write(
+                result, request.output, request.output_format, request.columns, streams
+            )
         except OutputError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
         for line in missing:

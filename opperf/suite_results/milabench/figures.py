@@ -123,7 +123,11 @@ def _row(bench: BenchResults) -> Row:
     if facts.config and facts.config.get("enabled") is None and "weight" not in facts.config:
         # Its own defaults are no weight, and not to be run.
         weight, enabled = 0.0, False
-    whole = [one.observed for one in bench.processes if one.observed and _is_whole(one.observed)]
+    whole = [
+        process.observed
+        for process in bench.processes
+        if process.observed and _is_whole(process.observed)
+    ]
     if not whole:
         nan = math.nan
         return Row(
@@ -146,8 +150,8 @@ def _row(bench: BenchResults) -> Row:
     perf = statistics_of(rate for seen in whole for rate in seen.rates)
     fail = sum(not _succeeded(seen) for seen in whole)
     loads = _by_device(whole)
-    memory = [statistics_of(one.used_mb for one in found).max for found in loads.values()]
-    power = [statistics_of(one.power_w for one in found).median for found in loads.values()]
+    memory = [statistics_of(sample.used_mb for sample in found).max for found in loads.values()]
+    power = [statistics_of(sample.power_w for sample in found).median for found in loads.values()]
     energy_kj, elapsed = _energy(whole[0])
     score = _of_devices(whole) or perf.mean
     return Row(
@@ -206,29 +210,29 @@ def _of_devices(whole: Sequence[Observed]) -> float:
 def _samples(seen: Observed) -> list[GpuSample]:
     """Returns the samples of the process's own device, or of all if it has none of its own."""
     device = seen.config.get("device")
-    return [one for one in seen.gpus if device is None or one.device == str(device)]
+    return [sample for sample in seen.gpus if device is None or sample.device == str(device)]
 
 
 def _by_device(whole: Iterable[Observed]) -> dict[str, list[GpuSample]]:
     found: dict[str, list[GpuSample]] = {}
     for seen in whole:
-        for one in _samples(seen):
+        for sample in _samples(seen):
             # An idle device is none that the benchmark used.
-            if one.used_mb not in (None, 1) and one.load:
-                found.setdefault(one.device, []).append(one)
+            if sample.used_mb not in (None, 1) and sample.load:
+                found.setdefault(sample.device, []).append(sample)
     return found
 
 
 def _energy(seen: Observed) -> tuple[float, float]:
     """Returns the energy in kJ, each power lasting since the sample before it, and the seconds."""
     joules, last = 0.0, None
-    times = [one.time for one in seen.gpus if one.time is not None]
+    times = [sample.time for sample in seen.gpus if sample.time is not None]
     moments: dict[float, list[GpuSample]] = {}
-    for one in _samples(seen):
-        if one.time is not None:
-            moments.setdefault(one.time, []).append(one)
+    for sample in _samples(seen):
+        if sample.time is not None:
+            moments.setdefault(sample.time, []).append(sample)
     for moment, samples in moments.items():
         if last is not None:
-            joules += sum((one.power_w or 0.0) * (moment - last) for one in samples)
+            joules += sum((sample.power_w or 0.0) * (moment - last) for sample in samples)
         last = moment
     return joules / 1000, times[-1] - times[0] if times else 0.0

@@ -28,7 +28,7 @@ from opperf.suite_results.warmup import warmup_of
 DATA = ".data"
 
 PRINTED = frozenset({".stdout", ".stderr"})
-"""What a process printed, beside its stream."""
+"""Extensions of the files of a process's output, beside its stream."""
 
 REPEAT = re.compile(r"R(\d+)")
 DEVICE = re.compile(r"D(.+)")
@@ -91,18 +91,18 @@ def read_folder(path: Path) -> Folder:
 
 def _files(path: Path) -> tuple[list[_File], list[str]]:
     single = not path.is_dir()
-    candidates = [path] if single else sorted(one for one in path.iterdir() if one.is_file())
-    streams = [one for one in candidates if one.suffix == DATA] or [
-        one for one in candidates if one.suffix not in PRINTED and (single or is_stream(one))
+    candidates = [path] if single else sorted(file for file in path.iterdir() if file.is_file())
+    streams = [file for file in candidates if file.suffix == DATA] or [
+        file for file in candidates if file.suffix not in PRINTED and (single or is_stream(file))
     ]
     found, warnings = [], []
-    for one in streams:
-        stream = read_stream(one)
+    for file in streams:
+        stream = read_stream(file)
         observed = observe(stream.events)
         if observed.config:
             found.append(_File(stream, observed))
         else:
-            warnings.append(f"{one}: no event says which benchmark it is; ignored")
+            warnings.append(f"{file}: no event says which benchmark it is; ignored")
     if not found:
         said = f"; {warnings[0]}" if warnings else ""
         raise RunFileError(
@@ -172,7 +172,7 @@ def _record(files: Sequence[_File]) -> Record:
         _result(file, file.stream.name if shared else file.process or "0", rank)
         for rank, file in enumerate(files)
     )
-    failed = next((one for one in processes if one.status is not Status.OK), None)
+    failed = next((process for process in processes if process.status is not Status.OK), None)
     began = [file.observed.started for file in files if file.observed.started is not None]
     ended = [file.observed.ended for file in files if file.observed.ended is not None]
     return Record(

@@ -59,7 +59,9 @@ def started(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     if not attempts:
         yield _fail("never started: no record of it")
         return
-    missing = [id for id in bench.facts.cases if id not in {one.record.id for one in attempts}]
+    missing = [
+        id for id in bench.facts.cases if id not in {attempt.record.id for attempt in attempts}
+    ]
     if missing:
         yield _fail(f"{pluralize(len(missing), 'case')} of {len(bench.facts.cases)} never started")
     for attempt in attempts:
@@ -97,7 +99,7 @@ def error(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     for text, names in found.items():
         yield _fail(text, ", ".join(names))
     for attempt in bench.all:
-        explained = any(one.result.status in ENDED_BADLY for one in attempt.processes)
+        explained = any(process.result.status in ENDED_BADLY for process in attempt.processes)
         if attempt.record.status in ENDED_BADLY and not explained:
             yield _fail(attempt.record.reason or f"it {attempt.record.status.value}")
 
@@ -175,7 +177,9 @@ def version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields attempts of which no versions are known."""
     for attempt in bench.all:
         has_environment = attempt.record.environment in run.environments
-        says = any(one.observed and one.observed.meta is not None for one in attempt.processes)
+        says = any(
+            process.observed and process.observed.meta is not None for process in attempt.processes
+        )
         if attempt.worked and not has_environment and not says:
             yield _warn("neither an environment nor an event meta says what it was measured with")
 
@@ -204,7 +208,7 @@ def drift(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
 
 
 def _note(attempt: Attempt, code: NoteCode) -> str:
-    found = (f"{one.metric}, {one.message}" for one in attempt.record.notes if one.code is code)
+    found = (f"{note.metric}, {note.message}" for note in attempt.record.notes if note.code is code)
     return next(found, "")
 
 

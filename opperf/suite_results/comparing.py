@@ -1,0 +1,220 @@
+"""Compares two runs of a suite, bench by bench."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from opperf.comparison.statistics.data import Thresholds, Verdict
+from opperf.comparison.statistics.false_discovery import reject
+from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
+from opperf.errors import FOUND, INCONCLUSIVE
+from opperf.machine.environment import Difference, notable_differences
+from opperf.model import BenchFacts
+from opperf.plurals import pluralize
+from opperf.suite_results.grouping import check_keys, rows_by
+from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.ratios import (
+    ASSUMED_SCATTER,
+    Pair,
+    Ratio,
+    by_key,
+    common_cases,
+    estimates,
+    ratios_of,
+    total_of,
+)
+from opperf.suite_results.refusals import why_not_comparable
+from opperf.suite_results.suite_run import BenchResults, SuiteRun
+
+
+class Row(NamedTuple):
+    """A bench that both runs have figures of."""
+
+    facts: BenchFacts
+    ratio: Ratio
+    """Performance of B over that of A: below 1 is worse."""
+    verdict: Verdict
+    p: float
+    """Of no change beyond the threshold; not corrected for the number of benches."""
+    base: Performance
+    new: Performance
+    note: str
+
+
+Kind = Literal["refused", "broken", "fixed", "only A", "only B", "neither"]
+
+
+class Change(NamedTuple):
+    """A bench without a ratio."""
+
+    facts: BenchFacts
+    kind: Kind
+    """`refused`: not comparable. `broken`: worked in A, and was to run in B and has no figure."""
+    reason: str
+
+
+class Group(NamedTuple):
+    """The ratio of the benches of one value of a key."""
+
+    key: str
+    value: str
+    benches: int
+    ratio: Ratio
+
+
+class Comparison(NamedTuple):
+    """Two runs, compared."""
+
+    base: SuiteRun
+    new: SuiteRun
+    thresholds: Thresholds
+    scatter: float
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+    groups: tuple[Group, ...]
+    total: Ratio | None
+    differences: tuple[Difference, ...]
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(row.verdict is verdict for row in self.rows)
+
+    def of_kind(self, kind: Kind) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.kind == kind)
+
+
+def compare(
+    base: SuiteRun,
+    new: SuiteRun,
+    thresholds: Thresholds = Thresholds(),  # noqa: B008  (immutable)
+    by: Sequence[str] = (),
+    scatter: float = ASSUMED_SCATTER,
+) -> Comparison:
+    """Returns the comparison of two runs. Raises `UsageError` for a key that no bench has."""
+    ours = {bench.facts.name: bench for bench in base.benches}
+    theirs = {bench.facts.name: bench for bench in new.benches}
+    check_keys(by, [bench.facts for bench in (*base.benches, *new.benches)])
+    pairs: dict[str, Pair] = {}
+    changes: list[Change] = []
+    for name in dict.fromkeys((*ours, *theirs)):
+        joined = _join(ours.get(name), theirs.get(name))
+        if isinstance(joined, Pair):
+            pairs[name] = joined
+        elif joined is not None:
+            changes.append(joined)
+    found, assumed = estimates(list(pairs.values()), scatter)
+    rows = _rows(pairs, theirs, found, assumed, thresholds)
+    facts = [row.facts for row in rows]
+    weights = [bench.weight for bench in facts]
+    groups = [
+        Group(key, value, len(members[value]), ratio)
+        for key in by
+        for members in (rows_by(key, facts),)
+        for value, ratio in by_key(members, found, weights).items()
+    ]
+    environments = [next(iter(side.environments.values()), None) for side in (base, new)]
+    before, after = environments
+    differences = notable_differences(before, after) if before and after else []
+    return Comparison(
+        base,
+        new,
+        thresholds,
+        scatter,
+        tuple(rows),
+        tuple(changes),
+        tuple(groups),
+        total_of(found, weights) if rows else None,
+        tuple(differences),
+    )
+
+
+def _join(base: BenchResults | None, new: BenchResults | None) -> Pair | Change | None:
+    """Returns the performances of a bench in both runs, or why it has no ratio; None for one that
+    neither was to run."""
+    if base is None or new is None:
+        one = base or new
+        assert one is not None
+        kind: Kind = "only A" if new is None else "only B"
+        return Change(one.facts, kind, "") if one.was_to_run else None
+    if not (base.was_to_run or new.was_to_run):
+        return None
+    why = why_not_comparable(base, new)
+    if why:
+        return Change(new.facts, "refused", why)
+    before, after = performance_of(base), performance_of(new)
+    if before and after:
+        pair = Pair(before, after)
+        if common_cases(pair):
+            return pair
+        return Change(new.facts, "refused", "no case worked on both sides")
+    if before:
+        if not new.was_to_run:
+            return Change(new.facts, "only A", new.facts.why_not or "disabled in B")
+        return Change(new.facts, "broken", _reason(new))
+    if after:
+        return Change(new.facts, "fixed", _reason(base))
+    return Change(new.facts, "neither", _reason(new))
+
+
+def _reason(bench: BenchResults) -> str:
+    reasons = (attempt.reason for attempt in bench.all if not attempt.worked)
+    return next(reasons, bench.facts.why_not or "never started")
+
+
+def _rows(
+    pairs: dict[str, Pair],
+    theirs: dict[str, BenchResults],
+    found: Estimate,
+    assumed: Sequence[bool],
+    thresholds: Thresholds,
+) -> list[Row]:
+    p_changed = p_beyond(found, thresholds.margin)
+    changed = reject(p_changed, thresholds.changed_q)
+    changed &= np.abs(found.mean) > thresholds.margin
+    same = p_within(found, thresholds.same_margin) <= thresholds.same_level
+    ratios = ratios_of(found, assumed)
+    rows = []
+    for number, (name, pair) in enumerate(pairs.items()):
+        if changed[number]:
+            verdict = Verdict.IMPROVED if found.mean[number] > 0 else Verdict.REGRESSED
+        else:
+            verdict = Verdict.SAME if same[number] else Verdict.AMBIGUOUS
+        common = common_cases(pair)
+        left = len(set(pair.base.cases) | set(pair.new.cases)) - len(common)
+        note = f"{pluralize(left, 'case')} of one side only" if left else ""
+        rows.append(
+            Row(
+                theirs[name].facts,
+                ratios[number],
+                verdict,
+                float(p_changed[number]),
+                pair.base,
+                pair.new,
+                note,
+            )
+        )
+    return rows
+
+
+def outcome(comparison: Comparison) -> tuple[int, str]:
+    """Returns the exit code, and the reason if it is not 0: 1 for a bench that regressed or no
+    longer works, 3 if that cannot be decided of all."""
+    worse = comparison.count(Verdict.REGRESSED)
+    broken = len(comparison.of_kind("broken"))
+    if worse or broken:
+        said = [f"{worse} regressed"] if worse else []
+        said += [f"{broken} no longer working"] if broken else []
+        return FOUND, ", ".join(said)
+    open_rows = [row for row in comparison.rows if row.verdict is Verdict.AMBIGUOUS]
+    refused = len(comparison.of_kind("refused"))
+    if open_rows or refused or not comparison.rows:
+        said = []
+        if open_rows:
+            more = "run each side again, and name all runs of it"
+            said.append(f"{len(open_rows)} ambiguous: {more}")
+        if refused:
+            said.append(f"{refused} not comparable")
+        return INCONCLUSIVE, f"cannot decide: {'; '.join(said) or 'no common bench'}"
+    return 0, ""

@@ -1,0 +1,230 @@
+"""The report of a comparison of two runs of a suite, for every format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.reports.markdown import code
+from opperf.reports.model import (
+    Cell,
+    Fact,
+    Report,
+    Section,
+    Table,
+    Test,
+    Tone,
+    names,
+    numbers,
+    texts,
+    words,
+)
+from opperf.results.units import Figure, align, format_figure
+from opperf.suite_results.comparing import Change, Comparison, Kind, Row
+from opperf.suite_results.performance import NORMAL_95, Performance
+from opperf.suite_results.score_report import PLAIN, ratio_text
+
+COMMAND = "suite compare"
+
+TONES: Mapping[Verdict, Tone] = {
+    Verdict.REGRESSED: "worse",
+    Verdict.IMPROVED: "better",
+    Verdict.AMBIGUOUS: "open",
+}
+
+TITLES: Mapping[Kind, str] = {
+    "broken": "Worked in A, not in B",
+    "refused": "Not comparable",
+    "fixed": "Works in B, did not in A",
+    "only A": "In A only",
+    "only B": "In B only",
+    "neither": "Worked in neither",
+}
+"""Titles of the benches without a ratio, in the order of reports."""
+
+COLUMNS = (
+    "bench",
+    "verdict",
+    "ratio",
+    "low",
+    "high",
+    "p",
+    "a",
+    "b",
+    "unit",
+    "runs_a",
+    "runs_b",
+    "assumed_scatter",
+    "group",
+    "note",
+)
+
+
+def report_of(found: Comparison) -> Report:
+    """Returns the report."""
+    rows = [_values(row) for row in found.rows]
+    return Report(
+        command=COMMAND,
+        title=f"{found.new.name} (B) against {found.base.name} (A)",
+        sections=[section for section in _sections(found) if section.has_content],
+        data={
+            "a": found.base.name,
+            "b": found.new.name,
+            "threshold": found.thresholds.threshold,
+            "same_within": found.thresholds.same_within,
+            "benches": [
+                {**dict(zip(COLUMNS, values, strict=True)), "point": row.facts.point}
+                for values, row in zip(rows, found.rows, strict=True)
+            ],
+            "without_ratio": [
+                {"bench": change.facts.name, "kind": change.kind, "reason": change.reason}
+                for change in found.changes
+            ],
+            "groups": [
+                {
+                    "key": group.key,
+                    "value": group.value,
+                    "benches": group.benches,
+                    "ratio": group.ratio.value,
+                    "low": group.ratio.low,
+                    "high": group.ratio.high,
+                }
+                for group in found.groups
+            ],
+            "total": found.total._asdict() if found.total else None,
+            "environment": [difference._asdict() for difference in found.differences],
+            "warnings": [*found.base.warnings, *found.new.warnings],
+        },
+        header=COLUMNS,
+        rows=rows,
+        tests=[*map(_test, found.rows), *map(_change_test, found.changes)],
+        headline=f"Suite: {code(found.new.name)} against {code(found.base.name)}",
+        answer=(_summary(found),),
+    )
+
+
+def _values(row: Row) -> list[Any]:
+    return [
+        row.facts.name,
+        row.verdict.value,
+        row.ratio.value,
+        row.ratio.low,
+        row.ratio.high,
+        row.p if math.isfinite(row.p) else None,
+        row.base.value,
+        row.new.value,
+        row.new.unit,
+        row.base.attempts,
+        row.new.attempts,
+        row.ratio.assumed,
+        row.facts.group,
+        row.note,
+    ]
+
+
+def _sections(found: Comparison) -> Iterator[Section]:
+    sides = (("A", found.base), ("B", found.new))
+    yield Section(facts=[Fact(label, side.name) for label, side in sides])
+    yield _differences(found)
+    rows = sorted(found.rows, key=lambda row: row.ratio.value)
+    yield Section("Benches", table=_table(rows), below=_legend(found))
+    for key in dict.fromkeys(group.key for group in found.groups):
+        groups = [group for group in found.groups if group.key == key]
+        columns = (
+            names(key.capitalize(), [group.value for group in groups]),
+            numbers("Benches", [str(group.benches) for group in groups]),
+            numbers("Ratio [95 % interval]", [ratio_text(group.ratio) for group in groups]),
+        )
+        yield Section(f"By {key}", table=Table(columns))
+    for kind, title in TITLES.items():
+        changes = found.of_kind(kind)
+        table = Table(
+            (
+                names("Bench", [change.facts.name for change in changes]),
+                texts("Reason", [change.reason for change in changes]),
+            )
+        )
+        yield Section(title, table=table)
+    streams = [*found.base.warnings, *found.new.warnings]
+    yield Section("Streams", items=streams, is_folded=True)
+    yield Section(prose=[_summary(found)])
+
+
+def _differences(found: Comparison) -> Section:
+    rows = found.differences
+    columns = (
+        names("Environment", [difference.name for difference in rows]),
+        texts("A", [str(difference.before) for difference in rows]),
+        texts("B", [str(difference.after) for difference in rows]),
+    )
+    return Section("The environments differ", table=Table(columns), is_folded=True)
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    columns = [
+        names("Bench", [row.facts.name for row in rows]),
+        numbers("Ratio [95 % interval]", [ratio_text(row.ratio) for row in rows]),
+        words("Verdict", [])._replace(
+            cells=[Cell(row.verdict.value, TONES.get(row.verdict, "")) for row in rows]
+        ),
+        numbers("A", align([format_figure(_figure(row.base), PLAIN) for row in rows])),
+        numbers("B", align([format_figure(_figure(row.new), PLAIN) for row in rows])),
+        words("Unit", [row.new.unit for row in rows]),
+        numbers("Runs", [f"{row.base.attempts}, {row.new.attempts}" for row in rows]),
+    ]
+    if any(row.note for row in rows):
+        columns.append(texts("Note", [row.note for row in rows]))
+    return Table(tuple(columns))
+
+
+def _figure(performance: Performance) -> Figure:
+    return Figure(performance.value, performance.value * NORMAL_95 * performance.error)
+
+
+def _legend(found: Comparison) -> list[str]:
+    said = ["Ratio: performance of B over that of A; below 1 is worse."]
+    if any(row.ratio.assumed for row in found.rows):
+        said.append(
+            f"Of benches that were run once on each side, a scatter of {found.scatter:.0%} between "
+            "runs is assumed (--scatter); several runs of a side show what it is."
+        )
+    return said
+
+
+def _summary(found: Comparison) -> str:
+    counts = {verdict: found.count(verdict) for verdict in Verdict}
+    parts = [f"{number} {verdict.value}" for verdict, number in counts.items() if number]
+    parts += [
+        f"{len(found.of_kind(kind))} {TITLES[kind][0].lower()}{TITLES[kind][1:]}"
+        for kind in TITLES
+        if found.of_kind(kind)
+    ]
+    total = f" Total: {ratio_text(found.total)}." if found.total else ""
+    count = len(found.rows) + len(found.changes)
+    return f"{count} benches: {', '.join(parts) or 'none in common'}.{total}"
+
+
+def _test(row: Row) -> Test:
+    is_worse, is_open = row.verdict is Verdict.REGRESSED, row.verdict is Verdict.AMBIGUOUS
+    return Test(
+        operator=row.facts.group or row.facts.name,
+        name=row.facts.name,
+        id=row.facts.name,
+        result="failure" if is_worse else "skipped" if is_open else "system-out",
+        message=f"{row.verdict.value}: ratio {ratio_text(row.ratio)}",
+        kind=row.verdict.value if is_worse else "",
+    )
+
+
+def _change_test(change: Change) -> Test:
+    is_broken = change.kind == "broken"
+    return Test(
+        operator=change.facts.group or change.facts.name,
+        name=change.facts.name,
+        id=change.facts.name,
+        result="failure" if is_broken else "skipped",
+        message=f"{TITLES[change.kind]}: {change.reason}",
+        kind=change.kind if is_broken else "",
+    )

@@ -1,0 +1,211 @@
+"""The report of a run of a suite, for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from opperf.plurals import pluralize
+from opperf.reports.markdown import code
+from opperf.reports.model import (
+    Cell,
+    Column,
+    Fact,
+    Report,
+    Section,
+    Table,
+    Tone,
+    figures,
+    names,
+    numbers,
+    texts,
+    words,
+)
+from opperf.results.units import NOT_APPLICABLE, Figure, Unit, align, format_figure
+from opperf.suite_results.ratios import Ratio
+from opperf.suite_results.scores import Group, Row, Scores, values
+
+COMMAND = "suite report"
+
+PER_MONEY = 1000
+"""Amount of money of which the performance is given: that of one is a small number."""
+
+PLAIN = Unit("", 1.0)
+
+
+def report_of(scores: Scores) -> Report:
+    """Returns the report."""
+    shown = values(scores)
+    return Report(
+        command=COMMAND,
+        title=f"Suite: {scores.run.name}",
+        sections=[section for section in _sections(scores) if section.has_content],
+        data=shown,
+        header=COLUMNS,
+        rows=[[bench[name] for name in COLUMNS] for bench in shown["benches"]],
+        headline=f"Suite: {code(scores.run.name)}",
+        answer=tuple(_totals(scores)[:1]),
+    )
+
+
+COLUMNS = (
+    "bench",
+    "fail",
+    "n",
+    "ngpu",
+    "perf",
+    "unit",
+    "attempts",
+    "sem",
+    "std",
+    "peak_memory_bytes",
+    "score",
+    "score_low",
+    "score_high",
+    "weight",
+    "energy_j",
+    "group",
+    "env",
+    "why",
+)
+"""Columns of CSV, as JSON names them."""
+
+
+def _sections(scores: Scores) -> Iterator[Section]:
+    yield Section(facts=list(_facts(scores)))
+    yield Section("Benches", table=_table(scores.rows), below=_legend(scores))
+    yield _without_figures(scores)
+    for key in dict.fromkeys(group.key for group in scores.groups):
+        groups = [group for group in scores.groups if group.key == key]
+        yield Section(f"By {key}", table=_group_table(key, groups))
+    yield Section("Total", prose=_totals(scores))
+    if scores.run.warnings:
+        yield Section("Streams", items=list(scores.run.warnings), is_folded=True)
+
+
+def _facts(scores: Scores) -> Iterator[Fact]:
+    yield Fact("run", scores.run.name, _machine(scores.run.environments))
+    if scores.baseline is not None:
+        yield Fact("baseline", scores.baseline.name, _machine(scores.baseline.environments))
+
+
+def _machine(environments: Any) -> str:
+    first = next(iter(environments.values()), None)
+    if first is None:
+        return ""
+    gpus = [gpu.get("model", "") for gpu in first.gpus]
+    models = [f"{gpus.count(name)} {name}" for name in dict.fromkeys(gpus)]
+    return ", ".join([first.hostname, f"{first.cpu}, {pluralize(first.cores, 'core')}", *models])
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    columns = [
+        names("Bench", [row.facts.name for row in rows]),
+        Column("Fail", [_fail(row) for row in rows], is_number=True),
+        numbers("n", [str(row.n) for row in rows]),
+        numbers("GPUs", [str(row.gpus) for row in rows]),
+        numbers("Perf", performances(rows)),
+        words("Unit", [row.performance.unit if row.performance else "" for row in rows]),
+        numbers("sem", [percent(row.sem) for row in rows]),
+        numbers("std", [percent(row.std) for row in rows]),
+        figures("Peak memory", [_figure(row.peak_bytes) for row in rows], "B"),
+        numbers("Score", [ratio_text(row.ratio) for row in rows]),
+        numbers("Weight", [f"{row.facts.weight:g}" for row in rows]),
+        numbers("Energy J", [_plain(row.energy_j) for row in rows]),
+    ]
+    return Table(tuple(columns))
+
+
+def _fail(row: Row) -> Cell:
+    tone: Tone = "worse" if row.fail else ""
+    return Cell(str(row.fail), tone)
+
+
+def performances(rows: Sequence[Row]) -> list[str]:
+    """Returns the performances with their 95 % intervals, aligned."""
+    found = [
+        None
+        if row.performance is None
+        else Figure(row.performance.value, row.performance.value * 1.96 * row.performance.error)
+        for row in rows
+    ]
+    return align([format_figure(figure, PLAIN) for figure in found])
+
+
+def _figure(value: float | None) -> Figure | None:
+    return None if value is None else Figure(value)
+
+
+def _plain(value: float | None) -> str:
+    return str(format_figure(_figure(value), PLAIN))
+
+
+def percent(share: float | None) -> str:
+    """Returns a share in percent; `---` without one."""
+    return NOT_APPLICABLE if share is None else f"{100 * share:.1f} %"
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """Returns a ratio with its interval; `---` without one."""
+    if ratio is None:
+        return NOT_APPLICABLE
+    return f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+
+
+def _legend(scores: Scores) -> list[str]:
+    said = [
+        "Perf: items per second of all processes together after the warm-up, and its 95 % "
+        "interval; of what is no program, calls per second. Peak memory is the maximum."
+    ]
+    if scores.baseline is None:
+        said.append("Score: the ratio to a baseline machine; --baseline RUN names its run.")
+    elif any(row.ratio and row.ratio.assumed for row in scores.rows):
+        said.append(
+            f"Intervals of scores assume that a program's speed differs by {scores.scatter:.0%} "
+            "from one start to the next, as these benches were run once; several runs of a "
+            "machine show by how much it does."
+        )
+    return said
+
+
+def _without_figures(scores: Scores) -> Section:
+    rows = [row for row in scores.rows if row.why]
+    table = Table(
+        (
+            names("Bench", [row.facts.name for row in rows]),
+            texts("Reason", [row.why for row in rows]),
+        )
+    )
+    return Section("In no total", table=table)
+
+
+def _group_table(key: str, groups: Sequence[Group]) -> Table:
+    perf = align(
+        [format_figure(_figure(group.performance), PLAIN) for group in groups],
+    )
+    return Table(
+        (
+            names(key.capitalize(), [group.value for group in groups]),
+            numbers("Benches", [str(group.benches) for group in groups]),
+            numbers("Fail", [str(group.fail) for group in groups]),
+            numbers("Perf", perf),
+            words("Unit", [group.unit for group in groups]),
+            numbers("Score", [ratio_text(group.total) for group in groups]),
+        )
+    )
+
+
+def _totals(scores: Scores) -> list[str]:
+    if scores.baseline is None:
+        return ["No total: rates of different units have no mean; --baseline RUN gives ratios."]
+    if scores.total is None:
+        return ["No total: no bench with a weight has a ratio to the baseline."]
+    counted = sum(row.ratio is not None and row.facts.weight > 0 for row in scores.rows)
+    said = [
+        f"Total: {ratio_text(scores.total)}, the geometric mean of the ratios of "
+        f"{counted} of {len(scores.rows)} benches by weight."
+    ]
+    if scores.per_money is not None:
+        per_money = scores.per_money * PER_MONEY
+        said.append(f"Per {PER_MONEY} of money: {per_money:.4g} (price {scores.price:g}).")
+    return said

@@ -1,0 +1,107 @@
+"""The report of a validation, for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opperf.plurals import pluralize
+from opperf.reports.markdown import code
+from opperf.reports.model import Cell, Report, Section, Table, Test, names, texts, words
+from opperf.suite_results.validation.layers import Finding, Validation
+
+COMMAND = "suite validate"
+
+COLUMNS = ("bench", "layer", "level", "process", "text")
+
+
+def report_of(found: Validation, as_milabench: bool = False) -> Report:
+    """Returns the report."""
+    data: dict[str, Any] = {
+        "run": found.run.name,
+        "layers": [layer.name for layer in found.layers],
+        "benches": [
+            {
+                "bench": bench.facts.name,
+                "validated": bench.was_to_run,
+                "failures": len(found.of(bench.facts.name, "failure")),
+                "warnings": len(found.of(bench.facts.name, "warning")),
+            }
+            for bench in found.run.benches
+        ],
+        "findings": [
+            dict(zip(COLUMNS, _values(finding), strict=True)) for finding in found.findings
+        ],
+        "warnings": list(found.run.warnings),
+    }
+    if as_milabench:
+        data["milabench_code"] = found.milabench_code
+    return Report(
+        command=COMMAND,
+        title=f"Validation: {found.run.name}",
+        sections=[section for section in _sections(found, as_milabench) if section.has_content],
+        data=data,
+        header=COLUMNS,
+        rows=[_values(finding) for finding in found.findings],
+        tests=list(_tests(found)),
+        headline=f"Validation: {code(found.run.name)}",
+        answer=(_summary(found),),
+    )
+
+
+def _values(finding: Finding) -> list[str]:
+    return [finding.bench, finding.layer, finding.level, finding.process, finding.text]
+
+
+def _sections(found: Validation, as_milabench: bool) -> Iterator[Section]:
+    for title, findings in (("Failures", found.failures), ("Warnings", found.warnings)):
+        table = Table(
+            (
+                names("Bench", [finding.bench for finding in findings]),
+                words("Layer", [])._replace(
+                    cells=[
+                        Cell(finding.layer, "worse" if finding.level == "failure" else "open")
+                        for finding in findings
+                    ]
+                ),
+                words("Process", [finding.process for finding in findings]),
+                texts("Finding", [finding.text for finding in findings]),
+            )
+        )
+        yield Section(title, table=table)
+    yield Section("Streams", items=list(found.run.warnings), is_folded=True)
+    code = f" milabench would exit with {found.milabench_code}." if as_milabench else ""
+    yield Section(prose=[_summary(found) + code])
+
+
+def _summary(found: Validation) -> str:
+    validated = [bench for bench in found.run.benches if bench.was_to_run]
+    failed = {finding.bench for finding in found.failures}
+    layers = ", ".join(layer.name for layer in found.layers)
+    return (
+        f"{len(failed)} of {len(validated)} benches failed; "
+        f"{pluralize(len(found.failures), 'failure')}, {pluralize(len(found.warnings), 'warning')} "
+        f"by the layers: {layers}."
+    )
+
+
+def _tests(found: Validation) -> Iterator[Test]:
+    for bench in found.run.benches:
+        name = bench.facts.name
+        if not bench.was_to_run:
+            why = bench.facts.why_not or "disabled"
+            yield Test(bench.facts.group or name, name, name, "skipped", why)
+            continue
+        for layer in found.layers:
+            own = [finding for finding in found.of(name) if finding.layer == layer.name]
+            text = "; ".join(finding.text for finding in own)
+            failed = any(finding.level == "failure" for finding in own)
+            kind = layer.name if failed else ""
+            yield Test(
+                operator=name,
+                name=layer.name,
+                id=f"{name} {layer.name}",
+                result="failure" if failed else "system-out",
+                message=text or "ok",
+                kind=kind,
+            )

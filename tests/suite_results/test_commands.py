@@ -1,0 +1,91 @@
+"""The commands `suite validate`, `suite report` and `suite compare`."""
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from opperf.commands.suite.results import compare, report, validate
+from opperf.errors import OpperfError
+from tests.suite_results.making import (
+    REPLAYS,
+    RUNS,
+    facts_of,
+    rates_around,
+    record_of,
+    run_of,
+    script_case,
+    written,
+)
+
+
+def invoked(command, *words):
+    return CliRunner().invoke(command, list(map(str, words)))
+
+
+def refused(command, *words):
+    error = invoked(command, *words).exception
+    assert isinstance(error, OpperfError), error
+    assert "\n" not in str(error) and error.exit_code == 2
+    return str(error)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Run files of a machine, and of one that is twice as fast."""
+    made = []
+    for name, level in (("base", 10), ("fast", 20)):
+        record = record_of(script_case("a"), rates_around(level))
+        made.append(
+            written(tmp_path / f"{name}.jsonl", run_of([facts_of(record, name="a")], [record]))
+        )
+    return made
+
+
+def test_validation_exits_with_what_it_found(runs, tmp_path):
+    assert invoked(validate, REPLAYS / "error.txt").exit_code == 1
+    assert invoked(validate, runs[0], "--validations", "error,loss").exit_code == 0
+    # Versions are a warning.
+    good = REPLAYS / "planning_njobs_good"
+    assert invoked(validate, good).exit_code == 0
+    assert invoked(validate, good, "--strict").exit_code == 1
+    assert "unknown layer" in refused(validate, good, "--validations", "los")
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text("nothing")
+    assert "damaged.jsonl" in refused(validate, damaged)
+
+
+def test_findings_in_formats(tmp_path):
+    outputs = [tmp_path / f"found.{end}" for end in ("md", "html", "csv", "json", "xml", "txt")]
+    words = [word for path in outputs for word in ("-o", path)]
+    result = invoked(validate, REPLAYS / "loss.txt", "--validations", "loss", *words)
+    assert result.exit_code == 1
+    texts = {path.suffix: path.read_text() for path in outputs}
+    assert json.loads(texts[".json"])["findings"][0]["layer"] == "loss"
+    assert list(csv.DictReader(io.StringIO(texts[".csv"])))[0]["level"] == "failure"
+    assert "<failure" in texts[".xml"] and "<table" in texts[".html"] and "|" in texts[".md"]
+    assert "loss nan at observation 5 of 9" in texts[".txt"]
+
+
+def test_reports(runs, tmp_path):
+    out = tmp_path / "report.json"
+    invoked(report, runs[1], "--baseline", runs[0], "--price", "100", "-o", out)
+    found = json.loads(out.read_text())
+    assert found["total"]["value"] == pytest.approx(2.0) and found["per_money"] > 0
+    assert "Score: 7760.75." in invoked(report, RUNS, "--as", "milabench").output
+    assert "--baseline" in refused(report, runs[0], "--price", "100")
+    assert "no baseline" in refused(report, RUNS, "--as", "milabench", "--baseline", RUNS)
+    into = runs[0].with_suffix(".json")
+    into.write_text("{}")
+    assert "add --overwrite" in refused(report, runs[0], "-o", into)
+
+
+def test_comparisons_exit_with_the_verdict(runs):
+    assert invoked(compare, runs[1], runs[0]).exit_code == 1
+    assert invoked(compare, runs[0], runs[1]).exit_code == 0
+    assert invoked(compare, runs[0], runs[0]).exit_code == 3
+    assert "below --threshold" in refused(
+        compare, *runs, "--threshold", "10%", "--same-within", "5%"
+    )

@@ -1,0 +1,169 @@
+"""Two runs of a suite are compared bench by bench, or refused with the reason."""
+
+import msgspec
+import pytest
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.model import Settings, Status
+from opperf.suite_results.comparing import compare, outcome
+from opperf.suite_results.comparison_report import report_of
+from tests.environments import make_environment
+from tests.suite_results.making import (
+    facts_of,
+    of_rates,
+    rates_around,
+    record_of,
+    script_case,
+    suite,
+)
+
+STEADY = [10.0, 10.02, 9.98, 10.01]
+
+
+def verdicts(found):
+    return {row.facts.name: row.verdict for row in found.rows}
+
+
+def both(tmp_path, base, new, **more):
+    return compare(
+        of_rates(tmp_path, base, "base.jsonl"), of_rates(tmp_path, new, "new.jsonl"), **more
+    )
+
+
+def test_repeats_decide(tmp_path):
+    slower, faster = [one * 0.9 for one in STEADY], [one * 1.2 for one in STEADY]
+    found = both(
+        tmp_path,
+        {"slower": STEADY, "faster": STEADY, "same": STEADY},
+        {"slower": slower, "faster": faster, "same": STEADY},
+    )
+    assert verdicts(found) == {
+        "slower": Verdict.REGRESSED,
+        "faster": Verdict.IMPROVED,
+        "same": Verdict.SAME,
+    }
+    assert outcome(found) == (1, "1 regressed")
+    ratios = {row.facts.name: row.ratio for row in found.rows}
+    assert ratios["slower"].value == pytest.approx(0.9)
+    assert ratios["slower"].low < 0.9 < ratios["slower"].high < 1
+
+
+def test_nothing_that_regressed_exits_with_0(tmp_path):
+    assert outcome(both(tmp_path, {"a": STEADY}, {"a": STEADY})) == (0, "")
+
+
+def test_single_runs_decide_only_what_is_beyond_the_assumed_scatter(tmp_path):
+    close = both(tmp_path, {"a": 10.0}, {"a": 9.5})
+    far = both(tmp_path, {"a": 10.0}, {"a": 5.0})
+    assert verdicts(close) == {"a": Verdict.AMBIGUOUS} and outcome(close)[0] == 3
+    assert verdicts(far) == {"a": Verdict.REGRESSED} and outcome(far)[0] == 1
+    assert verdicts(both(tmp_path, {"a": 10.0}, {"a": 5.0}, scatter=0.6)) == {
+        "a": Verdict.AMBIGUOUS
+    }
+
+
+def test_many_benches_that_scatter_alike_have_few_false_verdicts(tmp_path):
+    import numpy as np
+
+    draw = np.random.default_rng(7)
+    names = [f"b{n}" for n in range(60)]
+    sides = [
+        {name: (10 * np.exp(draw.normal(0, 0.03, 4))).tolist() for name in names} for _ in range(2)
+    ]
+    found = both(tmp_path, *sides)
+    changed = sum(row.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for row in found.rows)
+    assert changed <= 2
+
+
+def test_a_bench_that_no_longer_works_is_a_regression(tmp_path):
+    good = record_of(script_case("a"), rates_around(10))
+    bad = record_of(script_case("a"), None, Status.TIMEOUT, "no end after 600 s")
+    base = suite(tmp_path, [facts_of(good, name="a")], [good], "base.jsonl")
+    new = suite(tmp_path, [facts_of(bad, name="a")], [bad], "new.jsonl")
+    found = compare(base, new)
+    assert [(one.kind, one.reason) for one in found.changes] == [
+        ("broken", "timeout: no end after 600 s")
+    ]
+    assert outcome(found)[0] == 1
+    assert outcome(compare(new, base))[0] == 3
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"argv": ("--batch", "64")}, "other arguments: 32 and 64"),
+        ({"processes": 2}, "other plan"),
+        ({"stop": 30}, "other observations"),
+        ({"settings": Settings(env={"A": "1"})}, "other settings: env"),
+    ],
+)
+def test_other_settings_are_refused_with_the_reason(tmp_path, changed, said):
+    sides = []
+    for name, more in (("base", {}), ("new", changed)):
+        record = record_of(script_case("a", **{"argv": ("--batch", "32")} | more), rates_around(10))
+        sides.append(suite(tmp_path, [facts_of(record, name="a")], [record], f"{name}.jsonl"))
+    found = compare(*sides)
+    assert [one.kind for one in found.changes] == ["refused"] and not found.rows
+    assert said in found.changes[0].reason and outcome(found)[0] == 3
+
+
+def test_another_version_of_the_script_and_other_units_are_refused(tmp_path):
+    record = record_of(script_case("a"), rates_around(10))
+    tokens = msgspec.structs.replace(record.processes[0].rate, unit="tokens/s")
+    other = msgspec.structs.replace(
+        record, processes=(msgspec.structs.replace(record.processes[0], rate=tokens),)
+    )
+    base = suite(tmp_path, [facts_of(record, name="a", version="1" * 40)], [record], "a.jsonl")
+    changed = suite(tmp_path, [facts_of(record, name="a", version="2" * 40)], [record], "b.jsonl")
+    units = suite(tmp_path, [facts_of(other, name="a")], [other], "c.jsonl")
+    assert "script was changed" in compare(base, changed).changes[0].reason
+    assert compare(base, units).changes[0].reason == "the units are items/s and tokens/s"
+
+
+def test_other_numbers_of_gpus_and_other_environments_are_what_is_compared(tmp_path):
+    sides = []
+    for name, processes, label in (("base", 4, "torch212"), ("new", 8, "torch213")):
+        case = script_case(
+            "a", method="per_gpu", processes=processes, settings=Settings(python=label)
+        )
+        record = record_of(case, rates_around(10))
+        environment = make_environment("program", cpu=name)
+        run = suite(
+            tmp_path,
+            [facts_of(record, name="a")],
+            [record],
+            f"{name}.jsonl",
+            environment=environment,
+        )
+        sides.append(run)
+    found = compare(*sides)
+    assert len(found.rows) == 1
+    assert "cpu" in [one.name for one in found.differences]
+
+
+def test_groups_and_the_total(tmp_path):
+    records = [record_of(script_case(name), rates_around(10)) for name in "ab"]
+    fast = [
+        record_of(script_case(name), rates_around(level)) for name, level in (("a", 40), ("b", 10))
+    ]
+    sides = [
+        suite(
+            tmp_path,
+            [facts_of(one, name=one.case.label, point={"batch": one.case.label}) for one in found],
+            found,
+            f"{name}.jsonl",
+        )
+        for name, found in (("base", records), ("new", fast))
+    ]
+    found = compare(*sides, by=("batch",))
+    assert {one.value: round(one.ratio.value, 6) for one in found.groups} == {"a": 4.0, "b": 1.0}
+    assert found.total.value == pytest.approx(2.0)
+
+
+def test_the_report_names_what_is_on_one_side(tmp_path):
+    found = both(tmp_path, {"a": STEADY, "old": 1.0}, {"a": STEADY, "new": 1.0})
+    report = report_of(found)
+    titles = [section.title for section in report.sections]
+    assert "In A only" in titles and "In B only" in titles
+    assert report.data["benches"][0]["verdict"] == "same"
+    assert [test.result for test in report.tests] == ["system-out", "skipped", "skipped"]

@@ -1,0 +1,162 @@
+"""The figures of a run, and the total against a baseline machine."""
+
+import math
+
+import pytest
+
+from opperf.errors import UsageError
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import Case, ModelTarget, ProcessResult, Status
+from opperf.suite_results.score_report import report_of
+from opperf.suite_results.scores import scores_of
+from opperf.suite_results.suite_run import load
+from tests.suite_results.making import (
+    RUNS,
+    facts_of,
+    folder_of,
+    of_rates,
+    rates_around,
+    record_of,
+    script_case,
+    stream_lines,
+    suite,
+)
+
+
+def row(scores, name):
+    return next(one for one in scores.rows if one.facts.name == name)
+
+
+def test_the_performance_is_that_of_all_processes_together(tmp_path):
+    results = tuple(
+        ProcessResult(name=str(n), status=Status.OK, rate=summarise(rates_around(level), "items/s"))
+        for n, level in enumerate((10, 30))
+    )
+    record = record_of(script_case(processes=2), processes=results)
+    found = scores_of(suite(tmp_path, [facts_of(record, processes=2)], [record])).rows[0]
+    assert found.performance.value == pytest.approx(40) and (found.n, found.fail) == (2, 0)
+
+
+def test_the_warm_up_is_not_scored(tmp_path):
+    slow_then_fast = [1.0] * 5 + [100.0] * 40
+    found = scores_of(load([folder_of(tmp_path / "runs", a=stream_lines(slow_then_fast))])).rows[0]
+    assert found.performance.value == pytest.approx(100.0) and found.std == 0.0
+
+
+def test_the_peak_of_memory_is_the_maximum(tmp_path):
+    used = [500.0, 600.0, 900.0, 400.0, 550.0]
+    gpus = [({"0": {"memory": [one, 1000.0], "load": 0.5}}, t) for t, one in enumerate(used)]
+    run = load([folder_of(tmp_path / "runs", a=stream_lines([1.0], gpus=gpus))])
+    assert scores_of(run).rows[0].peak_bytes == 900e6
+
+
+def test_energy_is_the_integral_of_power_over_devices(tmp_path):
+    def gpus(power):
+        return {str(n): {"memory": [1, 2], "load": 0.5, "power": power} for n in range(2)}
+
+    samples = [(gpus(100.0), 10.0), (gpus(200.0), 12.0), (gpus(200.0), 13.0)]
+    run = load([folder_of(tmp_path / "runs", a=stream_lines([1.0], gpus=samples))])
+    assert scores_of(run).rows[0].energy_j == pytest.approx(2 * (2 * 150 + 200))
+
+
+def test_no_unit_matters_to_the_total(tmp_path):
+    base = of_rates(tmp_path, {"a": 10.0, "b": 1000.0}, "base.jsonl")
+    new = of_rates(tmp_path, {"a": 20.0, "b": 500.0}, "new.jsonl")
+    scaled = of_rates(tmp_path, {"a": 20e6, "b": 500.0}, "scaled.jsonl")
+    scaled_base = of_rates(tmp_path, {"a": 10e6, "b": 1000.0}, "scaled_base.jsonl")
+    total = scores_of(new, base).total
+    assert total.value == pytest.approx(1.0)
+    assert scores_of(scaled, scaled_base).total.value == pytest.approx(total.value)
+    assert total.low < 1.0 < total.high
+
+
+def test_the_total_is_the_geometric_mean_by_weight(tmp_path):
+    weights = {"a": 3.0, "b": 1.0, "c": 0.0}
+    base = of_rates(tmp_path, {"a": 10.0, "b": 10.0, "c": 10.0}, "base.jsonl", weights)
+    new = of_rates(tmp_path, {"a": 20.0, "b": 40.0, "c": 1.0}, "new.jsonl", weights)
+    total = scores_of(new, base).total
+    assert total.value == pytest.approx(2 ** (3 / 4) * 4 ** (1 / 4))
+
+
+def test_a_bench_that_did_not_run_is_listed_and_counts_as_nothing(tmp_path):
+    base = of_rates(tmp_path, {"a": 10.0, "b": 10.0}, "base.jsonl")
+    new = of_rates(tmp_path, {"a": 20.0, "b": None}, "new.jsonl")
+    scores = scores_of(new, base)
+    assert scores.total.value == pytest.approx(2.0)
+    assert (row(scores, "b").why, row(scores, "b").fail) == ("never started", 1)
+    report = report_of(scores)
+    assert any(
+        "b" in str(section.table) for section in report.sections if section.title == "In no total"
+    )
+
+
+def test_a_failed_attempt_has_no_performance(tmp_path):
+    record = record_of(script_case(), rates_around(10), Status.FAILED, "exit code 1")
+    found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
+    assert found.performance is None and found.why == "failed: exit code 1" and found.fail == 1
+
+
+def test_a_folder_that_lacks_a_process_has_no_performance(tmp_path):
+    folder = folder_of(
+        tmp_path / "runs", a=stream_lines([1.0] * 9, config={"plan": {"method": "njobs", "n": 2}})
+    )
+    found = scores_of(load([folder])).rows[0]
+    assert found.performance is None and (found.fail, found.n) == (1, 2)
+    assert found.why == "1 of 2 processes are missing"
+
+
+def test_repeats_narrow_the_interval_and_their_scatter_counts(tmp_path):
+    steady = {"a": [10.0, 10.1, 9.9, 10.05, 9.95]}
+    noisy = {"a": [10.0, 14.0, 7.0, 12.0, 8.0]}
+    base = of_rates(tmp_path, steady, "base.jsonl")
+    narrow = scores_of(of_rates(tmp_path, steady, "steady.jsonl"), base).rows[0].ratio
+    wide = scores_of(of_rates(tmp_path, noisy, "noisy.jsonl"), base).rows[0].ratio
+    once = scores_of(of_rates(tmp_path, {"a": 10.0}), of_rates(tmp_path, {"a": 10.0}, "b.jsonl"))
+    assert not narrow.assumed and once.rows[0].ratio.assumed
+    assert narrow.half_width < once.rows[0].ratio.half_width < wide.half_width
+
+
+def test_groups_are_by_key_of_the_matrix_and_by_group(tmp_path):
+    records = [record_of(script_case(name), rates_around(10)) for name in "abc"]
+    benches = [
+        facts_of(one, name=name, group="g", point={"batch": size})
+        for one, name, size in zip(records, "abc", (1, 1, 2), strict=True)
+    ]
+    run = suite(tmp_path, benches, records)
+    groups = scores_of(run, run, by=("batch", "group")).groups
+    assert [(one.key, one.value, one.benches) for one in groups] == [
+        ("batch", "1", 2),
+        ("batch", "2", 1),
+        ("group", "g", 3),
+    ]
+    assert all(one.total.value == pytest.approx(1.0) for one in groups)
+    with pytest.raises(UsageError, match="batches.*did you mean batch"):
+        scores_of(run, by=("batches",))
+
+
+def test_what_is_no_program_is_in_calls_per_second(tmp_path):
+    case = Case(ModelTarget("torch", "mlp", "opperf"), {})
+    from opperf.model import Record
+
+    summaries = {
+        "forward": summarise([1e6] * 20, "ns"),
+        "backward": summarise([3e6] * 20, "ns"),
+        "memory": summarise([5e6], "B"),
+    }
+    record = Record(case=case, id=case.id, status=Status.OK, summaries=summaries)
+    found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
+    assert found.performance.value == pytest.approx(250.0)
+    assert (found.performance.unit, found.peak_bytes) == ("calls/s", 5e6)
+
+
+def test_performance_per_money(tmp_path):
+    base = of_rates(tmp_path, {"a": 10.0}, "base.jsonl")
+    scores = scores_of(of_rates(tmp_path, {"a": 20.0}), base, price=4000.0)
+    assert scores.per_money == pytest.approx(2.0 / 4000)
+    assert any("Per 1000 of money: 0.5" in line for line in report_of(scores).sections[-1].prose)
+
+
+def test_the_report_of_a_folder_has_all_columns():
+    report = report_of(scores_of(load([RUNS])))
+    (bench,) = report.data["benches"]
+    assert set(report.header) <= set(bench) and math.isclose(bench["perf"], 15643.03, rel_tol=1e-4)
