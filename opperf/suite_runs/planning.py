@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line, unknown
-from opperf.execution.planning import plan_run
+from opperf.execution.planning import filter_by_id, filter_by_partition, plan_run
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import plan_experiments
@@ -44,6 +44,15 @@ Environments = Mapping[str, Interpreter | str]
 """By the name of a bench, the interpreter of its environment, or why there is none."""
 
 
+class SuiteRun(NamedTuple):
+    """The benches of a run, and what is known of them before it is planned."""
+
+    benches: tuple[Bench, ...]
+    environments: Environments
+    obstacles: Mapping[str, str]
+    """By name, why a bench is not run."""
+
+
 class SuitePlan(NamedTuple):
     """The plan of a suite."""
 
@@ -51,28 +60,23 @@ class SuitePlan(NamedTuple):
     benches: tuple[BenchFacts, ...]
 
 
-def plan_suite(
-    workers: Workers,
-    benches: Sequence[Bench],
-    environments: Environments,
-    obstacles: Mapping[str, str],
-    selection: Selection,
-    say: Say,
-) -> SuitePlan:
-    """Returns the plan of the benches in their order. `obstacles` says, by name, which are not run,
-    and why; what cannot be planned costs its own bench. Raises `UsageError` if nothing is left."""
+def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say) -> SuitePlan:
+    """Returns the plan of the benches in their order. What cannot be planned costs its own bench.
+    Raises `UsageError` if nothing is left."""
     plans: list[Plan] = []
     facts: list[BenchFacts] = []
-    for bench in benches:
-        reason = obstacles.get(bench.name, "")
-        found = environments.get(bench.name)
+    # All parts of a run have the same benches; cases are selected when all are known.
+    every = msgspec.structs.replace(selection, ids=(), partition=None)
+    for bench in asked.benches:
+        reason = asked.obstacles.get(bench.name, "")
+        found = asked.environments.get(bench.name)
         if isinstance(found, str):
             reason = reason or found
         plan = Plan(cases=(), excluded={})
         if not reason:
             interpreter = found if isinstance(found, Interpreter) else None
             try:
-                plan = plan_bench(workers, bench, interpreter, selection, say)
+                plan = plan_bench(workers, bench, interpreter, every, say)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
@@ -87,7 +91,8 @@ def plan_suite(
         cases=disambiguate(deduplicate(cases)),
         excluded={name: why for plan in plans for name, why in plan.excluded.items()},
     )
-    return SuitePlan(united, tuple(facts))
+    chosen = filter_by_partition(filter_by_id(united, selection), selection)
+    return SuitePlan(chosen, tuple(facts))
 
 
 def facts_of(

@@ -7,7 +7,7 @@ from opperf.frameworks import load
 from opperf.model import Interpreter, ScriptTarget
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
-from opperf.suite_runs.planning import axes_of, plan_suite
+from opperf.suite_runs.planning import SuiteRun, axes_of, plan_suite
 from tests.conftest import InProcess, InProcessWorkers
 
 EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}
@@ -18,11 +18,10 @@ def planned():
     """Returns the plan of benches, and what was said."""
     workers = InProcessWorkers(InProcess(load("numpy")), [])
 
-    def made(*benches, environments=None, obstacles=None):
+    def made(*benches, environments=None, obstacles=None, selection=Selection()):  # noqa: B008
         said = []
-        return plan_suite(
-            workers, benches, environments or {}, obstacles or {}, Selection(), said.append
-        ), said
+        asked = SuiteRun(benches, environments or {}, obstacles or {})
+        return plan_suite(workers, asked, selection, said.append), said
 
     return made
 
@@ -68,6 +67,15 @@ def test_operators_and_models_are_planned_as_by_their_commands(planned):
     dtypes = {(case.label, case.settings.dtype) for case in plan.cases}
     assert dtypes == {(name, dtype) for name in ("exp", "add") for dtype in EXP["dtype"]}
     assert facts[0].cases == tuple(case.id for case in plan.cases) and facts[0].expected == 0
+
+
+def test_parts_know_all_benches(planned):
+    bench = Bench("few", "operators", ("exp", "add"), settings=EXP)
+    whole, _ = planned(bench)
+    parts = [planned(bench, selection=Selection(partition=(n, 2)))[0] for n in range(2)]
+    assert all(part.benches == whole.benches for part in parts)
+    cases = {case.id for part in parts for case in part.plan.cases}
+    assert cases == set(whole.benches[0].cases)
 
 
 def test_files_are_sources(planned, tmp_path):

@@ -36,6 +36,7 @@ from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
+from opperf.suite_runs.planning import SuiteRun
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Request:
     command: str
     matrix: Matrix | None = None
     """Models and axes of experiments; None of a run of operators."""
+    suite: SuiteRun | None = None
+    """Benches of a suite; None of any other run."""
     dumps: tuple[str, ...] = ()
     """Names of the dumps that are written of the cases."""
     echo: bool = False
@@ -83,12 +86,14 @@ class Request:
     @property
     def program(self) -> str:
         """The command that this is a request of."""
+        if self.suite is not None:
+            return "suite run"
         return "run" if self.matrix is None else "experiment"
 
     @property
     def has_operators(self) -> bool:
         """Whether cases of the registry are measured, not those of files or models alone."""
-        return bool(self.selection.patterns) or not (self.files or self.matrix)
+        return bool(self.selection.patterns) or not (self.files or self.matrix or self.suite)
 
     @property
     def overriding(self) -> frozenset[str]:

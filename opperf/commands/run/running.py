@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
+from opperf.commands.run.benches import plan_benches
 from opperf.commands.run.experiments import (
     FAILURES,
     check_matrix,
@@ -199,6 +200,9 @@ def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) ->
     selection = request.selection
     if request.matrix is not None:
         plan, head = plan_matrix(workers, request, request.matrix, say)
+        return Work(plan, visits_of(plan, request), selection.rounds, head)
+    if request.suite is not None:
+        plan, head = plan_benches(workers, request, request.suite, say)
         return Work(plan, visits_of(plan, request), selection.rounds, head)
     plan, axes = plan_run(
         workers,
