@@ -15,7 +15,6 @@ import argparse
 import itertools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -111,7 +110,11 @@ def verified(framework: Framework, planned: Sequence[Case], is_wrong: bool) -> l
     """Returns the records of the cases, each of which is printed as it is made: with the wrong back
     end, of those that it has changed."""
     records = []
-    wrong = partial(torch.compile, backend=slightly_wrong)
+    compiled = torch.compile
+
+    def wrong(function: Any, **options: Any) -> Any:
+        return compiled(function, **{**options, "backend": slightly_wrong})
+
     with mock.patch.object(torch, "compile", wrong) if is_wrong else nullcontext():
         for case in planned:
             MADE_WRONG.clear()

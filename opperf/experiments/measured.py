@@ -119,14 +119,19 @@ def _suite(case: Case) -> str:
     return case.target.framework
 
 
+PYTORCH = "torch"
+
+
 def _model(case: Case) -> str:
     """Returns a model's name, with what is not the default and no key of a record has: two such
     models are not compared."""
     target, settings = case.target, case.settings
-    name, differing = case.label, []
+    name = case.label
+    # Records of PyTorch/XLA's are all of PyTorch.
+    differing = [] if target.framework == PYTORCH else [target.framework]
     if isinstance(target, ModelTarget):
         name = target.name.rpartition(":")[2]
-        differing = [f"{key}={display_argument(value)}" for key, value in target.arguments.items()]
+        differing += [f"{key}={display_argument(value)}" for key, value in target.arguments.items()]
         differing += [] if target.size == "default" else [target.size]
     differing += [
         f"{setting}={getattr(settings, setting)}"

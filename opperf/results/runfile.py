@@ -113,6 +113,7 @@ def merge(first: Record, later: Sequence[Record], each: str = "round") -> Record
         busy_s=sum(record.busy_s for record in merged),
         gpu=functools.reduce(GpuState.merge, states) if states else None,
         rounds=first.rounds + len(later),
+        processes=tuple(process for record in merged for process in record.processes),
         verification=next((record.verification for record in merged if is_wrong(record)), None)
         or first.verification,
     )

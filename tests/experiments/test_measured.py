@@ -77,6 +77,12 @@ def test_a_training_steps_first_call_is_its_first_repeat():
     assert statistics_of(found)["max_total_time"] == pytest.approx(0.9)
 
 
+def test_models_of_other_frameworks_are_other_models():
+    cases = [case(target=ModelTarget(name, "gpt", "opperf")) for name in ("torch", "jax")]
+    found = records_of(run_of(*(record(each, {"forward": [2 * MS]}) for each in cases)), Path("r"))
+    assert [each.model_name for each in found] == ["gpt", "gpt (jax)"]
+
+
 def test_models_under_other_settings_are_other_models():
     cases = [case(), case(dtype="bfloat16"), case(threads=2, target=OperatorTarget("torch", "mm"))]
     found = records_of(run_of(*(record(one, {"forward": [MS]}) for one in cases)), Path("r"))
