@@ -13,6 +13,7 @@ from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
+from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS
 from opperf.instruments.recorded import RECORDED_TIMES
 from opperf.instruments.replays import REPLAYS
 from opperf.instruments.steps import STEPS
@@ -20,7 +21,7 @@ from opperf.instruments.times import TIMES
 from opperf.instruments.verification.instrument import VERIFICATION
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
-from opperf.model import Case, Metric, MetricKind, Record, Settings
+from opperf.model import Case, Metric, MetricKind, Record, ScriptTarget, Settings
 
 BUILT_IN: tuple[Instrument, ...] = (
     TIMES,
@@ -49,7 +50,8 @@ ORDER = (
 
 def _own_metrics() -> tuple[Metric, ...]:
     """Returns the metrics that opperf declares."""
-    return (*(metric for instrument in BUILT_IN for metric in instrument.metrics), *WRAPPED)
+    of_cases = (metric for instrument in BUILT_IN for metric in instrument.metrics)
+    return (*of_cases, *WRAPPED, *PROGRAM_METRICS)
 
 
 @functools.cache
@@ -120,6 +122,8 @@ def metric_named(name: str, unit: str) -> Metric:
 
 def expected_metrics(case: Case) -> tuple[str, ...]:
     """Returns the names of the metrics that a record of the case has, or a note on each."""
+    if isinstance(case.target, ScriptTarget):
+        return EXPECTED
     chosen = instruments_of(case.settings)
     return tuple(
         name

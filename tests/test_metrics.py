@@ -17,6 +17,7 @@ from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.program_metrics import PROGRAM_METRICS
 from opperf.instruments.replays import REPLAYS
 from opperf.instruments.steps import STEPS
 from opperf.instruments.times import FORWARD
@@ -25,6 +26,7 @@ from opperf.metrics import (
     BUILT_IN,
     added_instruments,
     default_metrics,
+    expected_metrics,
     exported_metrics,
     metric_named,
     metrics_by_name,
@@ -41,6 +43,7 @@ from opperf.model import (
     OperatorTarget,
     Record,
     Run,
+    ScriptTarget,
     Status,
     TensorSpec,
 )
@@ -54,9 +57,14 @@ from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
 
-METRICS = (*(metric for instrument in BUILT_IN for metric in instrument.metrics), *WRAPPED)
+METRICS = (
+    *(metric for instrument in BUILT_IN for metric in instrument.metrics),
+    *WRAPPED,
+    *PROGRAM_METRICS,
+)
 
 PROFILED = [metric.name for metric in WRAPPED if metric.usual]
+OF_PROGRAMS = [metric.name for metric in PROGRAM_METRICS if metric.usual]
 REPLAYED = [metric.name for metric in REPLAYS.metrics if metric.usual]
 
 
@@ -128,6 +136,7 @@ def test_what_counts_where_nothing_is_named():
         *COUNTS,
         *REPLAYED,
         *PROFILED,
+        *OF_PROGRAMS,
     ]
 
 
@@ -146,6 +155,12 @@ def test_kinds_are_times_or_steady_or_neither(kind):
     metric = Metric("x", "ns", kind, "X")
     assert metric.is_time is (kind in ("kernel", "wall"))
     assert metric.is_steady is (kind in ("memory", "count"))
+
+
+def test_a_record_of_a_program_has_a_rate_and_no_times():
+    case = Case(ScriptTarget("bench", "main.py"), {}, passes=())
+    assert expected_metrics(case) == ("rate",)
+    assert not set(exported_metrics()) & set(PROGRAM_METRICS)
 
 
 def test_a_metric_survives_json():
@@ -182,6 +197,7 @@ def test_a_metric_of_another_package_is_found(toy):
         *COUNTS,
         *REPLAYED,
         *PROFILED,
+        *OF_PROGRAMS,
         "bandwidth",
     ]
 
@@ -243,10 +259,7 @@ def test_it_can_be_named(toy, compared, tmp_path):
     done = CliRunner().invoke(command, [*files, "--metric", "bandwidth", "-f", "csv"])
     assert done.exit_code == 0 and "forward" not in done.stdout
     refused = CliRunner().invoke(command, [*files, "--metric", "bandwith"])
-    assert (
-        "not one of forward" in refused.output
-        and "page_faults_backward, bandwidth" in refused.output
-    )
+    assert "not one of forward" in refused.output and "energy_per_item, bandwidth" in refused.output
     printed = CliRunner().invoke(command, ["--help"]).output
     assert "replay_inputs, bandwidth, step, optimizer, verification_mean_rel_error," in " ".join(
         printed.split()

@@ -9,7 +9,7 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.execution.workers import Workers
-from opperf.model import Case, Environment, Record, Status
+from opperf.model import Case, Environment, Record, ScriptTarget, Status
 
 LAST_LINES = 3
 """Lines of a process's output that a reason has: those that a fault in C or in Python ends with."""
@@ -30,6 +30,9 @@ class Isolated:
         self._workers, self._echo = workers, echo
 
     def measure(self, case: Case) -> Record:
+        if isinstance(case.target, ScriptTarget):
+            # It has processes of its own, and a reason with their last lines.
+            return self._workers.measure(case)
         worker = self._workers.of(case.target.framework, case.settings)
         try:
             record = worker.measure(case)

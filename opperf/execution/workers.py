@@ -18,8 +18,18 @@ from opperf.frameworks.capabilities import needs_build
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of
-from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
+from opperf.model import (
+    DEFAULTS,
+    Case,
+    Environment,
+    Interpreter,
+    Record,
+    ScriptTarget,
+    Settings,
+)
 from opperf.plurals import pluralize
+from opperf.programs.environment import program_environment
+from opperf.programs.measuring import Programs
 from opperf.sources.varying import process_key
 from opperf.worker.client import Worker
 
@@ -57,6 +67,7 @@ class Workers(AbstractContextManager["Workers"]):
         self._key = ""
         self._worker: Worker | None = None
         self._killed = False
+        self._programs = Programs()
         self.profiles: Path | None = None
 
     def __exit__(self, *error: object) -> None:
@@ -69,8 +80,10 @@ class Workers(AbstractContextManager["Workers"]):
         self._worker, self._key = None, ""
 
     def kill(self) -> None:
-        """Kills the worker, from any thread, and lets no other one start."""
+        """Kills the worker, or the program that runs, from any thread, and lets no other one
+        start."""
         self._killed = True
+        self._programs.kill()
         worker = self._worker
         if worker is not None:
             worker.kill()
@@ -105,11 +118,23 @@ class Workers(AbstractContextManager["Workers"]):
                 self._worker.kill()
         return self._worker
 
+    def _python_of(self, case: Case) -> str:
+        """Returns the path of a program's interpreter; empty for opperf's own."""
+        found = interpreter_of(self.interpreters, case.target.framework, case.settings.python)
+        return found.path if found else ""
+
     def environment(self, case: Case) -> Environment:
+        if isinstance(case.target, ScriptTarget):
+            return program_environment(self._python_of(case))
         return self.of(case.target.framework, case.settings).environment()
 
     def measure(self, case: Case) -> Record:
-        return self.of(case.target.framework, case.settings).measure(case)
+        if not isinstance(case.target, ScriptTarget):
+            return self.of(case.target.framework, case.settings).measure(case)
+        # An idle worker's memory is the program's.
+        self.close()
+        cpus = self._pinning.available
+        return self._programs.measure(case, self.profiles, self._python_of(case), cpus)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:

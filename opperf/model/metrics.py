@@ -105,6 +105,8 @@ class NoteCode(str, enum.Enum):
     """The compiler computed the results: a call only returns them."""
     WRITTEN = "written"
     """Calls after the first have inputs that earlier ones wrote to."""
+    INCOMPLETE = "incomplete"
+    """A program made fewer observations than were wanted, or its stream lacks events."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 

@@ -185,7 +185,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Raw samples by metric, in the summary's unit, in the order they were taken."""
     warmup: dict[str, list[float]] = {}
     """By pass, the wall-clock times of its warmup calls, each with its synchronisation, in
-    nanoseconds; empty unless their number was set."""
+    nanoseconds; empty unless their number was set. Of a program, the rates before the warm-up's
+    end, under `rate`."""
     reason: str = ""
     notes: tuple[Note, ...] = ()
     reference: dict[str, dict[str, float]] = {}

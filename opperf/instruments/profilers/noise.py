@@ -36,14 +36,16 @@ MIN_LEVEL_SHARE = 0.1
 """Smallest share of the samples in a level: fewer are outliers."""
 
 
-def noise_notes(metric: str, samples: Sequence[float], precision: float) -> list[Note]:
+def noise_notes(
+    metric: str, samples: Sequence[float], precision: float, unit: str = "ns"
+) -> list[Note]:
     """Returns notes on the noise in a metric's samples, in the order of the calls; none if their
     median is reliable to `precision`, a share of it."""
     if not len(samples):
         return []
     texts = {
         NoteCode.DRIFT: _drift(samples, precision),
-        NoteCode.TWO_LEVELS: _levels(samples, precision),
+        NoteCode.TWO_LEVELS: _levels(samples, precision, unit),
         NoteCode.IMPRECISE: _imprecision(samples, precision),
     }
     return [Note(metric, code, text) for code, text in texts.items() if text]
@@ -106,7 +108,7 @@ def _change_text(change: float) -> str:
     return "the first quarter is zero, and the last is not"
 
 
-def _levels(samples: Sequence[float], precision: float) -> str:
+def _levels(samples: Sequence[float], precision: float, unit: str) -> str:
     """A description of two levels: the split of the sorted samples with the smallest variance
     within the parts (Otsu, 1979). Empty if the parts are close compared with their widths."""
     if len(samples) < MIN_SAMPLES:
@@ -120,11 +122,15 @@ def _levels(samples: Sequence[float], precision: float) -> str:
         return ""
     return (
         f"two levels: {len(low) / len(ordered):.0%} of the samples are around "
-        f"{low.mean() / NS_PER_US:.1f} us, the others around {high.mean() / NS_PER_US:.1f} us"
+        f"{_level_text(low.mean(), unit)}, the others around {_level_text(high.mean(), unit)}"
     )
 
 
 NS_PER_US = 1000
+
+
+def _level_text(level: float, unit: str) -> str:
+    return f"{level / NS_PER_US:.1f} us" if unit == "ns" else f"{level:.4g} {unit}"
 
 
 def _split(ordered: Any, least: int) -> tuple[Any, Any]:

@@ -51,6 +51,32 @@ class WarmUp(NamedTuple):
     """Wall-clock time of the last phase and its synchronisation in each call, in nanoseconds."""
 
 
+class Settling:
+    """Decides when a warm-up is over: when a stretch of calls is no faster than the one before.
+    `first_s` are the seconds of the very first call."""
+
+    def __init__(self, first_s: float) -> None:
+        self._level, self._stretch = math.inf, [first_s]
+
+    @property
+    def fastest_s(self) -> float:
+        """Seconds of the fastest call of the last stretch."""
+        return min(self._stretch)
+
+    def add(self, seconds: float) -> None:
+        self._stretch.append(seconds)
+
+    def is_over(self) -> bool:
+        """Returns whether the calls so far are enough; else the next stretch begins, where one has
+        ended."""
+        if len(self._stretch) < WARM_CALLS:
+            return False
+        if self.fastest_s > (1 - WARM_GAIN) * self._level:
+            return True
+        self._level, self._stretch = self.fastest_s, []
+        return False
+
+
 def warm_up(
     phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
 ) -> WarmUp:
@@ -58,16 +84,13 @@ def warm_up(
     `first_s` are the seconds of the very first call."""
     *before, last = phases
     times: list[float] = []
-    begun, level, stretch = time.perf_counter(), math.inf, [first_s]
+    begun, settling = time.perf_counter(), Settling(first_s)
     # A first call that took `most_s` is warm-up enough.
     while (calls is None or len(times) < calls) and (
         max(first_s, time.perf_counter() - begun) < most_s
     ):
-        if calls is None and len(stretch) == WARM_CALLS:
-            quickest = min(stretch)
-            if quickest > (1 - WARM_GAIN) * level:
-                break
-            level, stretch = quickest, []
+        if calls is None and settling.is_over():
+            break
         begin = middle = time.perf_counter()
         if before:
             for phase in before:
@@ -77,9 +100,9 @@ def warm_up(
         last()
         wait()
         end = time.perf_counter()
-        stretch.append(end - begin)
+        settling.add(end - begin)
         times.append((end - middle) * NS_PER_S)
-    return WarmUp(min(stretch), times)
+    return WarmUp(settling.fastest_s, times)
 
 
 def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:

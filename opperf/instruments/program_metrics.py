@@ -1,0 +1,130 @@
+"""Metrics of programs, which are observed in processes of their own: no instrument of a prepared
+case has them."""
+
+from __future__ import annotations
+
+from opperf.model import Metric, MetricKind
+
+
+def _metric(
+    name: str,
+    unit: str,
+    title: str,
+    description: str,
+    lower_is_better: bool = True,
+    usual: bool = False,
+) -> Metric:
+    return Metric(
+        name,
+        unit,
+        # None of them is the same on every run, memory neither.
+        MetricKind.DERIVED,
+        title=title,
+        description=description,
+        lower_is_better=lower_is_better,
+        usual=usual,
+        # Of programs alone: results of operators have no columns of them.
+        on_request=True,
+    )
+
+
+RATE = _metric(
+    "rate",
+    "items/s",
+    "Rate",
+    "items that all processes of a program handle in a second, after the warm-up",
+    lower_is_better=False,
+    usual=True,
+)
+
+FIRST_STEP = _metric(
+    "first_step",
+    "ns",
+    "First step",
+    "time from the start of a program to the end of its first step",
+    usual=True,
+)
+
+LOSS = _metric("loss", "", "Loss", "losses of a program's steps, in their order")
+
+PROGRESS = _metric(
+    "progress",
+    "",
+    "Progress",
+    "share of the wanted observations that a program has made",
+    lower_is_better=False,
+)
+
+CPU_LOAD = _metric("cpu_load", "%", "CPU load", "share of all cores that a program's processes use")
+
+PROGRAM_MEMORY = _metric(
+    "program_memory",
+    "B",
+    "Program memory",
+    "peak of the memory of a program's processes, with those that they started",
+    usual=True,
+)
+
+DISK_READ = _metric("disk_read", "B/s", "Disk read", "bytes that a program's processes read")
+DISK_WRITE = _metric("disk_write", "B/s", "Disk write", "bytes that a program's processes write")
+NET_SENT = _metric("net_sent", "B/s", "Network sent", "bytes that the machine sends meanwhile")
+NET_RECEIVED = _metric(
+    "net_received", "B/s", "Network received", "bytes that the machine receives meanwhile"
+)
+
+GPU_LOAD = _metric(
+    "gpu_load",
+    "%",
+    "GPU load",
+    "share of the time in which a kernel runs, the mean of a program's GPUs",
+    lower_is_better=False,
+)
+GPU_MEMORY = _metric(
+    "gpu_memory",
+    "B",
+    "GPU memory",
+    "peak of the memory that is used on a program's GPUs together",
+    usual=True,
+)
+GPU_TEMPERATURE = _metric("gpu_temperature", "°C", "GPU temperature", "that of the hottest GPU")
+GPU_POWER = _metric("gpu_power", "W", "GPU power", "power of a program's GPUs together")
+GPU_CLOCK = _metric(
+    "gpu_clock",
+    "MHz",
+    "GPU clock",
+    "clock of the processors (SM) of the slowest GPU of a program",
+    lower_is_better=False,
+)
+
+ENERGY = _metric("energy", "J", "Energy", "energy of a program's GPUs from its start to its end")
+ENERGY_PER_ITEM = _metric(
+    "energy_per_item",
+    "J",
+    "Energy per item",
+    "energy of a program's GPUs for an item after the warm-up",
+    usual=True,
+)
+
+PROGRAM_METRICS = (
+    RATE,
+    FIRST_STEP,
+    LOSS,
+    PROGRESS,
+    CPU_LOAD,
+    PROGRAM_MEMORY,
+    DISK_READ,
+    DISK_WRITE,
+    NET_SENT,
+    NET_RECEIVED,
+    GPU_LOAD,
+    GPU_MEMORY,
+    GPU_TEMPERATURE,
+    GPU_POWER,
+    GPU_CLOCK,
+    ENERGY,
+    ENERGY_PER_ITEM,
+)
+"""In the order of tables."""
+
+EXPECTED = (RATE.name,)
+"""Metrics that a record of a program has, or a reason."""

@@ -1,0 +1,199 @@
+"""Runs a program in its own process, in the phases of voir: `python launcher.py OPTIONS SCRIPT
+ARGUMENT...`, where the options are JSON. Whatever it has to say is written to the descriptor of
+`$DATA_FD`. `python launcher.py --versions` prints the versions of the environment alone.
+
+It is stopped at the first byte of the descriptor `control`, and ended at its end, when the process
+that measures is gone.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ast
+import contextlib
+import ctypes
+import importlib.util
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FAILED = 1
+"""Exit code of Python after an exception."""
+
+PACKAGES = ("torch", "jax", "tensorflow", "numpy", "transformers", "voir")
+"""Packages whose versions the stream has."""
+
+FOLDER = Path(__file__).resolve().parent
+
+AST_PARSE = ast.parse.__code__
+"""Code in which the script itself is found to be no Python."""
+
+
+class Stopped(SystemExit):
+    """Ends a program that has made all observations that are wanted."""
+
+
+def load(name: str) -> Any:
+    """Returns a module of this folder, which is on no path that a program searches."""
+    spec = importlib.util.spec_from_file_location(f"_opperf_{name}", FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def versions() -> dict[str, str]:
+    """Returns the version of Python, and those of the packages that are there."""
+    from importlib import metadata
+
+    found = {"python": "{}.{}.{}".format(*sys.version_info)}
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def await_stop(control: int, stop: Any) -> None:
+    """Raises an exception of the class that `stop` returns in the main thread at the first byte,
+    and ends the program's whole process group at the end of the file."""
+    main, owner = threading.main_thread().ident, os.getpid()
+
+    def wait() -> None:
+        if os.read(control, 1):
+            set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            set_exception(ctypes.c_ulong(main or 0), ctypes.py_object(stop()))
+            # Nothing more is written: it returns when the other process is gone.
+            os.read(control, 1)
+        if os.getpid() == owner:
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+
+    _thread.start_new_thread(wait, ())
+
+
+def run_script(script: str, hooks: Any, channel: Any) -> None:
+    """Runs a script as Python does."""
+    channel.event("phase", {"name": "load_script"})
+    code = hooks.compile(Path(script).read_bytes(), script)
+    module = ModuleType("__main__")
+    module.__file__ = script
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    channel.event("phase", {"name": "run_script"})
+    exec(code, module.__dict__)
+
+
+def run_voir(options: dict[str, Any], script: str, arguments: list[str]) -> None:
+    """Runs a script under voir, which has the phases itself."""
+    from voir.cli import main
+
+    main(["--config", options["voir"], script, *arguments])
+
+
+def stop_class_of_voir() -> Any:
+    """Returns the exception that voir takes for a stop, and not for an error, which has a value
+    there."""
+    from voir.phase import StopProgram
+
+    class Stop(StopProgram):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(None)
+
+    return Stop
+
+
+def report(channel: Any, error: BaseException) -> None:
+    """Writes an error as Python does, without the frames above the program, and as an event."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(FOLDER)):
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and trace is not None and trace.tb_frame.f_code is AST_PARSE:
+        trace = None
+    lines = traceback.format_exception(type(error), error, trace)
+    sys.stderr.write("".join(lines))
+    channel.event(
+        "error",
+        {"type": type(error).__name__, "message": str(error), "trace": "".join(lines)},
+    )
+
+
+def memory_peak() -> int | None:
+    """Returns the most bytes that this process had in memory; None where the kernel does not say.
+    Not by `getrusage`, whose peak begins with that of the process that started this one."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def main() -> None:
+    """Runs the program of the command line."""
+    options: dict[str, Any] = json.loads(sys.argv[1])
+    script, arguments = sys.argv[2], sys.argv[3:]
+    steps_module, hooks_module, rewriting = load("steps"), load("hooks"), load("rewriting")
+    channel = steps_module.Channel(int(os.environ["DATA_FD"]))
+    is_voir = bool(options["voir"])
+    if not is_voir:
+        channel.event("phase", {"name": "init"})
+    if options["cpus"]:
+        # A control group may have lost some of them.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, options["cpus"])
+    channel.event("meta", {"pid": os.getpid(), "versions": versions()})
+    steps = steps_module.Steps(channel)
+    hooks = hooks_module.Hooks(
+        options["observe"], steps, steps_module.item_count, rewriting.rewrite
+    )
+    await_stop(options["control"], stop_class_of_voir if is_voir else lambda: Stopped)
+    if not is_voir:
+        channel.event("phase", {"name": "parse_args"})
+    sys.argv[:] = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        if is_voir:
+            run_voir(options, script, arguments)
+        else:
+            hooks.install(Path(script).stem)
+            run_script(script, hooks, channel)
+    except Stopped:
+        pass
+    except SystemExit:
+        raise
+    except BaseException as error:
+        report(channel, error)
+        sys.exit(FAILED)
+    finally:
+        if not is_voir:
+            channel.event("phase", {"name": "finalize"})
+        finish(channel, steps, hooks)
+
+
+def finish(channel: Any, steps: Any, hooks: Any) -> None:
+    """Writes what is left to write of the program."""
+    try:
+        steps.finish()
+    except Exception as error:
+        # The device may be what the program has failed of.
+        channel.event("message", f"steps are not complete: {type(error).__name__}: {error}")
+    if hooks.missing:
+        channel.event("message", f"the program has no {', '.join(hooks.missing)}")
+    peak = memory_peak()
+    if peak is not None:
+        channel.write({"task": "main", "memory_peak": peak})
+
+
+if __name__ == "__main__":
+    # The folder of this file, which Python has put first.
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
+    if sys.argv[1:] == ["--versions"]:
+        print(json.dumps(versions()))
+    else:
+        main()

@@ -1,0 +1,197 @@
+"""The processes of a program: their names, devices, cores and environment variables, and how they
+are started and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from opperf.errors import UnsupportedError
+from opperf.machine.gpu_use import VISIBLE, visible_gpus
+from opperf.machine.kernel import THREAD_VARIABLES
+from opperf.model import ScriptTarget, Settings
+from opperf.plurals import pluralize
+
+LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
+
+MARK = "OPPERF_PROGRAM"
+"""Environment variable that all processes of a program have, those of sessions of their own too."""
+
+HOST = "127.0.0.1"
+
+
+class Place(NamedTuple):
+    """A node among those of a program, and where its processes meet."""
+
+    rank: int = 0
+    """Of the node."""
+    name: str = ""
+    address: str = HOST
+    """Of the node of rank 0."""
+    port: int = 0
+    """0 for any that is free, on a single node."""
+
+
+ALONE = Place()
+"""That of a single node."""
+
+
+class ProcessPlan(NamedTuple):
+    """A process that is to be started."""
+
+    name: str
+    rank: int
+    variables: dict[str, str]
+    cpus: tuple[int, ...] = ()
+    """Cores that it is pinned to; empty for those of this process."""
+    device: str = ""
+    """GPU that it has alone, by index or UUID."""
+    gpus: tuple[str, ...] = ()
+    """GPUs that it sees."""
+    node: str = ""
+
+
+def plan_processes(
+    target: ScriptTarget, settings: Settings, place: Place, cpus: frozenset[int]
+) -> list[ProcessPlan]:
+    """Returns the processes of a program on this node. Raises `UnsupportedError` if the node lacks
+    GPUs or cores for them, or is one of several without an address."""
+    if target.nodes > 1 and not place.port:
+        raise UnsupportedError(
+            f"needs {pluralize(target.nodes, 'node')}, and this is one; give them with "
+            "--executor ray"
+        )
+    shared = _variables(settings)
+    gpus = visible_gpus(shared)
+    count = target.processes
+    if target.method == "per_gpu" and len(gpus) < count:
+        raise UnsupportedError(f"needs {pluralize(count, 'GPU')}, and there are {len(gpus)}")
+    if target.method == "per_core" and len(cpus) < count:
+        raise UnsupportedError(f"needs {pluralize(count, 'core')}, and there are {len(cpus)}")
+    # The kernel handles most interrupts on core 0, so the last cores are the quietest.
+    cores = sorted(cpus, reverse=True)
+    port = place.port or free_port()
+    plans = []
+    for local in range(count):
+        variables = {**shared, **_ranks(target, place, port, local)}
+        plan = ProcessPlan(
+            str(local),
+            place.rank * count + local,
+            variables,
+            tuple(sorted(cpus)),
+            gpus=gpus,
+            node=place.name,
+        )
+        if target.method == "per_gpu":
+            own = gpus[local]
+            variables[VISIBLE] = own
+            if "LOCAL_RANK" in variables:
+                # The index of its GPU among those that it sees.
+                variables["LOCAL_RANK"] = "0"
+            plan = plan._replace(name=f"D{own}", device=own, gpus=(own,))
+        elif target.method == "per_core":
+            plan = plan._replace(name=f"C{cores[local]}", cpus=(cores[local],))
+        plans.append(plan)
+    return plans
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    variables = dict(os.environ)
+    if settings.threads is not None:
+        variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
+    # A line that waits in a buffer is seen too late, or never.
+    return {**variables, "PYTHONUNBUFFERED": "1", **settings.env}
+
+
+def _ranks(target: ScriptTarget, place: Place, port: int, local: int) -> dict[str, str]:
+    """Returns the variables of a process among several, as torchrun has them; none of one that is
+    alone, which would otherwise wait for others."""
+    world = target.nodes * target.processes
+    if world == 1:
+        return {}
+    return {
+        "RANK": str(place.rank * target.processes + local),
+        "LOCAL_RANK": str(local),
+        "GROUP_RANK": str(place.rank),
+        "WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(target.processes),
+        "MASTER_ADDR": place.address,
+        "MASTER_PORT": str(port),
+    }
+
+
+def free_port() -> int:
+    """Returns a port of this machine that nothing listens on."""
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+class Pipes(NamedTuple):
+    """This process's ends of a process's pipes."""
+
+    data: int
+    control: int
+    """A byte stops the program."""
+
+
+def start_process(
+    plan: ProcessPlan, target: ScriptTarget, python: str, options: Mapping[str, object], mark: str
+) -> tuple[subprocess.Popen[bytes], Pipes, list[str]]:
+    """Starts a process, and returns it with its pipes and its command. Raises `OSError`."""
+    from json import dumps
+
+    data, child_data = os.pipe()
+    child_control, control = os.pipe()
+    script = Path(target.script).resolve()
+    told = {**options, "control": child_control, "cpus": plan.cpus}
+    command = [python or sys.executable, str(LAUNCHER), dumps(told), str(script), *target.argv]
+    variables = {**plan.variables, "DATA_FD": str(child_data), MARK: mark}
+    if target.voirfile:
+        variables["VOIRFILE"] = str(Path(target.voirfile).resolve())
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=variables,
+            cwd=script.parent,
+            pass_fds=(child_data, child_control),
+            bufsize=0,
+            # Ctrl-C on the terminal reaches this process alone, and forks end with the group.
+            start_new_session=True,
+        )
+    except OSError:
+        os.close(data)
+        os.close(control)
+        raise
+    finally:
+        os.close(child_data)
+        os.close(child_control)
+    return process, Pipes(data, control), command
+
+
+def kill_group(process: int) -> None:
+    """Kills a process and all others of its group, which it leads."""
+    # It may have ended, and macOS says that of a group of ended processes in another way.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+
+
+def kill_marked(mark: str) -> None:
+    """Kills the processes of a program that have left its group for a session of their own."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                process.kill()

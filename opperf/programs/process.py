@@ -1,0 +1,269 @@
+"""One process of a program: what it writes becomes events of its stream, and observations."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import one_line
+from opperf.model import ScriptTarget, Settings, Status
+from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, PHASE, START, STOP
+from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
+from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
+from opperf.programs.observations import Observations
+from opperf.programs.streams import StreamWriter
+
+FORMAT_ERROR, BINARY = "format_error", "binary"
+"""Events of what cannot be read: data that is no JSON, and output that is no text."""
+
+LAST_LINES = 3
+"""Lines of the standard error that a reason has: those that a fault in C or in Python ends with."""
+
+LONGEST_SHOWN = 160
+"""Most characters of each of them."""
+
+SEPARATOR = " | "
+
+SIGNALS = {each.value: each.name for each in signal.Signals}
+
+NUMBER = re.compile(r"[^0-9eE.+-]")
+"""Characters in a printed number that are none of it, such as the commas between thousands."""
+
+
+class ProgramProcess:
+    """A process of a program, from its start to its end."""
+
+    def __init__(
+        self,
+        plan: ProcessPlan,
+        target: ScriptTarget,
+        settings: Settings,
+        patterns: Sequence[re.Pattern[str]],
+        stream: Path | None,
+    ) -> None:
+        self.plan, self._target, self._patterns = plan, target, patterns
+        self.observations = Observations(target.stop, target.skip, settings.warmup)
+        self.writer = StreamWriter(stream)
+        self.readers: dict[str, LineReader] = {}
+        self.status: Status | None = None
+        """None until it has ended."""
+        self.reason = ""
+        self.exit_code: int | None = None
+        self.is_stopped = False
+        self.phase = ""
+        self.peak_bytes = 0
+        self.messages: list[str] = []
+        self.started_at = 0.0
+        self.first_at: float | None = None
+        self.counted_from: float | None = None
+        self.counted_to: float | None = None
+        """Times of the monotonic clock: of the start, the first observation, the first one after
+        the warm-up, and the last one that is wanted."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._command: list[str] = []
+        self._control = -1
+        self._error = ""
+        self._tail: deque[str] = deque(maxlen=LAST_LINES)
+        self._steps: dict[int, tuple[float, float]] = {}
+        """By pattern, the last step that a line has, and the time of it."""
+        self.ending: tuple[Status, str] | None = None
+        """The status and the reason of a process that is being ended."""
+
+    @property
+    def wanted(self) -> int:
+        """Number of observations after the warm-up that are wanted of it."""
+        return self._target.stop
+
+    @property
+    def id(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self, python: str, options: dict[str, Any], mark: str, config: Any) -> None:
+        """Starts it. If that fails, it has ended."""
+        self.writer.write(CONFIG, config)
+        self.started_at = time.monotonic()
+        try:
+            self._process, pipes, self._command = start_process(
+                self.plan, self._target, python, options, mark
+            )
+        except OSError as error:
+            self.status = Status.FAILED
+            self.reason = f"cannot be started: {error.filename}: {error.strerror}"
+            self.writer.write(ERROR, {"type": type(error).__name__, "message": str(error)})
+            self._write_end()
+            return
+        self.writer.write(START, {"command": self._command, "time": time.time()})
+        self._read_from(self._process, pipes)
+
+    def _read_from(self, process: subprocess.Popen[bytes], pipes: Pipes) -> None:
+        assert process.stdout is not None and process.stderr is not None
+        self._control = pipes.control
+        self.readers = {
+            "data": LineReader(pipes.data, LONGEST_DATA),
+            # Descriptors that `Popen` does not close again.
+            "stdout": LineReader(os.dup(process.stdout.fileno())),
+            "stderr": LineReader(os.dup(process.stderr.fileno())),
+        }
+        process.stdout.close()
+        process.stderr.close()
+
+    def take(self, pipe: str, line: bytes) -> None:
+        """Takes a line that the process wrote on a pipe."""
+        text = decode_line(line)
+        if pipe == "data":
+            self._take_data(line, text)
+        elif text is None:
+            self.writer.write_printed(BINARY, line.decode(errors="backslashreplace"), pipe)
+        else:
+            if pipe == "stderr" and text.strip():
+                self._tail.append(one_line(text, LONGEST_SHOWN))
+            self.writer.write_printed(LINE, text, pipe)
+            for place, pattern in enumerate(self._patterns):
+                found = pattern.search(text)
+                if found is not None:
+                    self._take_match(place, found)
+
+    def _take_data(self, line: bytes, text: str | None) -> None:
+        try:
+            content = json.loads(text if text is not None else line)
+        except ValueError as error:
+            content = error
+        if not isinstance(content, dict):
+            shown = line.decode(errors="backslashreplace")
+            self.writer.write_printed(FORMAT_ERROR, shown, "data")
+            return
+        name = content.get("$event", DATA)
+        data = content if "$event" not in content else content.get("$data")
+        self._take_event(str(name), data)
+
+    def _take_event(self, name: str, data: Any) -> None:
+        self.writer.write(name, data, "data")
+        if name == DATA and isinstance(data, dict):
+            peak = data.get("memory_peak")
+            if isinstance(peak, int):
+                self.peak_bytes = peak
+            self._observe(data)
+        elif name == PHASE and isinstance(data, dict):
+            self.phase = str(data.get("name", ""))
+        elif name == MESSAGE and isinstance(data, str):
+            self.messages.append(one_line(data, LONGEST_SHOWN))
+        elif name == ERROR and isinstance(data, dict):
+            self._error = one_line(f"{data.get('type')}: {data.get('message')}", LONGEST_SHOWN)
+
+    def _observe(self, data: dict[str, Any]) -> None:
+        observations = self.observations
+        if not observations.add(data):
+            return
+        now = time.monotonic()
+        self.first_at = self.first_at or now
+        if observations.warmup is not None and self.counted_from is None:
+            self.counted_from = now
+        if self.counted_to is None and observations.is_complete:
+            self.counted_to = now
+
+    def _take_match(self, place: int, found: re.Match[str]) -> None:
+        """Takes a line that a pattern is in: its rate, or that of its steps, or of such lines."""
+        groups = {name: _number(text) for name, text in found.groupdict().items() if text}
+        now = time.monotonic()
+        data: dict[str, Any] = {"task": "train"}
+        if groups.get("rate") is not None:
+            data |= {"rate": groups["rate"], "units": "items/s"}
+        elif "rate" not in found.re.groupindex:
+            before, before_at = self._steps.get(place, (None, now))
+            step = groups.get("step") if "step" in found.re.groupindex else (before or 0) + 1
+            if step is not None:
+                self._steps[place] = step, now
+                if before is not None and step > before and now > before_at:
+                    data |= {"rate": (step - before) / (now - before_at), "units": "steps/s"}
+        data |= {name: groups[name] for name in ("loss",) if groups.get(name) is not None}
+        if groups.get("step") is not None:
+            data["batch_id"] = groups["step"]
+        if len(data) > 1:
+            self._take_event(DATA, data)
+
+    def sampled(self, *data: dict[str, Any] | None) -> None:
+        """Writes samples of the machine."""
+        for each in filter(None, data):
+            self.writer.write(DATA, {"task": "main", **each, "time": time.time()}, "data")
+
+    def stop(self) -> None:
+        """Has the program stop at its next step."""
+        self.is_stopped = True
+        self.writer.write(STOP, {"observations": len(self.observations.counted)})
+        # It may have ended meanwhile.
+        with contextlib.suppress(OSError):
+            os.write(self._control, b"s")
+
+    def end(self, status: Status, reason: str) -> None:
+        """Kills it, with its group."""
+        self.ending = self.ending or (status, reason)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kills it, from any thread."""
+        if self._process is not None and self._process.returncode is None:
+            kill_group(self._process.pid)
+
+    def has_ended(self) -> bool:
+        """Whether it has ended, and its result is not taken yet."""
+        if self._process is None or self.status is not None:
+            return False
+        # Its id stays its own until its result is taken.
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.id, flags) is not None
+
+    def close(self) -> None:
+        """Takes the result of the ended process, and what it has written."""
+        assert self._process is not None
+        kill_group(self._process.pid)
+        code = self._process.wait()
+        for pipe, reader in self.readers.items():
+            for line in reader.drain():
+                self.take(pipe, line)
+        os.close(self._control)
+        # One that was killed has none of its own.
+        self.exit_code = None if code < 0 and (self.ending or self.is_stopped) else code
+        self.status, self.reason = self._result(code)
+        if self.status is Status.TIMEOUT:
+            self.writer.write(ERROR, {"type": "TimeoutError", "message": self.reason})
+        self._write_end()
+
+    def _write_end(self) -> None:
+        data = {"command": self._command, "time": time.time(), "return_code": self.exit_code}
+        self.writer.write(END, data)
+        self.writer.close()
+
+    def _result(self, code: int) -> tuple[Status, str]:
+        if self.is_stopped:
+            return Status.OK, ""
+        if self.ending is not None:
+            return self.ending
+        if code == 0:
+            return Status.OK, ""
+        if code < 0:
+            name = SIGNALS.get(-code, f"signal {-code}")
+            advice = ", probably out of memory" if -code == signal.SIGKILL else ""
+            return Status.CRASHED, self._with_output(f"ended by {name}{advice}")
+        if self._error:
+            return Status.FAILED, f"exit code {code}: {self._error}"
+        return Status.FAILED, self._with_output(f"exit code {code}")
+
+    def _with_output(self, reason: str) -> str:
+        return f"{reason}; last output: {SEPARATOR.join(self._tail)}" if self._tail else reason
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(NUMBER.sub("", text))
+    except ValueError:
+        return None

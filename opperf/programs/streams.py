@@ -1,0 +1,120 @@
+"""Files of events: a program's stream, one line for each, written as soon as it is said. What was
+written before a full disk, or the end of this process, is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import OutputError
+from opperf.programs.events import MESSAGE, Event
+
+MODE = 0o644
+
+MOST_PRINTED_BYTES = 64 * 2**20
+"""Most that a stream keeps of what its program prints: a program may print without end. Everything
+else is kept in any case."""
+
+
+def encode_event(event: Event) -> bytes:
+    """Returns the line of an event. Not by msgspec, which knows no NaN: losses may be that."""
+    content = {"event": event.event, "data": event.data, "pipe": event.pipe}
+    return json.dumps(content, default=repr).encode() + b"\n"
+
+
+def decode_event(line: bytes | str) -> Event | None:
+    """Returns the event of a line; None for one that is none, such as the half of one."""
+    try:
+        content = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(content, dict) or not isinstance(content.get("event"), str):
+        return None
+    return Event(content["event"], content.get("data"), content.get("pipe"))
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """Yields the events of a stream, of opperf's or milabench's, without lines that are none.
+    Raises `OSError`."""
+    with path.open("rb") as file:
+        for line in file:
+            event = decode_event(line)
+            if event is not None:
+                yield event
+
+
+class StreamWriter:
+    """Appends events to a new file; with None for a path, to none. Raises `OutputError` if the file
+    cannot be created; later errors are in `lost`."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.lost = 0
+        """Number of events that could not be written."""
+        self.error = ""
+        """Why not, for the first of them."""
+        self._said = 0
+        self._file = -1
+        self._printed = 0
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
+    def write(self, name: str, data: Any = None, pipe: Any = None) -> None:
+        """Appends an event, and flushes it."""
+        if self._file < 0:
+            return
+        if self.lost > self._said and self._append(self._loss()):
+            self._said = self.lost
+        if not self._append(Event(name, data, pipe)):
+            self.lost += 1
+
+    def write_printed(self, name: str, text: str, pipe: str) -> None:
+        """Appends what the program printed, up to `MOST_PRINTED_BYTES` of it."""
+        before = self._printed
+        self._printed += len(text)
+        if self._printed <= MOST_PRINTED_BYTES:
+            self.write(name, text, pipe)
+        elif before <= MOST_PRINTED_BYTES:
+            self.write(MESSAGE, f"output after {MOST_PRINTED_BYTES >> 20} MiB is not kept")
+
+    def _loss(self) -> Event:
+        return Event(MESSAGE, f"{self.lost} events are not here: {self.error}")
+
+    def _append(self, event: Event) -> bool:
+        data = encode_event(event)
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._file, data[written:])
+        except OSError as error:
+            self.error = self.error or str(error.strerror)
+            if written:
+                # Half a line would be the beginning of the next one.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+
+def new_path(folder: Path, stem: str) -> Path:
+    """Returns the path of a stream that does not exist yet: `STEM.jsonl`, or `STEM.R1.jsonl` where
+    the same case was measured before."""
+    path, repeat = folder / f"{stem}.jsonl", 0
+    while path.exists():
+        repeat += 1
+        path = folder / f"{stem}.R{repeat}.jsonl"
+    return path

@@ -1,0 +1,75 @@
+"""Streams: whole lines, whatever happens."""
+
+import os
+
+import pytest
+
+from opperf.errors import OutputError
+from opperf.programs.streams import StreamWriter, decode_event, new_path, read_events
+
+
+def test_an_event_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "new" / "a.jsonl"
+    writer = StreamWriter(path)
+    writer.write("data", {"loss": float("nan"), "text": "ä\n"}, "data")
+    writer.write("stop")
+    # Before it is closed.
+    first, second = read_events(path)
+    assert first.pipe == "data" and first.data["text"] == "ä\n"
+    assert first.data["loss"] != first.data["loss"]
+    assert (second.event, second.data, second.pipe) == ("stop", None, None)
+    writer.close()
+
+
+def test_half_a_line_and_what_is_no_event_are_left_out(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"event": "stop"}\n[1]\n{"event": 3}\n\xff\n{"event": "da')
+    assert [event.event for event in read_events(path)] == ["stop"]
+    assert decode_event("") is None
+
+
+def test_a_full_disk_is_counted():
+    writer = StreamWriter(None)
+    writer._file = os.open("/dev/full", os.O_WRONLY)
+    writer.write("data", {})
+    writer.write("data", {})
+    writer.close()
+    assert writer.lost == 2 and "space" in writer.error
+
+
+def test_a_part_of_a_line_is_taken_back(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    writer = StreamWriter(path)
+    writer.write("data", 1)
+    write = os.write
+    calls = []
+
+    def full(file, content):
+        calls.append(content)
+        if len(calls) == 1:
+            return write(file, content[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    writer.write("data", 2)
+    monkeypatch.setattr(os, "write", write)
+    writer.write("data", 3)
+    writer.close()
+    events = list(read_events(path))
+    assert [event.data for event in events if event.event == "data"] == [1, 3]
+    assert [event.data for event in events if event.event == "message"] == [
+        "1 events are not here: No space left on device"
+    ]
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_a_stream_that_cannot_be_created_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"):
+        StreamWriter(tmp_path / "file" / "a.jsonl")
+
+
+def test_a_path_is_new(tmp_path):
+    assert new_path(tmp_path, "a").name == "a.jsonl"
+    (tmp_path / "a.jsonl").write_text("")
+    assert new_path(tmp_path, "a").name == "a.R1.jsonl"
