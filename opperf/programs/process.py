@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -14,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from opperf.decoding import read_json
 from opperf.errors import one_line
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, PHASE, START, STOP
@@ -121,7 +121,7 @@ class ProgramProcess:
         """Takes a line that the process wrote on a pipe."""
         text = decode_line(line)
         if pipe == "data":
-            self._take_data(line, text)
+            self._take_data(line)
         elif text is None:
             self.writer.write_printed(BINARY, line.decode(errors="backslashreplace"), pipe)
         else:
@@ -133,9 +133,9 @@ class ProgramProcess:
                 if found is not None:
                     self._take_match(place, found)
 
-    def _take_data(self, line: bytes, text: str | None) -> None:
+    def _take_data(self, line: bytes) -> None:
         try:
-            content = json.loads(text if text is not None else line)
+            content = read_json(line)
         except ValueError as error:
             content = error
         if not isinstance(content, dict):

@@ -6,10 +6,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from opperf.decoding import read_json
 from opperf.errors import OutputError
 from opperf.programs.events import MESSAGE, Event
 
@@ -26,25 +26,15 @@ def encode_event(event: Event) -> bytes:
     return json.dumps(content, default=repr).encode() + b"\n"
 
 
-def decode_event(line: bytes | str) -> Event | None:
+def decode_event(line: bytes) -> Event | None:
     """Returns the event of a line; None for one that is none, such as the half of one."""
     try:
-        content = json.loads(line)
+        found: Any = read_json(line)
     except ValueError:
         return None
-    if not isinstance(content, dict) or not isinstance(content.get("event"), str):
+    if not isinstance(found, dict) or not isinstance(found.get("event"), str):
         return None
-    return Event(content["event"], content.get("data"), content.get("pipe"))
-
-
-def read_events(path: Path) -> Iterator[Event]:
-    """Yields the events of a stream, of opperf's or milabench's, without lines that are none.
-    Raises `OSError`."""
-    with path.open("rb") as file:
-        for line in file:
-            event = decode_event(line)
-            if event is not None:
-                yield event
+    return Event(found["event"], found.get("data"), found.get("pipe"))
 
 
 class StreamWriter:

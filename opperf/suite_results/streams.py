@@ -7,11 +7,11 @@ its stream: such a line costs itself alone, and is named.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from opperf.decoding import read_json
 from opperf.errors import RunFileError
 from opperf.programs.events import Event
+from opperf.programs.streams import decode_event
 
 MOST_NAMED = 3
 """Lines of a file that are named; of a file that is none, each would be."""
@@ -41,30 +41,18 @@ def read_stream(path: Path) -> Stream:
     *lines, torn = data.split(b"\n")
     events, bad = [], []
     for number, line in enumerate(lines, start=1):
-        event = parse_event(line)
+        event = decode_event(line)
         if event is not None:
             events.append(event)
         elif line.strip():
             bad.append(number)
     faults = _named(path, bad)
-    last = parse_event(torn)
+    last = decode_event(torn)
     if last is not None:
         events.append(last)
     elif torn.strip():
         faults.append(f"{path}: the last line was cut short and is ignored")
     return Stream(path, tuple(events), tuple(faults))
-
-
-def parse_event(line: bytes) -> Event | None:
-    """Returns the event of a line; None if it is no event."""
-    try:
-        # The program's own JSON has NaN, which msgspec refuses.
-        found: Any = read_json(line)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not isinstance(found.get("event"), str):
-        return None
-    return Event(found["event"], found.get("data"), found.get("pipe"))
 
 
 def _named(path: Path, numbers: list[int]) -> list[str]:
@@ -79,6 +67,6 @@ def is_stream(path: Path) -> bool:
     """Returns whether the first line of a file is an event."""
     try:
         with path.open("rb") as file:
-            return parse_event(file.readline()) is not None
+            return decode_event(file.readline()) is not None
     except OSError:
         return False
