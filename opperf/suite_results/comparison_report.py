@@ -23,8 +23,8 @@ from opperf.reports.model import (
 )
 from opperf.results.units import Figure, align, format_figure
 from opperf.suite_results.comparing import Change, Comparison, Kind, Row
-from opperf.suite_results.performance import NORMAL_95, Performance
-from opperf.suite_results.score_report import PLAIN, ratio_text
+from opperf.suite_results.performance import Performance
+from opperf.suite_results.score_report import PLAIN, gpus_text, machine_text, ratio_text
 
 COMMAND = "suite compare"
 
@@ -126,7 +126,9 @@ def _values(row: Row) -> list[Any]:
 
 def _sections(found: Comparison) -> Iterator[Section]:
     sides = (("A", found.base), ("B", found.new))
-    yield Section(facts=[Fact(label, side.name) for label, side in sides])
+    yield Section(
+        facts=[Fact(label, side.name, machine_text(side.environments)) for label, side in sides]
+    )
     yield _differences(found)
     rows = sorted(found.rows, key=lambda row: row.ratio.value)
     yield Section("Benches", table=_table(rows), below=_legend(found))
@@ -156,10 +158,18 @@ def _differences(found: Comparison) -> Section:
     rows = found.differences
     columns = (
         names("Environment", [difference.name for difference in rows]),
-        texts("A", [str(difference.before) for difference in rows]),
-        texts("B", [str(difference.after) for difference in rows]),
+        texts("A", [_fact_text(difference.before) for difference in rows]),
+        texts("B", [_fact_text(difference.after) for difference in rows]),
     )
     return Section("The environments differ", table=Table(columns), is_folded=True)
+
+
+def _fact_text(value: Any) -> str:
+    """Returns a fact of an environment: of GPUs, their models with drivers."""
+    if isinstance(value, (list, tuple)) and all(isinstance(gpu, Mapping) for gpu in value):
+        drivers = dict.fromkeys(gpu.get("driver", "") for gpu in value)
+        return f"{gpus_text(value)}, driver {', '.join(drivers)}" if value else "none"
+    return str(value)
 
 
 def _table(rows: Sequence[Row]) -> Table:
@@ -180,7 +190,7 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def _figure(performance: Performance) -> Figure:
-    return Figure(performance.value, performance.value * NORMAL_95 * performance.error)
+    return Figure(performance.value, performance.half_width)
 
 
 def _legend(found: Comparison) -> list[str]:

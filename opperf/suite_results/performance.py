@@ -10,14 +10,20 @@ bound of the former: in `ratios`, an assumed scatter stands for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, variance
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, stdev, variance
 from typing import NamedTuple
 
+import numpy as np
+
+from opperf.comparison.statistics.distributions import t_exceeded
 from opperf.model import Record, Summary
 from opperf.suite_results.suite_run import Attempt, BenchResults
 
 NS_PER_S = 1e9
+
+TAIL = 0.025
+"""Of either side of a 95 % interval."""
 
 NORMAL_95 = 1.959964
 """Standard errors from the median to a bound of its 95 % interval."""
@@ -102,6 +108,13 @@ class Performance(NamedTuple):
         return max(map(len, self.cases.values()))
 
     @property
+    def half_width(self) -> float:
+        """Half-width of the 95 % interval of the value, in its unit."""
+        freedom = sum(len(found) - 1 for found in self.cases.values())
+        reach = float(t_exceeded(TAIL, np.array([freedom]))[0]) if freedom else NORMAL_95
+        return self.value * reach * self.error
+
+    @property
     def error(self) -> float:
         """Standard error of the value, as a share: of the scatter of attempts, if there are
         several, else within the one."""
@@ -133,22 +146,42 @@ def performance_of(bench: BenchResults) -> Performance | None:
     return Performance(math.exp(fmean(logs)), unit, cases, _spread(bench))
 
 
+NORMAL_MAD = 1.4826
+"""Standard deviation of a normal variable over its median absolute deviation."""
+
+
 def _spread(bench: BenchResults) -> float | None:
     squares, freedom = 0.0, 0
     for attempt in bench.all:
-        if attempt.worked:
-            for values in _observations(attempt):
-                mean = fmean(values)
-                if mean and len(values) > 1 and math.isfinite(mean):
-                    squares += math.fsum((value / mean - 1) ** 2 for value in values)
-                    freedom += len(values) - 1
+        for share, n in _deviations(attempt) if attempt.worked else ():
+            squares += share**2 * (n - 1)
+            freedom += n - 1
     return math.sqrt(squares / freedom) if freedom else None
 
 
-def _observations(attempt: Attempt) -> Iterable[Sequence[float]]:
-    of_processes = [process.rates for process in attempt.processes if process.rates]
+def _deviations(attempt: Attempt) -> Iterator[tuple[float, int]]:
+    """Yields the standard deviation of each process's observations, as a share of their mean, and
+    their number: without the observations, from their median absolute deviation."""
+    observed = _observations(attempt)
+    for values in observed:
+        mean = fmean(values)
+        if len(values) > 1 and mean and math.isfinite(mean):
+            yield stdev(values) / abs(mean), len(values)
+    if not observed:
+        for process in attempt.processes:
+            rate = process.result.rate
+            if rate is not None and rate.n > 1 and rate.median:
+                yield NORMAL_MAD * rate.mad / abs(rate.median), rate.n
+
+
+def _observations(attempt: Attempt) -> Sequence[Sequence[float]]:
+    """Returns the observations of each process; none where they are not stored."""
+    of_processes: list[Sequence[float]] = [
+        process.rates for process in attempt.processes if process.rates
+    ]
     if of_processes or attempt.is_program:
-        own = attempt.record.samples.get(RATE)
+        # Those of several processes are not told apart.
+        own = attempt.record.samples.get(RATE) if len(attempt.processes) == 1 else None
         return of_processes or ([own] if own else [])
     for names in _times_of(attempt.record):
         found = [attempt.record.samples[name] for name in names if name in attempt.record.samples]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
+from opperf.model import Environment
 from opperf.plurals import pluralize
 from opperf.reports.markdown import code
 from opperf.reports.model import (
@@ -78,24 +78,30 @@ def _sections(scores: Scores) -> Iterator[Section]:
     for key in dict.fromkeys(group.key for group in scores.groups):
         groups = [group for group in scores.groups if group.key == key]
         yield Section(f"By {key}", table=_group_table(key, groups))
-    yield Section("Total", prose=_totals(scores))
     if scores.run.warnings:
         yield Section("Streams", items=list(scores.run.warnings), is_folded=True)
+    yield Section(prose=_totals(scores))
 
 
 def _facts(scores: Scores) -> Iterator[Fact]:
-    yield Fact("run", scores.run.name, _machine(scores.run.environments))
+    yield Fact("run", scores.run.name, machine_text(scores.run.environments))
     if scores.baseline is not None:
-        yield Fact("baseline", scores.baseline.name, _machine(scores.baseline.environments))
+        yield Fact("baseline", scores.baseline.name, machine_text(scores.baseline.environments))
 
 
-def _machine(environments: Any) -> str:
+def machine_text(environments: Mapping[str, Environment]) -> str:
+    """Returns a machine in some words; nothing if it is not known."""
     first = next(iter(environments.values()), None)
     if first is None:
         return ""
-    gpus = [gpu.get("model", "") for gpu in first.gpus]
-    models = [f"{gpus.count(name)} {name}" for name in dict.fromkeys(gpus)]
-    return ", ".join([first.hostname, f"{first.cpu}, {pluralize(first.cores, 'core')}", *models])
+    cpu = f"{first.cpu}, {pluralize(first.cores, 'core')}"
+    return ", ".join(filter(None, [first.hostname, cpu, gpus_text(first.gpus)]))
+
+
+def gpus_text(gpus: Sequence[Mapping[str, str]]) -> str:
+    """Returns the models of GPUs, each with its number."""
+    models = [gpu.get("model", "GPU") for gpu in gpus]
+    return ", ".join(f"{models.count(name)} {name}" for name in dict.fromkeys(models))
 
 
 def _table(rows: Sequence[Row]) -> Table:
@@ -111,7 +117,7 @@ def _table(rows: Sequence[Row]) -> Table:
         figures("Peak memory", [_figure(row.peak_bytes) for row in rows], "B"),
         numbers("Score", [ratio_text(row.ratio) for row in rows]),
         numbers("Weight", [f"{row.facts.weight:g}" for row in rows]),
-        numbers("Energy J", [_plain(row.energy_j) for row in rows]),
+        numbers("Energy kJ", [_kilo(row.energy_j) for row in rows]),
     ]
     return Table(tuple(columns))
 
@@ -126,7 +132,7 @@ def performances(rows: Sequence[Row]) -> list[str]:
     found = [
         None
         if row.performance is None
-        else Figure(row.performance.value, row.performance.value * 1.96 * row.performance.error)
+        else Figure(row.performance.value, row.performance.half_width)
         for row in rows
     ]
     return align([format_figure(figure, PLAIN) for figure in found])
@@ -136,8 +142,8 @@ def _figure(value: float | None) -> Figure | None:
     return None if value is None else Figure(value)
 
 
-def _plain(value: float | None) -> str:
-    return str(format_figure(_figure(value), PLAIN))
+def _kilo(value: float | None) -> str:
+    return str(format_figure(None if value is None else Figure(value / 1000), PLAIN))
 
 
 def percent(share: float | None) -> str:

@@ -165,7 +165,8 @@ def usage(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
 def planning(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields attempts in which other numbers of processes observed than were planned."""
     for attempt in bench.all:
-        if not attempt.is_program:
+        # How an attempt ended is found by another layer.
+        if not attempt.is_program or attempt.record.status is not Status.OK:
             continue
         observed = sum(process.count > 0 for process in attempt.processes)
         if observed != bench.facts.processes:
