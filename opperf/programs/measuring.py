@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import socket
+import sys
 import tempfile
 import time
 import uuid
@@ -16,9 +18,12 @@ from typing import Any
 
 import msgspec
 
+import opperf
 from opperf.errors import OpperfError, UnsupportedError
+from opperf.machine.gpus import gpu_facts
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Record, ScriptTarget, Status
+from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
 from opperf.programs.launching import ALONE, Place, ProcessPlan, kill_marked, plan_processes
 from opperf.programs.lines import LineReader
@@ -120,6 +125,12 @@ class Group:
         parts = tuple(parts)
         self._hooks = [part[:3] for part in parts if part.pattern is None]
         patterns = [part.pattern for part in parts if part.pattern is not None]
+        self._meta = {
+            "hostname": socket.gethostname(),
+            "opperf": opperf.__version__,
+            "versions": read_versions(python or sys.executable),
+            "gpus": list(gpu_facts()),
+        }
         self._mark = uuid.uuid4().hex
         self._stack = ExitStack()
         self._selector = self._stack.enter_context(selectors.DefaultSelector())
@@ -146,8 +157,11 @@ class Group:
 
     def __exit__(self, *error: object) -> None:
         for process in self._unfinished:
-            process.end(Status.FAILED, "was interrupted")
-            process.close()
+            if process.is_started:
+                process.end(Status.FAILED, "was interrupted")
+                process.close()
+            else:
+                process.abandon("was interrupted")
         self._stack.close()
         kill_marked(self._mark)
 
@@ -166,12 +180,12 @@ class Group:
         options = {"observe": self._hooks, "voir": self._voir_options()}
         for process in self.processes:
             config = self._config(process.plan)
-            process.start(self._python, options, self._mark, config)
+            process.start(self._python, options, self._mark, config, self._meta)
             if process.status is not None:
                 self._fail(process)
                 break
             self._listen(process)
-        started = [process for process in self.processes if process.readers]
+        started = [process for process in self.processes if process.is_started]
         gpus = tuple(dict.fromkeys(gpu for process in started for gpu in process.plan.gpus))
         self.sampler = Sampler([process.id for process in started], gpus)
         deadline = self._begun + self._case.settings.timeout_s
@@ -241,12 +255,10 @@ class Group:
             return
         self.culprit = process
         for other in self._unfinished:
-            if other.readers:
+            if other.is_started:
                 other.end(Status.FAILED, f"ended, as process {process.plan.name} failed")
             else:
-                other.status = Status.FAILED
-                other.reason = f"not started, as process {process.plan.name} failed"
-                other.writer.close()
+                other.abandon(f"not started, as process {process.plan.name} failed")
 
     def _time_out(self) -> None:
         seconds = self._case.settings.timeout_s

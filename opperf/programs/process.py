@@ -16,7 +16,7 @@ from typing import Any
 from opperf.decoding import read_json
 from opperf.errors import one_line
 from opperf.model import ScriptTarget, Settings, Status
-from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, PHASE, START, STOP
+from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
 from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
 from opperf.programs.observations import Observations
@@ -79,6 +79,10 @@ class ProgramProcess:
         """The status and the reason of a process that is being ended."""
 
     @property
+    def is_started(self) -> bool:
+        return self._process is not None
+
+    @property
     def wanted(self) -> int:
         """Number of observations after the warm-up that are wanted of it."""
         return self._target.stop
@@ -88,9 +92,12 @@ class ProgramProcess:
         assert self._process is not None
         return self._process.pid
 
-    def start(self, python: str, options: dict[str, Any], mark: str, config: Any) -> None:
-        """Starts it. If that fails, it has ended."""
+    def start(
+        self, python: str, options: dict[str, Any], mark: str, config: Any, meta: Any
+    ) -> None:
+        """Starts it. If that fails, it has ended. `config` and `meta` are the content of events."""
         self.writer.write(CONFIG, config)
+        self.writer.write(META, meta, "data")
         self.started_at = time.monotonic()
         try:
             self._process, pipes, self._command = start_process(
@@ -213,6 +220,11 @@ class ProgramProcess:
         """Kills it, from any thread."""
         if self._process is not None and self._process.returncode is None:
             kill_group(self._process.pid)
+
+    def abandon(self, reason: str) -> None:
+        """Gives up a process that was not started."""
+        self.status, self.reason = Status.FAILED, reason
+        self.writer.close()
 
     def has_ended(self) -> bool:
         """Whether it has ended, and its result is not taken yet."""

@@ -83,7 +83,7 @@ def test_a_loop_over_a_loader_is_observed_and_then_stopped(run):
 def test_a_stream_has_all_named_events_in_order(run):
     _, [events] = run(LOOP + "\nprint('never printed')", "loader:main:batches")
     names = [event.event for event in events]
-    assert names[:2] == ["config", "start"] and names[-1] == "end"
+    assert names[:3] == ["config", "meta", "start"] and names[-1] == "end"
     phases = [event.data["name"] for event in events if event.event == "phase"]
     assert phases == ["init", "parse_args", "load_script", "run_script", "finalize"]
     assert names.index("stop") < names.index("end")
@@ -522,7 +522,7 @@ def test_wrong_input_is_said_in_one_line(run, tmp_path):
     (tmp_path / "main.py").write_text("")
     case = Case(ScriptTarget("bench", str(tmp_path / "main.py")), {}, passes=())
     record = measure_program(case, python=str(tmp_path / "python"))
-    assert record.status is Status.FAILED and "cannot be started" in record.reason
+    assert record.status is Status.FAILED and "check that it is a Python" in record.reason
 
 
 def test_a_second_measuring_leaves_the_first_stream(run, tmp_path):

@@ -9,17 +9,13 @@ that measures is gone.
 from __future__ import annotations
 
 import _thread
-import ast
 import contextlib
-import ctypes
 import importlib.util
+import io
 import json
 import os
 import signal
 import sys
-import threading
-import traceback
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,12 +23,10 @@ FAILED = 1
 """Exit code of Python after an exception."""
 
 PACKAGES = ("torch", "jax", "tensorflow", "numpy", "transformers", "voir")
-"""Packages whose versions the stream has."""
+"""Packages whose versions are facts of the environment."""
 
-FOLDER = Path(__file__).resolve().parent
-
-AST_PARSE = ast.parse.__code__
-"""Code in which the script itself is found to be no Python."""
+FOLDER = __file__.rpartition(os.sep)[0]
+"""Without `pathlib`, as the time of each import is a program's cost."""
 
 
 class Stopped(SystemExit):
@@ -41,7 +35,7 @@ class Stopped(SystemExit):
 
 def load(name: str) -> Any:
     """Returns a module of this folder, which is on no path that a program searches."""
-    spec = importlib.util.spec_from_file_location(f"_opperf_{name}", FOLDER / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_opperf_{name}", f"{FOLDER}{os.sep}{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -63,12 +57,14 @@ def versions() -> dict[str, str]:
 def await_stop(control: int, stop: Any) -> None:
     """Raises an exception of the class that `stop` returns in the main thread at the first byte,
     and ends the program's whole process group at the end of the file."""
-    main, owner = threading.main_thread().ident, os.getpid()
+    main, owner = _thread.get_ident(), os.getpid()
 
     def wait() -> None:
         if os.read(control, 1):
+            import ctypes
+
             set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            set_exception(ctypes.c_ulong(main or 0), ctypes.py_object(stop()))
+            set_exception(ctypes.c_ulong(main), ctypes.py_object(stop()))
             # Nothing more is written: it returns when the other process is gone.
             os.read(control, 1)
         if os.getpid() == owner:
@@ -80,7 +76,9 @@ def await_stop(control: int, stop: Any) -> None:
 def run_script(script: str, hooks: Any, channel: Any) -> None:
     """Runs a script as Python does."""
     channel.event("phase", {"name": "load_script"})
-    code = hooks.compile(Path(script).read_bytes(), script)
+    with io.open_code(script) as file:
+        source = file.read()
+    code = hooks.compile(source, script)
     module = ModuleType("__main__")
     module.__file__ = script
     module.__builtins__ = __builtins__  # type: ignore[attr-defined]
@@ -110,11 +108,15 @@ def stop_class_of_voir() -> Any:
 
 def report(channel: Any, error: BaseException) -> None:
     """Writes an error as Python does, without the frames above the program, and as an event."""
+    import traceback
+
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(FOLDER)):
+    # The script itself may be no Python: then the frame is that of its parser.
+    while trace is not None and (
+        trace.tb_frame.f_code.co_filename.startswith(FOLDER)
+        or trace.tb_frame.f_globals.get("__name__") == "ast"
+    ):
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and trace is not None and trace.tb_frame.f_code is AST_PARSE:
-        trace = None
     lines = traceback.format_exception(type(error), error, trace)
     sys.stderr.write("".join(lines))
     channel.event(
@@ -126,9 +128,9 @@ def report(channel: Any, error: BaseException) -> None:
 def memory_peak() -> int | None:
     """Returns the most bytes that this process had in memory; None where the kernel does not say.
     Not by `getrusage`, whose peak begins with that of the process that started this one."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+    with contextlib.suppress(OSError), io.open_code("/proc/self/status") as file:
+        for line in file.read().splitlines():
+            if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) * 1024
     return None
 
@@ -137,7 +139,7 @@ def main() -> None:
     """Runs the program of the command line."""
     options: dict[str, Any] = json.loads(sys.argv[1])
     script, arguments = sys.argv[2], sys.argv[3:]
-    steps_module, hooks_module, rewriting = load("steps"), load("hooks"), load("rewriting")
+    steps_module, hooks_module = load("steps"), load("hooks")
     channel = steps_module.Channel(int(os.environ["DATA_FD"]))
     is_voir = bool(options["voir"])
     if not is_voir:
@@ -146,21 +148,24 @@ def main() -> None:
         # A control group may have lost some of them.
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, options["cpus"])
-    channel.event("meta", {"pid": os.getpid(), "versions": versions()})
     steps = steps_module.Steps(channel)
     hooks = hooks_module.Hooks(
-        options["observe"], steps, steps_module.item_count, rewriting.rewrite
+        options["observe"],
+        steps,
+        steps_module.item_count,
+        lambda *given: load("rewriting").rewrite(*given),
     )
     await_stop(options["control"], stop_class_of_voir if is_voir else lambda: Stopped)
     if not is_voir:
         channel.event("phase", {"name": "parse_args"})
     sys.argv[:] = [script, *arguments]
-    sys.path.insert(0, str(Path(script).resolve().parent))
+    folder, _, name = script.rpartition(os.sep)
+    sys.path.insert(0, folder)
     try:
         if is_voir:
             run_voir(options, script, arguments)
         else:
-            hooks.install(Path(script).stem)
+            hooks.install(name.partition(".")[0])
             run_script(script, hooks, channel)
     except Stopped:
         pass

@@ -1,0 +1,116 @@
+"""Overhead of the hooks that observe a program's steps, at a millisecond a step.
+
+A loop over a loader of batches, each of which computes for about a millisecond by the clock of its
+own thread, runs bare and under each hook in turns, by the launcher that programs are measured with.
+The program prints its own time of each step, which is that of the wall clock; the median step with
+the hook over that of the bare loop of the same turn is one ratio. Printed are the median of the
+ratios, less one, with its 95 % interval. A hook's cost is far below the scatter of two processes:
+the second column is the time that the hook itself takes for a step, in a loop that does nothing
+else.
+
+Run: python benchmarks/step_hooks.py [TURNS [STEPS]]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from opperf.instruments.profilers.summary import median_interval
+from opperf.programs.launching import LAUNCHER
+
+LIMIT = 0.01
+"""Largest overhead that is wanted, as a share of a step."""
+
+SCRIPT = """
+import statistics, sys, time
+
+STEPS, WORK_NS = int(sys.argv[1]), int(sys.argv[2])
+
+def batches():
+    batch = [0] * 32
+    for _ in range(STEPS):
+        yield batch
+
+def step(batch):
+    until = time.perf_counter_ns() + WORK_NS
+    while time.perf_counter_ns() < until:
+        pass
+    return 0.5
+
+def main():
+    times, last = [], time.perf_counter_ns()
+    for batch in batches():
+        step(batch)
+        now = time.perf_counter_ns()
+        times.append(now - last)
+        last = now
+    print(statistics.median(times), statistics.fmean(times))
+
+main()
+"""
+
+HOOKS = {
+    "bare": [],
+    "loader": [["loader", "main", "batches"]],
+    "function": [["function", "main", "step"]],
+    "both": [["function", "main", "step"], ["loader", "main", "batches"]],
+}
+
+
+def step_ns(script: Path, hooks: list[list[str]], steps: int, work_ns: int) -> tuple[float, float]:
+    """Returns the median and the mean of the program's steps, which somebody reads meanwhile."""
+    data, child = os.pipe()
+    control, ours = os.pipe()
+    options = {"observe": hooks, "voir": "", "control": control, "cpus": []}
+    command = [sys.executable, str(LAUNCHER), json.dumps(options), str(script)]
+    process = subprocess.Popen(
+        [*command, str(steps), str(work_ns)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "DATA_FD": str(child)},
+        pass_fds=(child, control),
+        start_new_session=True,
+    )
+    os.close(child)
+    os.close(control)
+    while os.read(data, 1 << 16):
+        pass
+    printed = process.communicate()[0]
+    os.close(data)
+    os.close(ours)
+    median, mean = map(float, printed.split())
+    return median, mean
+
+
+def main(turns: int, steps: int) -> None:
+    ratios: dict[str, list[float]] = {name: [] for name in HOOKS}
+    own: dict[str, list[float]] = {name: [] for name in HOOKS}
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "loop.py")
+        script.write_text(SCRIPT)
+        for turn in range(turns):
+            names = list(HOOKS)[turn % 2 and slice(None, None, -1) or slice(None)]
+            medians = {name: step_ns(script, HOOKS[name], steps, 1_000_000)[0] for name in names}
+            means = {name: step_ns(script, HOOKS[name], 20 * steps, 0)[1] for name in names}
+            for name in HOOKS:
+                ratios[name].append(medians[name] / medians["bare"] - 1)
+                own[name].append(means[name] - means["bare"])
+    print(f"{turns} turns of {steps} steps of 1 ms; limit {LIMIT:.0%}")
+    for name in list(HOOKS)[1:]:
+        low, high = median_interval(sorted(ratios[name]))
+        print(
+            f"{name:10} overhead {statistics.median(ratios[name]):+.3%} "
+            f"({low:+.3%} to {high:+.3%}); of the hook alone "
+            f"{statistics.median(own[name]) / 1e3:.2f} us a step, "
+            f"{statistics.median(own[name]) / 1e6:.3%}"
+        )
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:]]
+    main(*given, *(11, 1000)[len(given) :])
