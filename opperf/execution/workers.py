@@ -30,6 +30,7 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.programs.environment import program_environment
 from opperf.programs.measuring import Programs
+from opperf.results.kept import streams_of
 from opperf.sources.varying import process_key
 from opperf.worker.client import Worker
 
@@ -134,7 +135,9 @@ class Workers(AbstractContextManager["Workers"]):
         # An idle worker's memory is the program's.
         self.close()
         cpus = self._pinning.available
-        return self._programs.measure(case, self.profiles, self._python_of(case), cpus)
+        # Beside the dumps of callgrind.
+        streams = None if self.profiles is None else streams_of(self.profiles)
+        return self._programs.measure(case, streams, self._python_of(case), cpus)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:

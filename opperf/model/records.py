@@ -168,7 +168,7 @@ class ProcessResult(Struct, frozen=True, kw_only=True):
     """Number of observations before."""
     losses: tuple[float, ...] = ()
     stream: str = ""
-    """Path of its stream of events, in the folder of profiles beside the run file."""
+    """Name of the file of its events, in the folder of streams beside the run file."""
 
 
 OWN = "operator"

@@ -16,7 +16,7 @@ from opperf.errors import OutputError, RunFileError, UsageError, unknown
 from opperf.model import Run, Status
 from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
-from opperf.results.kept import wrapped_profiles_of
+from opperf.results.kept import streams_of
 from opperf.results.messages import tell
 from opperf.results.opperf_json import ids_by_operator, meanings
 from opperf.results.output import (
@@ -184,7 +184,7 @@ def export_command(request: Request) -> int:
     if format.values is not None and not run.records:
         raise RunFileError(f"{path}: {NOTHING}")
     try:
-        missing = write(run, output, tool, request.columns, wrapped_profiles_of(path))
+        missing = write(run, output, tool, request.columns, streams_of(path))
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
     for warning in (*warnings, *(f"{path}: {what}" for what in missing)):

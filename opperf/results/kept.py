@@ -149,11 +149,20 @@ def wrapped_profiles_of(run_file: Path) -> Path:
     return run_file.with_suffix(".profiles")
 
 
-BESIDE = ((profiles_of, "*.callgrind"), (wrapped_profiles_of, "opperf-*"))
+def streams_of(run_file: Path) -> Path:
+    """Returns the folder beside a run file with the stream of each process of its programs."""
+    return run_file.with_suffix(".streams")
+
+
+BESIDE = (
+    (profiles_of, "*.callgrind"),
+    (wrapped_profiles_of, "opperf-*"),
+    (streams_of, "*.jsonl"),
+)
 """Folders beside a run file, each with the pattern of what opperf leaves there."""
 
 BESIDE_ANY = BESIDE[1:]
-"""Those beside a run's output of any format: they are for the programs' own tools."""
+"""Those beside a run's output of any format: they are for other tools, too."""
 
 
 def place_profiles(

@@ -21,7 +21,7 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
-from opperf.results.kept import wrapped_profiles_of
+from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
 from opperf.suite_results.milabench.reading import read_folder
 from opperf.suite_results.observations import Observed, observe
@@ -187,7 +187,7 @@ def _read(path: Path) -> _Read:
         raise RunFileError(
             f"{path} is a run of no suite; `opperf suite run FILE.yaml -o NAME.jsonl` makes one"
         )
-    return _Read(run, path, wrapped_profiles_of(path), tuple(warnings))
+    return _Read(run, path, streams_of(path), tuple(warnings))
 
 
 def _by_case(run: Run) -> dict[str, list[str]]:

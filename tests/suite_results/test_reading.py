@@ -6,7 +6,7 @@ import pytest
 
 from opperf.errors import RunFileError, UsageError
 from opperf.model import ProcessResult, Status
-from opperf.results.kept import wrapped_profiles_of
+from opperf.results.kept import streams_of
 from opperf.suite_results.observations import observe
 from opperf.suite_results.streams import read_stream
 from opperf.suite_results.suite_run import load
@@ -147,7 +147,7 @@ def test_a_run_of_no_suite_is_refused(tmp_path):
 def test_streams_lie_beside_the_run_file_and_a_missing_one_is_named(tmp_path):
     case = script_case()
     path = tmp_path / "run.jsonl"
-    folder = wrapped_profiles_of(path)
+    folder = streams_of(path)
     folder.mkdir()
     (folder / "there.data").write_text("\n".join(stream_lines([4.0] * 30)))
     results = tuple(

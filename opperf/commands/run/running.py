@@ -67,7 +67,7 @@ from opperf.reports.text import write_text
 from opperf.reports.writing import runfile_text
 from opperf.results import output
 from opperf.results.columns import select_columns
-from opperf.results.kept import display, profile_folder, wrapped_profiles_of
+from opperf.results.kept import display, profile_folder, streams_of, wrapped_profiles_of
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
@@ -352,7 +352,7 @@ def _resume_advice(run_file: Path, request: Request) -> str:
 def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> int:
     if request.output != run_file:
         try:
-            streams = wrapped_profiles_of(run_file)
+            streams = streams_of(run_file)
             missing = writing.write(
                 result, request.output, request.output_format, request.columns, streams
             )
