@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 from opperf.programs import events
 from opperf.programs.events import Event
-
-TRAIN = "train"
-"""Task of the rates that count."""
+from opperf.programs.observations import TRAIN, read_number
 
 TIMED_OUT = re.compile(r"time[d ]*[ -]?out|max_?duration", re.IGNORECASE)
 """In a message of milabench, which has no event for a benchmark that took too long."""
@@ -45,6 +43,8 @@ class Observed(NamedTuple):
     stopped: bool
     """Whether it made all observations that were wanted, and was stopped."""
     rates: tuple[float, ...]
+    """Those that are finite and positive, in items per second."""
+    all_rates: tuple[float, ...]
     unit: str
     losses: tuple[float, ...]
     progress: int
@@ -78,15 +78,17 @@ def observe(stream: Iterable[Event]) -> Observed:
     end = _first(by_event, events.END)
     code = end.get("return_code")
     trained = [entry for entry in data if entry.get("task") == TRAIN]
+    rates = tuple(_numbers(trained, "rate"))
     return Observed(
         config=_first(by_event, events.CONFIG),
         meta=_first(by_event, events.META) if events.META in by_event else None,
         command=tuple(map(str, _list(begin.get("command")))),
-        started=number(begin.get("time")),
-        ended=number(end.get("time")),
+        started=read_number(begin.get("time")),
+        ended=read_number(end.get("time")),
         exit_code=code if isinstance(code, int) else None,
         stopped=events.STOP in by_event,
-        rates=tuple(_numbers(trained, "rate")),
+        rates=tuple(rate for rate in rates if 0 < rate < math.inf),
+        all_rates=rates,
         unit=next((str(entry["units"]) for entry in trained if entry.get("units")), "items/s"),
         losses=tuple(_numbers(data, "loss")),
         progress=max((_progress(entry) for entry in data), default=0),
@@ -96,14 +98,8 @@ def observe(stream: Iterable[Event]) -> Observed:
     )
 
 
-def number(value: Any) -> float | None:
-    """Returns a number as a float; None for any other value."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
-
-
 def _numbers(data: Iterable[Mapping[str, Any]], key: str) -> Iterable[float]:
-    return (value for entry in data if (value := number(entry.get(key))) is not None)
+    return (value for entry in data if (value := read_number(entry.get(key))) is not None)
 
 
 def _list(value: Any) -> list[Any]:
@@ -118,7 +114,7 @@ def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
 def _progress(entry: Mapping[str, Any]) -> int:
     if entry.get("task") != "early_stop":
         return 0
-    made = number(next(iter(_list(entry.get("progress"))), None))
+    made = read_number(next(iter(_list(entry.get("progress"))), None))
     return int(made) if made is not None and math.isfinite(made) else 0
 
 
@@ -126,14 +122,14 @@ def _gpus(entry: Mapping[str, Any]) -> Iterable[GpuSample]:
     found = entry.get("gpudata")
     for device, state in found.items() if isinstance(found, dict) else ():
         if isinstance(state, dict):
-            used, total, *_ = [*map(number, _list(state.get("memory"))), None, None]
+            used, total, *_ = [*map(read_number, _list(state.get("memory"))), None, None]
             yield GpuSample(
                 str(device),
-                number(state.get("load")),
+                read_number(state.get("load")),
                 used,
                 total,
-                number(state.get("power")),
-                number(entry.get("time")),
+                read_number(state.get("power")),
+                read_number(entry.get("time")),
             )
 
 

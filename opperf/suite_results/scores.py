@@ -44,7 +44,7 @@ class Row(NamedTuple):
     gpus: int
     performance: Performance | None
     peak_bytes: float | None
-    """Maximum of all samples: of the GPU's memory, or else of the program's."""
+    """Maximum of all samples: of the memory of any one GPU, or without one of the program's."""
     energy_j: float | None
     """Mean over the attempts that worked."""
     ratio: Ratio | None
@@ -180,13 +180,15 @@ def _row(
         if process.observed
         for sample in process.observed.gpus
     }
+    gpus = bench.facts.gpus or len(devices)
+    peaks = [_peak(attempt, gpus) for attempt in attempts]
     return Row(
         facts=bench.facts,
         fail=fail,
         n=len(ended) + missing,
-        gpus=bench.facts.gpus or len(devices),
+        gpus=gpus,
         performance=performance,
-        peak_bytes=max(filter(None, map(_peak, attempts)), default=None),
+        peak_bytes=max(filter(None, peaks), default=None),
         energy_j=sum(energies) / len(energies) if energies else None,
         ratio=ratio,
         why=refused if performance else _why_nothing(bench),
@@ -203,7 +205,7 @@ def _why_nothing(bench: BenchResults) -> str:
     return next(reasons, "no figure" if bench.all else "never started")
 
 
-def _peak(attempt: Attempt) -> float | None:
+def _peak(attempt: Attempt, gpu_count: int) -> float | None:
     """Returns the most memory that any sample has, in bytes."""
     sampled = [
         sample.used_mb * STREAM_MB
@@ -214,7 +216,9 @@ def _peak(attempt: Attempt) -> float | None:
     ]
     if sampled:
         return max(sampled)
-    for name in ("gpu_memory", "memory", "program_memory"):
+    # Of several GPUs the record has the memory of all together.
+    gpus = ("gpu_memory",) if gpu_count <= 1 else ()
+    for name in (*gpus, "memory", "program_memory"):
         found = attempt.record.summaries.get(name)
         if found is not None and math.isfinite(found.max):
             return found.max * BYTES_PER.get(found.unit, 1.0)

@@ -40,7 +40,9 @@ class Process:
     @property
     def rates(self) -> tuple[float, ...]:
         """Rates after the warm-up, in items per second; empty without the stream."""
-        return self.observed.rates[self.result.warmup :] if self.observed else ()
+        counted = self.result.rate.n if self.result.rate else 0
+        begin = self.result.warmup
+        return self.observed.rates[begin : begin + counted] if self.observed else ()
 
     @property
     def losses(self) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from opperf.errors import RunFileError, UsageError
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import ProcessResult, Status
 from opperf.results.kept import streams_of
 from opperf.suite_results.observations import observe
@@ -150,8 +151,9 @@ def test_streams_lie_beside_the_run_file_and_a_missing_one_is_named(tmp_path):
     folder = streams_of(path)
     folder.mkdir()
     (folder / "there.data").write_text("\n".join(stream_lines([4.0] * 30)))
+    rate = summarise([4.0] * 20, "items/s")
     results = tuple(
-        ProcessResult(name=name, status=Status.OK, stream=f"{name}.data", warmup=10)
+        ProcessResult(name=name, status=Status.OK, stream=f"{name}.data", warmup=10, rate=rate)
         for name in ("there", "gone")
     )
     record = record_of(case, processes=results)

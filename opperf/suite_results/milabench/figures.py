@@ -147,7 +147,7 @@ def _row(bench: BenchResults) -> Row:
             perf_watt=0.0,
             median_watt=nan,
         )
-    perf = statistics_of(rate for seen in whole for rate in seen.rates)
+    perf = statistics_of(rate for seen in whole for rate in seen.all_rates)
     fail = sum(not _succeeded(seen) for seen in whole)
     loads = _by_device(whole)
     memory = [statistics_of(sample.used_mb for sample in found).max for found in loads.values()]
@@ -184,7 +184,7 @@ def _is_whole(seen: Observed) -> bool:
 def _succeeded(seen: Observed) -> bool:
     if seen.stopped or NO_LOG in seen.tags:
         return True
-    return seen.exit_code == 0 and not any(map(math.isnan, seen.losses)) and bool(seen.rates)
+    return seen.exit_code == 0 and not any(map(math.isnan, seen.losses)) and bool(seen.all_rates)
 
 
 def _gpu_count(seen: Observed) -> int:
@@ -201,7 +201,7 @@ def _of_devices(whole: Sequence[Observed]) -> float:
     for seen in whole:
         device = seen.config.get("device")
         if device is not None:
-            by_device.setdefault(str(device), []).extend(seen.rates)
+            by_device.setdefault(str(device), []).extend(seen.all_rates)
     means = [statistics_of(rates).mean for rates in by_device.values()]
     found = sum(means)
     return found if found > 0 else 0.0

@@ -21,7 +21,8 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
-from opperf.suite_results.observations import Observed, number, observe
+from opperf.programs.observations import read_number
+from opperf.suite_results.observations import Observed, observe
 from opperf.suite_results.streams import Stream, is_stream, read_stream
 from opperf.suite_results.warmup import warmup_of
 
@@ -128,9 +129,9 @@ def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> Benc
         group=str(config.get("group") or name),
         tags=tuple(map(str, config.get("tags") or ())),
         enabled=bool(config.get("enabled", True)),
-        weight=number(config.get("weight")) or 0.0 if "weight" in config else 1.0,
+        weight=read_number(config.get("weight")) or 0.0 if "weight" in config else 1.0,
         cases=tuple(dict.fromkeys(record.id for record in records)),
-        expected=int(number(options.get("stop")) or 0),
+        expected=int(read_number(options.get("stop")) or 0),
         processes=_planned(files),
         gpus=len({device for file in files for device in _gpus_of(file)}),
         gpu_load=_threshold(usage, "gpu_load_threshold"),
@@ -140,7 +141,7 @@ def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> Benc
 
 
 def _threshold(usage: Mapping[str, Any], name: str) -> float:
-    found = number(usage.get(name))
+    found = read_number(usage.get(name))
     return USAGE_THRESHOLD if found is None else found
 
 
@@ -158,7 +159,7 @@ def _planned(files: Sequence[_File]) -> int:
     config = files[0].observed.config
     plan = _dict(config.get("plan"))
     if plan.get("method") == "njobs":
-        return int(number(plan.get("n")) or 1)
+        return int(read_number(plan.get("n")) or 1)
     known = {sample.device for file in files for sample in file.observed.gpus}
     accelerators = _dict(_dict(files[0].observed.meta).get("accelerators"))
     return max(len(_dict(accelerators.get("gpus"))), len(known), 1)
@@ -198,9 +199,9 @@ def _case(files: Sequence[_File]) -> Case:
         argv=_words(config.get("argv")),
         method=str(plan.get("method") or "per_gpu"),
         processes=_planned(files),
-        nodes=int(number(config.get("num_machines")) or 1),
-        stop=int(number(options.get("stop")) or 0),
-        skip=int(number(options.get("skip")) or 0),
+        nodes=int(read_number(config.get("num_machines")) or 1),
+        stop=int(read_number(options.get("stop")) or 0),
+        skip=int(read_number(options.get("skip")) or 0),
     )
     return Case(target, {}, passes=(), origin="milabench", repeat=first.repeat)
 

@@ -3,7 +3,6 @@ events as they came, or, where there is no file of them any more, with what the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from opperf.model import (
 )
 from opperf.programs import events
 from opperf.programs.events import Event
+from opperf.programs.streams import encode_event
 from opperf.suite_results.milabench.reading import DATA
 from opperf.suite_results.streams import read_stream
 
@@ -48,16 +48,10 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
             stored = read_stream(path).events if path is not None and path.is_file() else None
             written = _completed(stored, config, environment) if stored else None
             lines = written or _recorded(config, record, result, environment, run)
-            files[f"{'.'.join(tags)}{DATA}".replace("/", "_")] = b"".join(map(_line, lines))
+            files[f"{'.'.join(tags)}{DATA}".replace("/", "_")] = b"".join(map(encode_event, lines))
     if not files:
         raise RunFileError("the run has no program, and milabench's layout has a file for each")
     return files
-
-
-def _line(event: Event) -> bytes:
-    # As milabench writes it: of a NaN, too, which is no JSON.
-    content = {"event": event.event, "data": event.data, "pipe": event.pipe}
-    return json.dumps(content).encode() + b"\n"
 
 
 def _config(

@@ -115,7 +115,7 @@ def ensure_rate(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields processes that made fewer observations than were expected."""
     wanted = max(bench.facts.expected, 1)
     for name, process in processes_of(bench):
-        # How those ended is what another layer finds.
+        # How others ended is found by another layer.
         if process.result.status is Status.OK and process.count < wanted:
             yield _fail(
                 f"{process.count} of {pluralize(wanted, 'observation')}: the program ended before; "
@@ -197,15 +197,19 @@ def throttle(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
 
 
 def drift(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
-    """Yields processes whose rate tends to grow or to fall after the warm-up."""
-    for attempt in bench.all:
-        note = _note(attempt, NoteCode.DRIFT)
-        if note:
-            yield _warn(note)
+    """Yields processes whose rate tends to grow or to fall after the warm-up; of what is no
+    program, and of programs without a stream, what their records say."""
     for name, process in processes_of(bench):
-        for noted in noise_notes(RATE, process.rates, DRIFT_SHARE):
-            if noted.code is NoteCode.DRIFT:
-                yield _warn(f"rate, {noted.message}", name)
+        for note in noise_notes(RATE, process.rates, DRIFT_SHARE):
+            if note.code is NoteCode.DRIFT:
+                yield _warn(f"rate, {note.message}", name)
+    unseen = [
+        attempt for attempt in bench.all if not any(process.rates for process in attempt.processes)
+    ]
+    texts = [text for attempt in unseen if (text := _note(attempt, NoteCode.DRIFT))]
+    if texts:
+        others = f" (and {pluralize(len(texts) - 1, 'other')})" if texts[1:] else ""
+        yield _warn(f"{texts[0]}{others}")
 
 
 def _note(attempt: Attempt, code: NoteCode) -> str:

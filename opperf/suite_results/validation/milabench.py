@@ -31,7 +31,7 @@ def ensure_rate(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
         seen = process.observed
         if seen is None or EXEMPT in seen.tags:
             continue
-        total = sum(seen.rates)
+        total = sum(seen.all_rates)
         if not total > 0:
             yield Found("failure", "no rate", name)
         elif total < LEAST_SUM:
