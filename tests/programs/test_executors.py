@@ -13,6 +13,7 @@ from opperf.machine.pinning import NONE, Pinning
 from opperf.model import SCHEMA_VERSION, Case, Header, Interpreter, ScriptTarget, Settings, Status
 from opperf.reports.run_tables import run_text
 from opperf.results.csv_file import csv_text
+from opperf.results.kept import profiles_of, streams_of
 from opperf.results.runfile import read_run
 from opperf.suite_results.streams import read_stream
 
@@ -36,11 +37,11 @@ def cases(tmp_path):
 
 @pytest.mark.parametrize("name", [LOCAL, ISOLATED])
 def test_an_executor_runs_programs_and_a_run_file_keeps_them(cases, tmp_path, name):
-    path, streams = tmp_path / "run.jsonl", tmp_path / "run.profiles"
+    path = tmp_path / "run.jsonl"
     header = Header(SCHEMA_VERSION, "2026-01-02T03:04:05+00:00", {})
     pinning = Pinning(NONE)
     with Workers(pinning=pinning) as workers:
-        task = Task(cases, profiles=streams)
+        task = Task(cases, profiles=profiles_of(path))
         with open_executor(name, task, workers, pinning) as executor:
             execute_to_file(path, header, cases, cases, executor, Progress(), lambda: 1.0)
     run, _ = read_run(path)
@@ -49,7 +50,7 @@ def test_an_executor_runs_programs_and_a_run_file_keeps_them(cases, tmp_path, na
     assert bad.reason == "exit code 1: ZeroDivisionError: division by zero"
     assert good.summaries["rate"].n == 5
     (process,) = good.processes
-    events = read_stream(streams / process.stream).events
+    events = read_stream(streams_of(path) / process.stream).events
     assert len([one for one in events if "rate" in (one.data or {})]) >= 15
     assert run.environment.framework == "program"
     assert run.environment.python == run.environment.versions["python"]
