@@ -69,10 +69,15 @@ def observe(stream: Iterable[Event]) -> Observed:
     """Returns the content of a stream."""
     by_event: dict[str, list[Any]] = {}
     pipes: dict[str, list[str]] = {}
+    late = ""
     for event in stream:
         by_event.setdefault(event.event, []).append(event.data)
         if event.event == events.LINE and isinstance(event.data, str):
             pipes.setdefault(str(event.pipe), []).append(event.data)
+        if event.event == events.ERROR and event.pipe is None and isinstance(event.data, dict):
+            # Of whoever ran the program; its own errors have a pipe.
+            is_late = event.data.get("type") == TimeoutError.__name__
+            late = late or (str(event.data.get("message")) if is_late else "")
     data = [entry for entry in by_event.get(events.DATA, ()) if isinstance(entry, dict)]
     begin = _first(by_event, events.START)
     end = _first(by_event, events.END)
@@ -94,7 +99,7 @@ def observe(stream: Iterable[Event]) -> Observed:
         progress=max((_progress(entry) for entry in data), default=0),
         gpus=tuple(sample for entry in data for sample in _gpus(entry)),
         errors=(*_errors(by_event.get(events.ERROR, ())), *_tracebacks(pipes)),
-        timeout=_timeout(by_event.get(events.MESSAGE, ())),
+        timeout=late or _timeout(by_event.get(events.MESSAGE, ())),
     )
 
 

@@ -75,8 +75,8 @@ class Attempt:
         """Why it did not work."""
         if self.record.status is Status.OK:
             return f"{self.missing} of {self.missing + len(self.processes)} processes are missing"
-        said = f"{self.record.status.value}: {self.record.reason}"
-        return self.record.reason if said.count(self.record.status.value) > 1 else said
+        status, reason = self.record.status.value, self.record.reason
+        return reason if reason.startswith(status) else f"{status}: {reason}"
 
     @property
     def is_program(self) -> bool:

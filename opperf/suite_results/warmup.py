@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from opperf.programs.observations import Observations
 
-MOST_SHARE = 2
-"""Of a program that ended before it was warm, the second half counts: the warm-up is at most one of
-so many equal parts."""
+PARTS = 2
+"""Of a program that ended before it was warm, the first of so many equal parts is the warm-up."""
 
 
-def warmup_of(rates: Sequence[float]) -> int:
-    """Returns how many of the first rates, all of them positive, are of the warm-up."""
-    observations = Observations(stop=len(rates))
+def warmup_of(rates: Sequence[float], skip: int = 0) -> int:
+    """Returns how many of the first rates, all of them positive, are of the warm-up, which is
+    looked for after `skip` of them."""
+    observations = Observations(stop=len(rates), skip=skip)
     for rate in rates:
         observations.add({"rate": rate})
-    most = len(rates) // MOST_SHARE
-    return most if observations.warmup is None else min(most, observations.warmup)
+    found = observations.warmup
+    # The last rate may be the one that ends it.
+    return len(rates) // PARTS if found in (None, len(rates)) else found

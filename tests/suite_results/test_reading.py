@@ -114,6 +114,15 @@ def test_repeats_of_a_folder_are_attempts_at_one_case(tmp_path):
         (stream_lines([1.0], code=3), Status.FAILED, "exit code 3"),
         (stream_lines([1.0], code=1, stop=True), Status.OK, ""),
         (stream_lines([1.0])[:-1], Status.CRASHED, "never said"),
+        (stream_lines([1.0], code=None), Status.CRASHED, "killed"),
+        (
+            [
+                *stream_lines([1.0], code=None),
+                event("error", {"type": "TimeoutError", "message": "600 s"}, None),
+            ],
+            Status.TIMEOUT,
+            "timeout: 600 s",
+        ),
         (
             [*stream_lines([1.0]), event("message", {"message": "Job timed out: 600 s"})],
             Status.TIMEOUT,
@@ -186,8 +195,10 @@ def test_benches_with_an_equal_case_share_its_record(tmp_path):
 def test_the_warm_up_ends_where_rates_get_no_higher():
     assert warmup_of([1, 2, 3, 4, 5] + [10] * 40) == 15
     assert warmup_of([10] * 40) == 10
-    assert warmup_of(range(1, 21)) == 10
+    assert warmup_of(range(1, 20)) == 9
     assert warmup_of([]) == warmup_of([5.0]) == 0
+    # One that ends it is of it, whatever else there is.
+    assert warmup_of([10] * 11) == 10 and warmup_of([1, 2, *[10] * 30], skip=2) == 12
 
 
 def test_a_loss_that_is_no_number_is_read_from_a_run_file(tmp_path):

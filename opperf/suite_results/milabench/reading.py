@@ -222,8 +222,11 @@ def _words(argv: Any) -> tuple[str, ...]:
 
 def _result(file: _File, name: str, rank: int) -> ProcessResult:
     seen = file.observed
-    warmup = warmup_of(seen.rates)
-    rates = seen.rates[warmup:]
+    options = _dict(_dict(seen.config.get("voir")).get("options"))
+    warmup = warmup_of(seen.rates, int(read_number(options.get("skip")) or 0))
+    # A program that is not stopped at once makes more than were wanted.
+    wanted = int(read_number(options.get("stop")) or 0)
+    rates = seen.rates[warmup:][: wanted or None]
     status, reason = _status(seen)
     device = seen.config.get("device")
     tagged = (DEVICE.fullmatch(tag) for tag in seen.tags[1:])
@@ -249,6 +252,8 @@ def _status(seen: Observed) -> tuple[Status, str]:
         return Status.TIMEOUT, f"timeout: {seen.timeout}"
     if seen.ended is None:
         return Status.CRASHED, f"it never said that it ended{said}"
+    if seen.exit_code is None and not seen.stopped:
+        return Status.CRASHED, f"it was killed{said}"
     if seen.exit_code and not seen.stopped:
         return Status.FAILED, f"exit code {seen.exit_code}{said}"
     return Status.OK, ""
