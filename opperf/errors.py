@@ -48,6 +48,10 @@ class FrameworkError(OpperfError):
     """A framework that is not installed, or cannot be loaded."""
 
 
+class InstallationError(OpperfError):
+    """An environment that cannot be installed: the message has the requirements and the reason."""
+
+
 class OutputError(OpperfError):
     """An output file that already exists, or cannot be written."""
 

@@ -7,12 +7,13 @@ import ast
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from opperf.decoding import parse_python
@@ -301,6 +302,12 @@ def parse_interpreters(
             raise click.BadParameter(f"{value!r}: no such program")
         label = match["label"] or Path(path).parent.parent.name
         parsed.append(Interpreter(path, label, match["framework"] or ""))
+    return label_interpreters(parsed)
+
+
+def label_interpreters(parsed: Sequence[Interpreter]) -> tuple[Interpreter, ...]:
+    """Returns the interpreters, of which the only one of a framework has no label: its results are
+    joined with those of any other. Raises `click.BadParameter` for one label of two."""
     labelled = []
     for interpreter in parsed:
         rivals = [other for other in parsed if other.framework == interpreter.framework]
@@ -309,7 +316,7 @@ def parse_interpreters(
                 f"two interpreters have the label {interpreter.label!r}; write LABEL:PATH"
             )
         label = interpreter.label if len(rivals) > 1 else ""
-        labelled.append(Interpreter(interpreter.path, label, interpreter.framework))
+        labelled.append(msgspec.structs.replace(interpreter, label=label))
     return tuple(labelled)
 
 

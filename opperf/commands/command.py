@@ -27,7 +27,8 @@ SECTIONS: dict[str, str] = {
     "disable_tf32 matmul_precision filter_by_single_graph pure_wall_time",
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
-        "cache memory callgrind_cache verify threads cpus executor env options python"
+        "cache memory callgrind_cache verify threads cpus executor env options python "
+        "requirements locked"
     ),
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "

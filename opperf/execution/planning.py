@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
+from opperf.environments.restoring import restore
 from opperf.errors import UsageError
 from opperf.execution.refitting import fit_cases, with_random_shapes
 from opperf.execution.searching import search_inputs
@@ -213,7 +214,7 @@ def plan_file(
 ) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `overriding`."""
     source = file.source
-    workers.add_interpreters(getattr(source, "interpreters", ()))
+    workers.add_interpreters(restore(getattr(source, "interpreters", ()), say))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
     for remark in getattr(source, "remarks", ()):

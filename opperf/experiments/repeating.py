@@ -76,7 +76,7 @@ def command_of_case(
         found += [DECLARED["profiler"].option, settings.profiler]
     for interpreter in interpreters:
         if interpreter.label == settings.python and interpreter.framework in ("", target.framework):
-            found += [DECLARED["python"].option, str(interpreter)]
+            found += interpreter.words
     return shlex.join([*found, "--id", case.id])
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opperf.environments.requirements import BETWEEN, is_requirement
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, is_available, package_of
 
@@ -16,6 +17,9 @@ WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
 
 OPERATORS = "ops:"
 """Beginning of an arm's operators, after which no other assignment is a name."""
+
+ENVIRONMENT = "env:"
+"""Beginning of an arm's variable or requirements."""
 
 FILE = re.compile(r"(?P<file>.+\.py)(:.*)?")
 """A user's file, with or without what is meant in it."""
@@ -38,6 +42,8 @@ def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
         for root in _roots(word):
             for name in _frameworks(root):
                 found.setdefault(name, word)
+    if not found:
+        return _required_framework(parameters)
     if len(found) > 1:
         found.pop(NUMPY, None)
     if len(found) != 1:
@@ -46,6 +52,37 @@ def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
     file = FILE.fullmatch(word)
     why = f"which {file['file']} imports" if file else f"which {word} is of"
     return Mention(name, why) if is_available(name) else None
+
+
+def _required_framework(parameters: Mapping[str, Any]) -> Mention | None:
+    """Returns the only framework of the requirements, NumPy aside, of environments that are yet to
+    be installed."""
+    found: dict[str, str] = {}
+    for requirement in _requirements(parameters):
+        match = NAME.match(requirement)
+        for name in _frameworks(match[0]) if match else ():
+            found.setdefault(name, requirement)
+    if len(found) > 1:
+        found.pop(NUMPY, None)
+    if len(found) != 1:
+        return None
+    ((name, requirement),) = found.items()
+    return Mention(name, f"which {requirement} requires")
+
+
+NAME = re.compile(r"[\w-]+")
+"""The name at the beginning of a requirement."""
+
+
+def _requirements(parameters: Mapping[str, Any]) -> Iterable[str]:
+    """Yields the requirements of `--with`, and those of the arms of `ab`."""
+    for spec in parameters.get("requirements") or ():
+        yield from spec.requirements
+    for arm in ("a", "b"):
+        for value in parameters.get(arm) or ():
+            text = str(value).removeprefix(ENVIRONMENT)
+            if text != value and is_requirement(text):
+                yield from BETWEEN.split(text)
 
 
 def _words(parameters: Mapping[str, Any]) -> Iterable[str]:

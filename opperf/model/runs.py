@@ -57,6 +57,15 @@ class Interpreter(Struct, frozen=True):
     label: str = ""
     framework: str = ""
     """The one framework it is for; empty for all."""
+    requirements: str = ""
+    """Those of an environment that opperf installed, as `--with` takes them."""
+    packages: tuple[str, ...] = ()
+    """Every package of such an environment with its version, as `pip freeze` prints them."""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The option that names it on a command line, and its value."""
+        return ("--with", self.requirements) if self.requirements else ("--python", str(self))
 
     def __str__(self) -> str:
         label = f"{self.label}:" if self.label else ""

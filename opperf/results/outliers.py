@@ -158,7 +158,7 @@ def commands_for(run: Run, record: Record) -> dict[str, str]:
     }
     options = [
         *("--framework", case.target.framework),
-        *(word for python in run.header.interpreters for word in ("--python", str(python))),
+        *(word for python in run.header.interpreters for word in python.words),
         *(str(word) for pair in shapes.items() if pair[1] is not None for word in pair),
         *option_words(settings),
         *("--id", record.id),

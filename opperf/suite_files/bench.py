@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from opperf.environments.specification import EnvironmentSpec
 from opperf.model import Struct
 
 Method = Literal["njobs", "per_gpu", "per_core"]
@@ -34,20 +35,6 @@ class Plan(Struct, frozen=True):
     method: Method = "njobs"
     n: int = 1
     """Number of processes of `njobs`; the others have one for each GPU or core."""
-
-
-class EnvironmentSpec(Struct, frozen=True):
-    """The environment that a bench asks for; empty for opperf's own."""
-
-    name: str = ""
-    """`install_group`, which benches share."""
-    requirements: tuple[str, ...] = ()
-    python: str = ""
-    """Version, `3.11`, or path; empty for that of opperf."""
-    index_urls: tuple[str, ...] = ()
-    """Extra indexes."""
-    variables: dict[str, str] = {}
-    """Of the installation and of the processes."""
 
 
 class Voir(Struct, frozen=True):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
+from opperf.commands.environments import locked_option
 from opperf.comparison.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
@@ -60,6 +61,9 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         "Two builds, a gate at 5 %": (
             "opperf ab relu --a python:old/bin/python --b python:new/bin/python --threshold 5%"
         ),
+        "Two releases, installed first": (
+            "opperf ab matmul --framework torch --a env:torch==2.12 --b env:torch==2.13"
+        ),
         "Two functions of your own on the same inputs": (
             "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
         ),
@@ -74,12 +78,14 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     multiple=True,
     metavar="KIND:VALUE",
     help="A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
+    "env:NAME==VERSION (requirements of an environment that is installed for the arm), "
     "options:NAME=VALUE (as --set of `opperf run`), python:INTERPRETER (of an environment with the "
     "framework), ops:NAME (compared with the other arm's ops:NAME), and "
     f"{ASSIGNED} with the values of the options of `opperf run`.  "
     "[default: none]",
 )
 @click.option("--b", multiple=True, metavar="KIND:VALUE", help="A setting of B, likewise.")
+@locked_option
 @size
 @argument_options
 @sweep

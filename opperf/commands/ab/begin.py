@@ -17,6 +17,7 @@ from opperf.commands.ab.planning import (
     show_pairs,
 )
 from opperf.commands.ab.request import Request
+from opperf.commands.environments import write_lock
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
 from opperf.comparison.ab.arms import (
     COARSE_BLOCKS,
@@ -199,7 +200,9 @@ def create(request: Request, session: Session) -> SessionWriter:
     if request.is_default_report and not request.overwrite:
         for line in make_room(request.report):
             request.say(line)
-    return SessionWriter.create(request.report, session, request.overwrite)
+    writer = SessionWriter.create(request.report, session, request.overwrite)
+    write_lock(request.report, session.header.interpreters)
+    return writer
 
 
 def _plan_threads(request: Request, arms: Mapping[str, ArmSpec]) -> ThreadPlan:

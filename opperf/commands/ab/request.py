@@ -14,6 +14,7 @@ import msgspec
 
 from opperf import defaults
 from opperf.commands.ab.keeping import can_make_room, locate_report
+from opperf.commands.environments import install_arm, read_locked
 from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.request import (
     build_choice,
@@ -146,6 +147,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
     check_sweeps(selection)
     # A session that is resumed has its own.
     arms = {} if given["resume"] and not {"a", "b"} & changed.keys() else _arms_from(given, files)
+    arms = _with_environments(arms, given)
     choice = read_choice(given, changed)
     elsewhere = choice.elsewhere or any(arm.python for arm in arms.values())
     return Request(
@@ -227,6 +229,16 @@ def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[st
         label: _with_dtype_options(arm, given["framework"], dtypes)
         for label, arm in {"A": a, "B": b}.items()
     }
+
+
+def _with_environments(arms: Mapping[str, ArmSpec], given: Mapping[str, Any]) -> dict[str, ArmSpec]:
+    """Returns the arms with their environments installed. Raises `InstallationError`, and
+    `UsageError` for a lock file that does not have them."""
+    locked = read_locked(given["locked"])
+    if locked is not None and not any(arm.requirements for arm in arms.values()):
+        raise UsageError("--locked is for environments; name them with --a env:NAME==VERSION")
+    say = (lambda text: None) if given["quiet"] else tell
+    return {name: install_arm(arm, locked, say) for name, arm in arms.items()}
 
 
 def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> ArmSpec:

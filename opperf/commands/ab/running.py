@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from opperf.commands.ab.begin import begin, resume, starter
 from opperf.commands.ab.counting import (
@@ -30,6 +32,7 @@ from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Analysis, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.comparison.weighted import check_format
+from opperf.environments.restoring import restore
 from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Pace
@@ -91,7 +94,21 @@ def open_session(request: Request) -> SessionWriter | None:
     session, warnings = read_session(request.report)
     for warning in warnings:
         request.say(f"warning: {warning}")
+    restore_environments(session, request.say)
     return (resume_counts if session.plan.kind == "counts" else resume)(request, session)
+
+
+def restore_environments(session: Session, say: Callable[[str], None]) -> None:
+    """Installs the arms' environments again where the cache has lost them, with the same
+    versions."""
+    found = restore(session.header.interpreters, say)
+    paths = {interpreter.label: interpreter.path for interpreter in found}
+    session.header = msgspec.structs.replace(session.header, interpreters=found)
+    arms = {
+        name: msgspec.structs.replace(arm, python=paths.get(name, arm.python))
+        for name, arm in session.plan.arms.items()
+    }
+    session.plan = msgspec.structs.replace(session.plan, arms=arms)
 
 
 def measure_session(writer: SessionWriter, request: Request) -> None:

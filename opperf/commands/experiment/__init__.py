@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
+from opperf.commands.environments import environment_options
 from opperf.commands.experiment.options import (
     axes_of_models,
     dump_options,
@@ -47,6 +48,7 @@ from opperf.reports.formats import RUN
 @axes_of_models
 @setting_options("mode", "device", "dtype", "autocast", "phase", "threads", "env", "options")
 @setting_options("python", "memory_format", "compile_cache", "cache", "profiler")
+@environment_options
 @setting_options("precision", "max_time_s", "warmup", "runs", "iterations", "fresh_contents")
 @setting_options("memory", "verify", "imports", "seed", "timeout_s")
 @runner_options

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES
 from opperf.commands.frameworks import FrameworkChoice
@@ -54,7 +55,7 @@ PROFILES = (
 
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
     """Returns the request of the options, of which the user set those of `set_here`. Raises
-    `UsageError` for contradictory ones, and the errors of files of cases."""
+    `UsageError` for contradictory ones, the errors of files of cases, and `InstallationError`."""
     options = with_aliases(with_configs(dict(options)), set_here)
     explicit = frozenset(set_here) | {name for name in ALIASES.values() if name in options["set"]}
     resume = read_resume(options)
@@ -64,6 +65,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     models, names = read_words(options)
     operators, paths = split_sources(names)
     files = open_files(paths)
+    options, set_here = with_environments(options, set_here)
+    explicit |= frozenset(set_here)
     axes = build_axes(options)
     if options["pure_wall_time"]:
         if "profiler" in axes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
+from opperf.commands.environments import environment_options
 from opperf.commands.run.replay import replay_options
 from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
@@ -75,6 +76,7 @@ from opperf.reports.formats import RUN
 @sweep
 @setting_options("input_function", "imports", "cache", "mode", "compile_cache", "autocast")
 @setting_options("memory_format", "phase", "grad", "threads", "env", "options", "python")
+@environment_options
 @cpus
 @click.option(
     "--executor",
@@ -138,8 +140,8 @@ def run(ctx: click.Context, /, **options: object) -> None:
     measured again, with its own settings except those set by options. A file of snippets (FILE.py,
     or FILE.py:PATTERN for some of them) is measured by its own definitions;
     opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
-    --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set
-    and --python give a case for every combination."""
+    --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set,
+    --python and --with give a case for every combination."""
     from opperf.commands.run.request import read_request
     from opperf.commands.run.running import run_command
 

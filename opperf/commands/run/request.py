@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.commands.environments import with_environments
 from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.output_options import output_framework, read_output, read_resume
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
@@ -322,7 +323,7 @@ COPIED = (
 
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
     """Returns the request of the options, of which the user set those of `set_here`. Raises
-    `UsageError` for contradictory ones, and the errors of files of cases."""
+    `UsageError` for contradictory ones, the errors of files of cases, and `InstallationError`."""
     explicit = frozenset(set_here)
     check_shape_options(explicit)
     names, paths = split_sources(options["names"])
@@ -336,6 +337,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     )
     selection = build_selection(options)
     check_sweeps(selection)
+    options, set_here = with_environments(options, set_here)
+    explicit = frozenset(set_here)
     request = Request(
         framework=read_choice(options, set_here),
         selection=selection,

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from opperf.commands.environments import write_lock
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
@@ -37,6 +38,7 @@ from opperf.commands.run.keeping import (
 )
 from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, quick_settings
+from opperf.environments.restoring import restore
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
@@ -111,7 +113,7 @@ def run_command(request: Request) -> int:
             _print(request, f"warning: {warning}", error=True)
     refused = _refused_output(run_file, request)
     own = unfinished.header.interpreters if unfinished else ()
-    interpreters = request.interpreters or own
+    interpreters = request.interpreters or restore(own, partial(_log, request))
     with Pinning(request.cpus) as pinning, Workers(interpreters, pinning) as workers:
         if refused is not None:
             # A wrong name is reported before a file that is in the way.
@@ -382,6 +384,9 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
         profiles = wrapped_profiles_of(request.output)
         if profiles.is_dir():
             also += f"; what the profiling programs wrote is in {display(profiles)}"
+        lock = write_lock(request.output, result.header.interpreters)
+        if lock is not None:
+            also += f"; the versions of its environments are in {display(lock)}"
         _print(request, f"\nwritten to {name}{also}")
         if is_swept(records) and request.output_format == "jsonl":
             _print(request, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from opperf.environments.requirements import is_requirement, read_requirements
 from opperf.errors import UsageError, suggest
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import NOT_PINNED, Cpus
-from opperf.model import DECLARED, Case, Setting, Settings, Struct
+from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct
 from opperf.model.declaring import ALL, read_thread_count
 from opperf.plurals import pluralize
 from opperf.sources.selecting import REGEX, Selection
@@ -35,17 +36,30 @@ class ArmSpec(Struct, frozen=True):
     """Operators or callables, each compared with the one in the same place of the other arm."""
     settings: dict[str, Any] = {}
     imports: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    """Of an environment of its own, whose interpreter `python` is once it is installed."""
+    packages: tuple[str, ...] = ()
+    """Every package of that environment with its version."""
+
+    @property
+    def interpreter(self) -> Interpreter | None:
+        """The interpreter of its own; None for that of opperf."""
+        if not self.python:
+            return None
+        requirements = ",".join(self.requirements)
+        return Interpreter(self.python, requirements=requirements, packages=self.packages)
 
     def __str__(self) -> str:
         values = {
             "env": self.variables,
             "options": self.options,
-            "python": self.python,
+            "python": "" if self.requirements else self.python,
             **self.settings,
         }
         shown = [
             text for name, entry in values.items() for text in DECLARED[name].assignments(entry)
         ]
+        shown += [f"env:{requirement}" for requirement in self.requirements]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
         return " ".join(shown) or "nothing set"
 
@@ -60,6 +74,20 @@ def _entry(kind: str, field: str) -> Callable[[str], dict[str, Any]]:
         return {field: {name: DECLARED[kind].read(content)}}
 
     return read
+
+
+_variable = _entry("env", "variables")
+
+
+def _environment(value: str) -> dict[str, Any]:
+    """Reads a variable, `NAME=VALUE`, or requirements, `NAME==VERSION,...`."""
+    if is_requirement(value):
+        # Checked here, and installed once all options are read.
+        return {"requirements": (read_requirements(value).text,)}
+    try:
+        return _variable(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or env:NAME==VERSION for a requirement") from error
 
 
 def _python(value: str) -> dict[str, Any]:
@@ -85,7 +113,7 @@ def _setting(setting: Setting) -> Callable[[str], dict[str, Any]]:
 
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     **{name: _setting(setting) for name, setting in DECLARED.items() if setting.axis},
-    "env": _entry("env", "variables"),
+    "env": _environment,
     "options": _entry("options", "options"),
     "python": _python,
     "ops": _operators,
@@ -110,6 +138,11 @@ def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
                 fields[name] = _merge(fields.get(name), more)
         except ValueError as error:
             raise UsageError(f"{option} {setting!r}: {error}") from error
+    if "python" in fields and "requirements" in fields:
+        raise UsageError(
+            f"{option} python:{fields['python']} and env:{','.join(fields['requirements'])} both "
+            "choose the environment; give only one"
+        )
     return ArmSpec(**fields)
 
 

@@ -27,7 +27,6 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
-    Interpreter,
     Pass,
     Place,
     ProcessLine,
@@ -326,7 +325,9 @@ def new_session(
         command,
         axes,
         interpreters=[
-            Interpreter(path=spec.python, label=arm) for arm, spec in arms.items() if spec.python
+            msgspec.structs.replace(spec.interpreter, label=arm)
+            for arm, spec in arms.items()
+            if spec.interpreter is not None
         ],
     )
     return Session(

@@ -1,0 +1,104 @@
+"""The environments of a suite's benches, each of which those of an install group share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from opperf.environments.building import build_environment
+from opperf.environments.locks import Locked
+from opperf.environments.specification import EnvironmentSpec, Installed
+from opperf.errors import InstallationError, UsageError, one_line
+from opperf.suite_files.bench import Bench
+
+FILES = ("requirements.{variant}.txt", "requirements.txt", "requirements.in")
+"""Files of requirements in the folder of a bench, of which the first that exists counts."""
+
+VARIANT = "install_variant"
+"""Key of a bench with the middle of its file's name."""
+
+UNPINNED = "unpinned"
+"""The variant of the last file alone."""
+
+
+def environment_of(bench: Bench) -> EnvironmentSpec:
+    """Returns the environment that a bench asks for: by its `env`, and by the file of requirements
+    in its folder."""
+    file = _requirements_file(bench)
+    if file is None:
+        return bench.env
+    requirements = (*bench.env.requirements, f"-r {file}")
+    return msgspec.structs.replace(bench.env, requirements=requirements)
+
+
+def _requirements_file(bench: Bench) -> Path | None:
+    if bench.workload != "script" or not bench.content:
+        return None
+    folder = Path(bench.content[0])
+    variant = str(bench.others.get(VARIANT) or "")
+    patterns = FILES[-1:] if variant == UNPINNED else FILES if variant else FILES[1:]
+    paths = (folder / pattern.format(variant=variant) for pattern in patterns)
+    return next((path.resolve() for path in paths if path.is_file()), None)
+
+
+def environments_of(benches: Sequence[Bench]) -> dict[str, EnvironmentSpec]:
+    """Returns the environment of each bench by its name; benches whose environments have one name
+    share what all of them ask for. Raises `UsageError` for two versions of Python in one."""
+    own = {bench.name: environment_of(bench) for bench in benches}
+    shared: dict[str, EnvironmentSpec] = {}
+    for name, spec in own.items():
+        if spec.name:
+            before = shared.get(spec.name, EnvironmentSpec(name=spec.name))
+            shared[spec.name] = _union(before, spec, name)
+    return {name: shared.get(spec.name, spec) for name, spec in own.items()}
+
+
+def _union(first: EnvironmentSpec, second: EnvironmentSpec, bench: str) -> EnvironmentSpec:
+    if first.python and second.python and first.python != second.python:
+        raise UsageError(
+            f"{bench}: its install_group {first.name} has Python {first.python}, and it asks for "
+            f"{second.python}; give it an install_group of its own"
+        )
+    return EnvironmentSpec(
+        name=first.name,
+        requirements=tuple(dict.fromkeys((*first.requirements, *second.requirements))),
+        python=first.python or second.python,
+        index_urls=tuple(dict.fromkeys((*first.index_urls, *second.index_urls))),
+        variables={**first.variables, **second.variables},
+    )
+
+
+def install_environments(
+    specs: Mapping[str, EnvironmentSpec],
+    say: Callable[[str], None],
+    locked: Locked | None = None,
+    again: bool = False,
+) -> dict[str, Installed | str]:
+    """Returns, by the name of each bench whose environment is not opperf's own, that environment,
+    installed, or in one line why it cannot be."""
+    done: dict[str, Installed | str] = {}
+    found: dict[str, Installed | str] = {}
+    for bench, spec in specs.items():
+        if spec.is_own:
+            continue
+        key = f"{spec.name} {spec}"
+        if key not in done:
+            done[key] = _install(spec, say, locked, again)
+        found[bench] = done[key]
+    return found
+
+
+def _install(
+    spec: EnvironmentSpec, say: Callable[[str], None], locked: Locked | None, again: bool
+) -> Installed | str:
+    try:
+        packages = () if locked is None else locked.packages(spec)
+        return build_environment(spec, say, packages, again)
+    except (InstallationError, UsageError) as error:
+        return one_line(str(error), LONGEST_REASON)
+
+
+LONGEST_REASON = 600
+"""Most characters of a reason, which ends with the path of a log."""
