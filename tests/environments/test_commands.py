@@ -93,9 +93,10 @@ def test_a_run_is_repeated_where_its_environment_is_not(opperf, here):
 def test_arms_may_have_environments_of_their_own(opperf, here):
     # An arm may set variables too.
     arms = ["--a", "env:scales==1.0", "--b", "env:scales==2.0", "--b", "env:SCALES_TEST=1"]
-    code, _, err = opperf("ab", *WORDS, *arms, "--dry-run")
+    code, out, err = opperf("ab", *WORDS, *arms, "--dry-run")
     assert code == 0
-    assert "A: env:scales==1.0" in err and "B: env:SCALES_TEST=1 env:scales==2.0" in err
+    shown = out + err
+    assert "A: env:scales==1.0" in shown and "B: env:SCALES_TEST=1 env:scales==2.0" in shown
 
 
 @pytest.mark.parametrize(
