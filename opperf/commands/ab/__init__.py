@@ -58,11 +58,8 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 
 @command(
     examples={
-        "Two builds, a gate at 5 %": (
-            "opperf ab relu --a python:old/bin/python --b python:new/bin/python --threshold 5%"
-        ),
-        "Two releases, installed first": (
-            "opperf ab matmul --framework torch --a env:torch==2.12 --b env:torch==2.13"
+        "Two releases, installed first, with a gate at 5 %": (
+            "opperf ab relu --a env:torch==2.12 --b env:torch==2.13 --threshold 5%"
         ),
         "Two functions of your own on the same inputs": (
             "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
