@@ -127,6 +127,8 @@ class BenchFacts(Struct, frozen=True):
     """Hash of the files of its script; empty if it has none, or if it is unknown."""
     why_not: str = ""
     """Why it was not run: disabled, or what the system lacks; empty if it was to be."""
+    is_broken: bool = False
+    """Whether that is an error of the bench or of its environment, and so a failure."""
     config: dict[str, Any] = {}
     """The bench as its file has it, resolved."""
 

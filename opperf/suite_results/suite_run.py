@@ -101,7 +101,8 @@ class BenchResults:
 
     @property
     def was_to_run(self) -> bool:
-        return self.facts.enabled and not self.facts.why_not
+        facts = self.facts
+        return facts.enabled and (not facts.why_not or facts.is_broken)
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,10 @@ def load(paths: Sequence[Path]) -> SuiteRun:
     attempts: dict[str, dict[str, list[Attempt]]] = {}
     for part in read:
         by_case = _by_case(part.run)
-        planned = {bench.name: bench.processes for bench in part.run.header.benches}
-        for bench in part.run.header.benches:
-            key = bench_key(bench, part.run.header.benches)
+        benches = [_here(bench, part.run) for bench in part.run.header.benches]
+        planned = {bench.name: bench.processes for bench in benches}
+        for bench in benches:
+            key = bench_key(bench, benches)
             facts[key] = _joined(facts[key], bench) if key in facts else bench
             attempts.setdefault(key, {})
         for record in part.run.records:
@@ -192,6 +194,16 @@ def _read(path: Path) -> _Read:
     return _Read(run, path, streams_of(path), tuple(warnings))
 
 
+def _here(bench: BenchFacts, run: Run) -> BenchFacts:
+    """Returns a bench with those of its cases that a run was to measure: a part of several runs, or
+    one of some cases, has no others."""
+    planned = set(run.planned)
+    cases = tuple(id for id in bench.cases if id in planned)
+    if bench.cases and not cases and not bench.why_not:
+        return msgspec.structs.replace(bench, cases=(), why_not="not in this part of the run")
+    return msgspec.structs.replace(bench, cases=cases)
+
+
 def _by_case(run: Run) -> dict[str, list[str]]:
     """Returns the keys of the benches of each case, by id: equal cases are measured once."""
     benches = run.header.benches
@@ -204,7 +216,7 @@ def _by_case(run: Run) -> dict[str, list[str]]:
 
 def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
     """Returns the facts of a bench of several runs: it was to be run if one was to run it."""
-    wanted = first if first.enabled and not first.why_not else other
+    wanted = other if first.why_not or not first.enabled else first
     cases = tuple(dict.fromkeys((*first.cases, *other.cases)))
     return msgspec.structs.replace(wanted, cases=cases)
 

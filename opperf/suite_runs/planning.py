@@ -17,6 +17,7 @@ from opperf.experiments.repeating import PROFILER
 from opperf.frameworks import default_framework
 from opperf.machine.gpus import gpu_facts
 from opperf.model import DECLARED, MAPPINGS, BenchFacts, Case, Interpreter, ScriptTarget, Settings
+from opperf.model.base import digest
 from opperf.sources.base import open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
@@ -68,7 +69,7 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
     # All parts of a run have the same benches; cases are selected when all are known.
     every = msgspec.structs.replace(selection, ids=(), partition=None)
     for bench in asked.benches:
-        reason = asked.obstacles.get(bench.name, "")
+        obstacle = reason = asked.obstacles.get(bench.name, "")
         found = asked.environments.get(bench.name)
         if isinstance(found, str):
             reason = reason or found
@@ -82,7 +83,8 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
         if reason and bench.enabled:
             say(f"bench {bench.name} is not run: {reason}")
         plans.append(plan)
-        facts.append(facts_of(bench, plan.cases, found, reason))
+        own = facts_of(bench, plan.cases, found, reason)
+        facts.append(msgspec.structs.replace(own, is_broken=bool(reason) and not obstacle))
     cases = [case for plan in plans for case in plan.cases]
     if not cases:
         reasons = [f"{fact.name}: {fact.why_not}" for fact in facts if fact.why_not]
@@ -116,9 +118,23 @@ def facts_of(
         gpu_load=bench.usage.load,
         gpu_memory=bench.usage.memory,
         env=environment.label if isinstance(environment, Interpreter) else "",
+        version=script_version(bench) if is_script and not why_not else "",
         why_not=why_not,
         config=msgspec.to_builtins(bench),
     )
+
+
+def script_version(bench: Bench) -> str:
+    """Returns a hash of a bench's script and of voir's instruments beside it."""
+    script = script_of(bench)
+    files = (script, script.parent / VOIRFILE)
+    return digest([file.read_text("utf-8", "replace") for file in files if file.is_file()])
+
+
+def script_of(bench: Bench) -> Path:
+    """Returns the path of a bench's script, whether it is there or not."""
+    path = Path(bench.content[0])
+    return path / SCRIPT if path.is_dir() else path
 
 
 def gpu_count() -> int:
@@ -215,8 +231,7 @@ def models_of(bench: Bench) -> Iterator[ModelWord]:
 
 def script_case(bench: Bench, label: str, settings: Settings) -> Case:
     """Returns the case of a bench that is a script. Raises `UsageError` if that is not there."""
-    path = Path(bench.content[0])
-    script = path / SCRIPT if path.is_dir() else path
+    script = script_of(bench)
     if not script.is_file():
         raise UsageError(f"{place(bench, 'definition')}: {script}: no such script")
     voirfile = script.parent / VOIRFILE

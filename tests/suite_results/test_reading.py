@@ -207,3 +207,11 @@ def test_a_loss_that_is_no_number_is_read_from_a_run_file(tmp_path):
     run = suite(tmp_path, [facts_of(record)], [record])
     first, second = run.benches[0].processes[0].losses
     assert first == 1.0 and math.isnan(second)
+
+
+def test_cases_of_other_parts_of_a_run_were_not_to_run(tmp_path):
+    here, there = (record_of(script_case(name), rates_around(10)) for name in "ab")
+    benches = [facts_of(here, name="a"), facts_of(there, name="b"), facts_of(here, there, name="c")]
+    run = suite(tmp_path, benches, [here])
+    assert [bench.was_to_run for bench in run.benches] == [True, False, True]
+    assert run.benches[2].facts.cases == (here.id,)

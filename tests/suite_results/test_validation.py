@@ -66,11 +66,12 @@ def test_a_bench_that_never_started_fails_and_one_that_was_not_to_run_does_not(t
             facts_of(name="absent"),
             facts_of(name="off", enabled=False),
             facts_of(name="unable", why_not="needs 2 nodes"),
+            facts_of(name="gone", why_not="no such script", is_broken=True),
         ],
         [record, skipped],
     )
     validation = validate(run, choose_layers(("started",), False))
-    assert [one.bench for one in validation.failures] == ["skipped", "absent"]
+    assert [one.bench for one in validation.failures] == ["skipped", "absent", "gone"]
 
 
 def test_a_timeout_is_a_failure_and_named_as_such(tmp_path):

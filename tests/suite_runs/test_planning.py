@@ -57,6 +57,9 @@ def test_a_script_is_a_case_with_what_its_file_says(planned, tmp_path):
     settings = case.settings
     assert (settings.timeout_s, settings.env, settings.python) == (5, {"A": "1"}, "loops")
     (fact,) = facts
+    (tmp_path / "loop" / "main.py").write_text("pass  # changed")
+    ((_, changed), _) = planned(bench)
+    assert fact.version and changed[0].version != fact.version
     assert fact.cases == (case.id,) and fact.processes == 6 and fact.expected == 7
     assert (fact.weight, fact.group, fact.env, fact.gpu_load) == (2.0, "loops", "loops", 0.5)
     assert list(fact.config["argv"]) == ["--n", "3"] and fact.point == {"n": 3} and said == []
@@ -107,6 +110,7 @@ def test_what_cannot_be_planned_costs_its_own_bench(planned, tmp_path):
     assert reasons["gone"].startswith("a.yaml:3: gone.definition: ") and reasons["good"] == ""
     assert reasons["off"] == "it is disabled" and reasons["bare"] == "no such package"
     assert "did you mean exp" in reasons["odd"] and "'nothing' is no model" in reasons["none"]
+    assert {fact.name for fact in facts if fact.is_broken} == {"gone", "odd", "none", "bare"}
     assert {case.label for case in plan.cases} == {"exp"}
     assert [line.split()[1] for line in said] == ["gone", "odd", "none", "bare"]
     with pytest.raises(UsageError, match="nothing to run: gone: a.yaml:3"):

@@ -57,7 +57,7 @@ def started(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields that a bench never started, or that cases of it did not."""
     attempts = bench.all
     if not attempts:
-        yield _fail("never started: no record of it")
+        yield _fail(f"never started: {bench.facts.why_not or 'no record of it'}")
         return
     missing = [
         id for id in bench.facts.cases if id not in {attempt.record.id for attempt in attempts}
