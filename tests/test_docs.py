@@ -44,7 +44,7 @@ WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.jso
 MEASURING = re.compile(
     r"opperf (run )?"
     r"(?!list|show|coverage|runs|record|report|compare|analyze|aggregate|explain|plot|export|ab|doctor|frameworks|"
-    r"param|trace)"
+    r"param|suite|trace)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 

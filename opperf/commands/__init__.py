@@ -10,6 +10,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "experiment:experiment",
         "Measure models under every combination of settings.",
     ),
+    "suite": (
+        "suite:suite",
+        "Run suites of benchmarks; report and compare machines.",
+    ),
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),

@@ -20,12 +20,12 @@ class Location(Struct, frozen=True):
 
     file: str
     line: int
-    """From 1."""
+    """From 1; 0 of the command line and of environment variables."""
     key: str = ""
     """Path of keys in the file, `resnet50.argv.--lr`."""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.key}" if self.key else place
 
 
@@ -87,9 +87,13 @@ class Bench(Struct, frozen=True):
     """Options of `opperf run` for what is not a script, by setting: `dtype`, `mode` ..."""
     point: dict[str, Any] = {}
     """Values of the matrix, by key; empty without one."""
+    matrix: str = ""
+    """Name of the matrix that it is a job of."""
     templates: tuple[str, ...] = ()
     """Names that it inherits from, the nearest first."""
     locations: dict[str, Location] = {}
     """By path of keys within the bench, where the value is from."""
+    benchfile: dict[str, Any] = {}
+    """Constants of the class in its folder's `benchfile.py`: `main_script`, `prepare_script` ..."""
     others: dict[str, Any] = {}
     """Keys that opperf does not use, as the file has them."""

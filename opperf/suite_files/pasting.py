@@ -1,0 +1,70 @@
+"""Commands that run a bench alone, to be pasted into a shell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from opperf.model import DECLARED
+from opperf.suite_files.bench import Bench
+from opperf.suite_files.definitions import SCRIPT
+from opperf.suite_files.system import System
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+OPTIONS = {
+    "framework": "--framework",
+    "size": "--size",
+    "max_configs": "--max-configs",
+    "batch_size": "--batch-size",
+}
+"""Options of `opperf run` and `opperf experiment` for keys of `settings` that are no setting."""
+
+
+def commands_of(bench: Bench, system: System) -> list[str]:
+    """Returns what runs a bench: a process of a script, of several the first; for what is no script
+    a command of opperf for each framework."""
+    return [_script(bench, system)] if bench.workload == "script" else list(_opperf(bench))
+
+
+def _script(bench: Bench, system: System) -> str:
+    path = Path(bench.content[0])
+    # What is not there is taken for a folder, unless it is named like a script.
+    script = path if path.suffix == ".py" else path / SCRIPT
+    variables = dict(bench.env.variables)
+    if bench.plan.method == "per_gpu" and system.gpu_count:
+        variables[VISIBLE] = "0"
+    words = ["python", script.name, *bench.argv]
+    return f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}{shlex.join(words)}"
+
+
+def _assigned(variables: dict[str, str]) -> str:
+    return "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
+
+
+def _opperf(bench: Bench) -> Iterator[str]:
+    is_model = bench.workload == "model"
+    frameworks = bench.settings.get("framework") or ("",)
+    settings = {key: ",".join(values) for key, values in bench.settings.items()}
+    # `opperf experiment` takes several frameworks, `opperf run` one.
+    for framework in (",".join(frameworks),) if is_model else frameworks:
+        own = {**settings, "framework": framework}
+        options = [
+            word
+            for key, value in own.items()
+            if value
+            for word in (OPTIONS.get(key) or _option(key), value)
+        ]
+        if bench.max_duration_s is not None:
+            options += ["--timeout", f"{bench.max_duration_s:g}"]
+        content = [
+            os.path.relpath(word) if word.startswith("/") else word for word in bench.content
+        ]
+        words = ["opperf", "experiment" if is_model else "run", *content, *options]
+        yield _assigned(bench.env.variables) + shlex.join(words)
+
+
+def _option(key: str) -> str:
+    return DECLARED[key].option if key in DECLARED else f"--{key.replace('_', '-')}"
