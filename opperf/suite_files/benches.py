@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
 from opperf.suite_files.arguments import words_of
-from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Method, Plan, Usage, Voir
+from opperf.suite_files.bench import Bench, Location, Method, Plan, Usage, Voir
 from opperf.suite_files.definitions import Definition, read_definition
 from opperf.suite_files.expressions import check
 from opperf.suite_files.fields import (
