@@ -3,7 +3,7 @@ process said in its stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,7 +131,8 @@ def load(paths: Sequence[Path]) -> SuiteRun:
     attempts: dict[str, dict[str, list[Attempt]]] = {}
     for part in read:
         by_case = _by_case(part.run)
-        benches = [_here(bench, part.run) for bench in part.run.header.benches]
+        here = set(part.run.planned)
+        benches = [_here(bench, here) for bench in part.run.header.benches]
         planned = {bench.name: bench.processes for bench in benches}
         for bench in benches:
             key = bench_key(bench, benches)
@@ -176,8 +177,8 @@ class _Read:
 
     run: Run
     path: Path
-    streams: Path | None
-    """Folder that the paths of streams are in."""
+    stream: Callable[[str], Stream | None]
+    """Returns the stream of a name; None if it is not there."""
     warnings: tuple[str, ...] = ()
     is_milabench: bool = False
 
@@ -185,19 +186,24 @@ class _Read:
 def _read(path: Path) -> _Read:
     if path.is_dir() or (path.is_file() and not is_run_file(path) and is_stream(path)):
         found = read_folder(path)
-        return _Read(found.run, path, found.folder, found.warnings, is_milabench=True)
+        return _Read(found.run, path, found.streams.get, found.warnings, is_milabench=True)
     run, warnings = read_visits(path)
     if not run.header.benches:
         raise RunFileError(
             f"{path} is a run of no suite; `opperf suite run FILE.yaml -o NAME.jsonl` makes one"
         )
-    return _Read(run, path, streams_of(path), tuple(warnings))
+    folder = streams_of(path)
+
+    def read(name: str) -> Stream | None:
+        file = folder / name
+        return read_stream(file) if file.is_file() else None
+
+    return _Read(run, path, read, tuple(warnings))
 
 
-def _here(bench: BenchFacts, run: Run) -> BenchFacts:
+def _here(bench: BenchFacts, planned: Set[str]) -> BenchFacts:
     """Returns a bench with those of its cases that a run was to measure: a part of several runs, or
     one of some cases, has no others."""
-    planned = set(run.planned)
     cases = tuple(id for id in bench.cases if id in planned)
     if bench.cases and not cases and not bench.why_not:
         return msgspec.structs.replace(bench, cases=(), why_not="not in this part of the run")
@@ -222,19 +228,16 @@ def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
 
 
 def _attempt(record: Record, read: _Read, planned: int) -> Attempt:
-    processes = tuple(_process(result, read.streams) for result in record.processes)
+    processes = tuple(_process(result, read) for result in record.processes)
     target = record.case.target
     # A record of opperf says itself whether all of its processes worked; a folder has what it has.
     counts = read.is_milabench and isinstance(target, ScriptTarget) and target.method == "njobs"
     return Attempt(record, processes, max(0, planned - len(processes)) if counts else 0)
 
 
-def _process(result: ProcessResult, folder: Path | None) -> Process:
-    path = folder / result.stream if folder is not None and result.stream else None
-    if path is None or not path.is_file():
-        return Process(result, None, None)
-    stream = read_stream(path)
-    return Process(result, stream, observe(stream.events))
+def _process(result: ProcessResult, read: _Read) -> Process:
+    stream = read.stream(result.stream) if result.stream else None
+    return Process(result, stream, observe(stream.events) if stream else None)
 
 
 def _warnings(

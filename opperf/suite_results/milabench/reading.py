@@ -42,7 +42,8 @@ class Folder(NamedTuple):
     """A folder, read."""
 
     run: Run
-    folder: Path
+    streams: Mapping[str, Stream]
+    """By the name of their file."""
     warnings: tuple[str, ...]
 
 
@@ -87,7 +88,7 @@ def read_folder(path: Path) -> Folder:
         benches=tuple(benches),
     )
     run = Run(header, tuple(records), cases=tuple(record.case for record in records))
-    return Folder(run, path if path.is_dir() else path.parent, tuple(warnings))
+    return Folder(run, {file.stream.path.name: file.stream for file in files}, tuple(warnings))
 
 
 def _files(path: Path) -> tuple[list[_File], list[str]]:
