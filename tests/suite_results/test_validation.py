@@ -5,6 +5,7 @@ import math
 import pytest
 
 from opperf.errors import UsageError
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, ProcessResult, Status
 from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation.layers import MILABENCH, OWN, choose_layers, validate
@@ -104,6 +105,16 @@ def test_observations_are_counted_and_not_summed(tmp_path, n, fails):
     record = record_of(script_case(), [1e9] * n)
     run = suite(tmp_path, [facts_of(record, expected=40)], [record])
     assert (found(run, "ensure_rate") == [("ensure_rate", "failure")]) == fails
+
+
+def test_a_process_that_is_silent_beside_others_is_one_of_planning(tmp_path):
+    results = (
+        ProcessResult(name="0", status=Status.OK, rate=summarise([1.0] * 5, "items/s")),
+        ProcessResult(name="1", status=Status.OK),
+    )
+    record = record_of(script_case(processes=2), processes=results)
+    run = suite(tmp_path, [facts_of(record, expected=5, processes=2)], [record])
+    assert found(run, "ensure_rate", "planning") == [("planning", "failure")]
 
 
 @pytest.mark.parametrize(
