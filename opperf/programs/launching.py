@@ -66,14 +66,12 @@ def plan_processes(
     """Returns the processes of a program on this node. Raises `UnsupportedError` if the node lacks
     GPUs or cores for them, or is one of several without an address."""
     if target.nodes > 1 and not place.port:
-        raise UnsupportedError(
-            f"needs {pluralize(target.nodes, 'node')}, and this is one; give them with "
-            "--executor ray"
-        )
+        raise UnsupportedError(f"needs {pluralize(target.nodes, 'node')}, and this is one")
     shared = _variables(settings)
     gpus = visible_gpus(shared)
     count = target.processes
-    if target.method == "per_gpu" and len(gpus) < count:
+    # A single process can do without, on the CPU.
+    if target.method == "per_gpu" and len(gpus) < count and count > 1:
         raise UnsupportedError(f"needs {pluralize(count, 'GPU')}, and there are {len(gpus)}")
     if target.method == "per_core" and len(cpus) < count:
         raise UnsupportedError(f"needs {pluralize(count, 'core')}, and there are {len(cpus)}")
@@ -91,7 +89,7 @@ def plan_processes(
             gpus=gpus,
             node=place.name,
         )
-        if target.method == "per_gpu":
+        if target.method == "per_gpu" and gpus:
             own = gpus[local]
             variables[VISIBLE] = own
             if "LOCAL_RANK" in variables:

@@ -23,6 +23,7 @@ from opperf.errors import OpperfError, UnsupportedError
 from opperf.machine.gpus import gpu_facts
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Record, ScriptTarget, Status
+from opperf.plurals import pluralize
 from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
 from opperf.programs.launching import ALONE, Place, ProcessPlan, kill_marked, plan_processes
@@ -264,9 +265,10 @@ class Group:
         seconds = self._case.settings.timeout_s
         for process in self._unfinished:
             count = len(process.observations.rates)
+            advice = process.messages[:1] or ["raise --timeout or want fewer observations"]
             reason = (
-                f"not finished after {seconds:g} s, with {count} observations; raise --timeout or "
-                "want fewer observations"
+                f"not finished after {seconds:g} s, with {pluralize(count, 'observation')}; "
+                f"{advice[0]}"
             )
             process.end(Status.TIMEOUT, reason)
 

@@ -257,6 +257,9 @@ def test_too_few_observations_are_said(run):
     assert warm.reason.startswith("made 4 observations, all of them warm-up")
     none, _ = run("print(1)")
     assert none.status is Status.FAILED and none.reason == "made no observation"
+    endless, _ = run("while True: pass", "function:main:step", settings=Settings(timeout_s=1))
+    assert endless.status is Status.TIMEOUT
+    assert endless.reason.endswith("0 observations; the program has no function:main:step")
     missing, _ = run(LOOP.replace("10_000", "5"), "loader:main:loader")
     assert missing.reason == "made no observation; the program has no loader:main:loader"
 
@@ -444,6 +447,8 @@ def test_each_process_has_a_gpu_of_its_own(run):
     none = Settings(env={"CUDA_VISIBLE_DEVICES": ""})
     skipped, _ = run(source, method="per_gpu", processes=2, settings=none)
     assert (skipped.status, skipped.reason) == (Status.SKIPPED, "needs 2 GPUs, and there are 0")
+    single, _ = run(source, method="per_gpu", settings=none)
+    assert single.status is Status.OK and single.processes[0].device == ""
 
 
 def test_a_process_that_fails_ends_all(run):

@@ -72,17 +72,23 @@ class Hooks:
         self._observed = [(kind, module, name) for kind, module, name in observed]
         self.steps, self.item_count, self._rewrite = steps, item_count, rewrite
         self.found: set[tuple[str, str, str]] = set()
+        self._script = set(MAIN)
         steps.counts_items = any(kind == "loader" for kind, *_ in self._observed)
 
-    @property
-    def missing(self) -> list[str]:
-        """Those that the program did not have."""
-        return [":".join(filter(None, each)) for each in self._observed if each not in self.found]
+    def missing(self, in_script: bool = False) -> str:
+        """Returns what the program did not have, in a sentence, or of it the script's own parts;
+        empty if it had all."""
+        names = [
+            ":".join(filter(None, each))
+            for each in self._observed
+            if each not in self.found and (each[1] in self._script or not in_script)
+        ]
+        return f"the program has no {', '.join(names)}" if names else ""
 
     def install(self, script_module: str) -> None:
         """Makes the hooks work in all modules that are imported from now on. `script_module` is the
         name of the script without its ending."""
-        self._script = {*MAIN, script_module}
+        self._script.add(script_module)
         builtins.__opperf_loader__ = self._loader_at  # type: ignore[attr-defined]
         builtins.__opperf_class__ = self._observe_class  # type: ignore[attr-defined]
         builtins.__opperf_function__ = self._observe_function  # type: ignore[attr-defined]

@@ -79,6 +79,10 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
     with io.open_code(script) as file:
         source = file.read()
     code = hooks.compile(source, script)
+    missing = hooks.missing(in_script=True)
+    if missing:
+        # Now, as it may never end.
+        channel.event("message", missing)
     module = ModuleType("__main__")
     module.__file__ = script
     module.__builtins__ = __builtins__  # type: ignore[attr-defined]
@@ -187,8 +191,9 @@ def finish(channel: Any, steps: Any, hooks: Any) -> None:
     except Exception as error:
         # The device may be what the program has failed of.
         channel.event("message", f"steps are not complete: {type(error).__name__}: {error}")
-    if hooks.missing:
-        channel.event("message", f"the program has no {', '.join(hooks.missing)}")
+    missing = hooks.missing()
+    if missing:
+        channel.event("message", missing)
     peak = memory_peak()
     if peak is not None:
         channel.write({"task": "main", "memory_peak": peak})
