@@ -4,6 +4,7 @@ of a failure as they print it."""
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -126,6 +127,8 @@ def _venv_pip() -> Builder:
     )
 
 
+CONFLICT = "The conflict is caused by:"
+
 QUIET = ("--disable-pip-version-check", "--no-input")
 
 PIP_WITH_PYTHON = (22, 3)
@@ -141,9 +144,13 @@ def _has_recent_pip() -> bool:
 
 
 def pip_reason(output: str) -> str:
-    """Returns pip's last error, or else its last line."""
+    """Returns pip's last error, or else its last line; of requirements in conflict, these."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
+    if CONFLICT in lines and errors and errors[-1].startswith("ERROR: ResolutionImpossible"):
+        begin = lines.index(CONFLICT) + 1
+        causes = itertools.takewhile(lambda line: " " in line and line[-1] != ":", lines[begin:])
+        return one_line(f"the requirements conflict: {'; '.join(causes)}")
     return one_line((errors or lines or ["no output"])[-1].removeprefix("ERROR:"))
 
 

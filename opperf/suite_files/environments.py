@@ -12,6 +12,7 @@ from opperf.environments.locks import Locked
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import InstallationError, UsageError, one_line
 from opperf.suite_files.bench import Bench
+from opperf.suite_files.resolving import Suite
 
 FILES = ("requirements.{variant}.txt", "requirements.txt", "requirements.in")
 """Files of requirements in the folder of a bench, of which the first that exists counts."""
@@ -53,6 +54,15 @@ def environments_of(benches: Sequence[Bench]) -> dict[str, EnvironmentSpec]:
             before = shared.get(spec.name, EnvironmentSpec(name=spec.name))
             shared[spec.name] = _union(before, spec, name)
     return {name: shared.get(spec.name, spec) for name, spec in own.items()}
+
+
+def suite_environments(suite: Suite) -> dict[str, EnvironmentSpec]:
+    """Returns the environment of each selected bench of a suite by its name. Those that are enabled
+    and not selected count too, so that what is selected does not change what is shared."""
+    selected = [bench.name for bench in suite.benches]
+    others = (bench for bench in suite.others if bench.enabled)
+    found = environments_of([*suite.benches, *others])
+    return {name: found[name] for name in selected}
 
 
 def _union(first: EnvironmentSpec, second: EnvironmentSpec, bench: str) -> EnvironmentSpec:

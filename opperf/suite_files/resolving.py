@@ -64,6 +64,8 @@ class Suite(NamedTuple):
     problems: Mapping[str, str] = {}
     """By the name of a selected bench, which script or file of it is not there."""
     notes: tuple[str, ...] = ()
+    others: tuple[Bench, ...] = ()
+    """Benches that are not selected."""
 
 
 def suite_file(text: str) -> Path:
@@ -116,6 +118,7 @@ def resolve(
         tuple(files.paths),
         problems,
         tuple(_notes(benches)),
+        tuple(found.bench for found in made if found.bench.name not in selected),
     )
 
 

@@ -33,6 +33,19 @@ ERROR: No matching distribution found for scales==9
 [notice] A new release of pip is available: 23.2.1 -> 26.0
 """
 
+PIP_CONFLICT = """\
+The conflict is caused by:
+    The user requested torch==99
+    The user requested (constraint) torch<=2.14.1
+
+Additionally, some packages in these conflicts have no matching distributions available for your \
+environment:
+    torch
+
+ERROR: Cannot install torch==99 because these package versions have conflicting dependencies.
+ERROR: ResolutionImpossible: for help visit https://pip.pypa.io/en/latest/topics/
+"""
+
 UV_NO_VERSION = """\
 Using Python 3.11.7 environment at: /cache/x
   × No solution found when resolving dependencies:
@@ -55,6 +68,10 @@ error: Failed to fetch: `https://pypi.org/simple/six/`
 def test_the_reason_is_the_last_that_was_said():
     assert pip_reason(PIP_NO_VERSION) == "No matching distribution found for scales==9"
     assert pip_reason("one\ntwo\n") == "two"
+    assert pip_reason(PIP_CONFLICT) == (
+        "the requirements conflict: The user requested torch==99; The user requested (constraint) "
+        "torch<=2.14.1"
+    )
     assert uv_reason(UV_NO_VERSION) == (
         "Because there is no version of scales==9 and you require scales==9, we can conclude that "
         "your requirements are unsatisfiable."

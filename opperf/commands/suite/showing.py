@@ -22,7 +22,7 @@ def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:
     """Prints a bench of a suite, or JSON; the exit code. Raises `UsageError` if there is none of
     this name."""
     suite = resolved(options)
-    bench = _find(suite, name)
+    bench = find_bench(suite, name)
     commands = commands_of(bench, suite.system)
     if in_json:
         sources = {path: str(at) for path, at in bench.locations.items()}
@@ -43,7 +43,8 @@ def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:
     return 0
 
 
-def _find(suite: Suite, name: str) -> Bench:
+def find_bench(suite: Suite, name: str) -> Bench:
+    """Returns the bench of a name. Raises `UsageError`, with near names, if there is none."""
     for bench in suite.benches:
         if bench.name == name:
             return bench

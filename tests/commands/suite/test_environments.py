@@ -1,0 +1,77 @@
+"""`suite install`, `prepare` and `shell`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def test_each_environment_is_installed_or_says_why_not(opperf, here):
+    code, out, err = opperf("install", "suite.yaml", "--lock", "all.json")
+    assert code == 1
+    bad = [line for line in err.splitlines() if line.startswith("bad: ")]
+    assert len(bad) == 1 and "No matching distribution found for scales==9" in bad[0]
+    # That of a bench that is not enabled is not looked at.
+    assert "scales==8" not in err
+    assert out.splitlines()[0].endswith(": one, same, other")
+    assert "opperf's own environment: 1 bench" in out
+    lock = json.loads((here / "all.json").read_text())
+    assert [one["packages"] for one in lock["environments"]] == [["scales==1.0"]]
+    # What is selected does not change what is shared.
+    assert opperf("install", "suite.yaml", "--select", "other")[0] == 0
+    code, _, err = opperf("install", "suite.yaml", "--select", "one", "--locked", "all.json")
+    assert code == 0 and "installing" not in err
+    assert "installing" in opperf("install", "suite.yaml", "--select", "one", "--force")[2]
+
+
+def test_benches_are_prepared_in_their_environments_each_once(opperf, here):
+    words = ["prepare", "suite.yaml", "--exclude", "bad", "--base", str(here / "base")]
+    code, out, _ = opperf(*words)
+    assert code == 0
+    assert "same: prepared with one" in out
+    lines = (here / "base" / "data" / "prepared.txt").read_text().splitlines()
+    assert lines == ["1 --n 3 two words", "1 --n 4 two words"]
+
+
+def test_one_that_cannot_be_prepared_stops_no_other(opperf, here):
+    (here / "bench" / "prepare.py").write_text("import sys\nsys.exit(int(sys.argv[2]) - 3)\n")
+    words = ["prepare", "suite.yaml", "--base", str(here / "base")]
+    code, _, err = opperf(*words, "--select", "one,other")
+    assert code == 1
+    assert "other: not prepared: its script ended with exit code 1" in err
+    assert "one: not" not in err
+    assert opperf(*words, "--select", "plain")[:2] == (
+        0,
+        "no bench that is enabled has a prepare.py\n",
+    )
+
+
+def test_a_shell_has_the_environment_and_variables_of_its_bench(opperf, here):
+    code, out, _ = opperf("shell", "suite.yaml", "one", "--print")
+    assert code == 0
+    script = f'{out}\nscales; python -c "import scales"; echo "$FACTORS"; pwd\n'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["1", "two words", str(here / "bench")], done.stderr
+
+
+def test_a_shell_is_started(here):
+    words = [sys.executable, "-m", "opperf", "suite", "shell", "suite.yaml", "plain"]
+    commands = "echo $MILABENCH_DIR_CODE\nexit 7\n"
+    done = subprocess.run(words, input=commands, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (7, f"{here}\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["shell", "suite.yaml", "onne"], "no bench is called onne; did you mean one"),
+        (["shell", "suite.yaml", "bad"], "No matching distribution found for scales==9"),
+        (["install", "no.yaml"], "no.yaml"),
+        (["install", "suite.yaml", "--locked", "suite.yaml"], "is no lock file"),
+    ],
+)
+def test_bad_input_is_one_line(opperf, words, expected):
+    code, _, err = opperf(*words)
+    assert code == 2
+    assert expected in err.splitlines()[-1] and err.splitlines()[-1].startswith("opperf: ")
