@@ -179,7 +179,8 @@ def export_command(request: Request) -> int:
         raise UsageError(
             f"{output}: --to {tool} writes {format.extension}; name such a file with -o"
         )
-    check_output(output, request.overwrite, [path])
+    if format.folder is None or not output.is_dir():
+        check_output(output, request.overwrite, [path])
     run, warnings = read_run(path)
     if format.values is not None and not run.records:
         raise RunFileError(f"{path}: {NOTHING}")

@@ -198,7 +198,16 @@ def _read(path: Path) -> _Read:
         file = folder / name
         return read_stream(file) if file.is_file() else None
 
-    return _Read(run, path, read, tuple(warnings))
+    return _Read(run, path, read, (*warnings, *_without_record(run, folder)))
+
+
+def _without_record(run: Run, folder: Path) -> Iterable[str]:
+    """Yields a sentence on each stream that no record names: of a program that ran when the run was
+    ended, or was measured again."""
+    known = {process.stream for record in run.records for process in record.processes}
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+        if path.name not in known:
+            yield f"{path}: no record is of this stream; the run was ended meanwhile, or resumed"
 
 
 def _here(bench: BenchFacts, planned: Set[str]) -> BenchFacts:

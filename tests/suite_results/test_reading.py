@@ -160,6 +160,7 @@ def test_streams_lie_beside_the_run_file_and_a_missing_one_is_named(tmp_path):
     folder = streams_of(path)
     folder.mkdir()
     (folder / "there.data").write_text("\n".join(stream_lines([4.0] * 30)))
+    (folder / "lost.jsonl").write_text("")
     rate = summarise([4.0] * 20, "items/s")
     results = tuple(
         ProcessResult(name=name, status=Status.OK, stream=f"{name}.data", warmup=10, rate=rate)
@@ -170,7 +171,9 @@ def test_streams_lie_beside_the_run_file_and_a_missing_one_is_named(tmp_path):
     run = load([path])
     there, gone = run.benches[0].processes
     assert len(there.rates) == 20 and gone.observed is None
-    assert run.warnings == ("the stream gone.data is not there; its record is used",)
+    lost, missing = run.warnings
+    assert missing == "the stream gone.data is not there; its record is used"
+    assert lost.startswith(f"{folder / 'lost.jsonl'}: no record")
 
 
 def test_runs_of_one_machine_are_repeats_and_of_others_refused(tmp_path):
