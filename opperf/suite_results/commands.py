@@ -20,7 +20,7 @@ from opperf.suite_results.milabench import report as milabench_report
 from opperf.suite_results.milabench.figures import figures_of
 from opperf.suite_results.ratios import ASSUMED_SCATTER
 from opperf.suite_results.scores import scores_of
-from opperf.suite_results.suite_run import SuiteRun, load
+from opperf.suite_results.suite_run import SuiteRun, in_environment, load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
 
@@ -65,7 +65,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     """Compares two sides: 1 if a bench regressed, 3 if that cannot be decided."""
     a, b = (options["base"], *options["repeat_a"]), (options["new"], *options["repeat_b"])
     _check_outputs(options, (*a, *b))
-    base, new = _side(a), _side(b)
+    base, new = _side(a, options["env_a"]), _side(b, options["env_b"])
     found = compare(
         base, new, _thresholds(options), options["by"], options["scatter"] or ASSUMED_SCATTER
     )
@@ -77,8 +77,9 @@ def compare_command(options: Mapping[str, Any]) -> int:
     return code
 
 
-def _side(paths: Sequence[Path]) -> SuiteRun:
-    return load(tuple(dict.fromkeys(paths)))
+def _side(paths: Sequence[Path], environment: str | None) -> SuiteRun:
+    run = load(tuple(dict.fromkeys(paths)))
+    return run if environment is None else in_environment(run, environment)
 
 
 def _thresholds(options: Mapping[str, Any]) -> Thresholds:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import unknown
 from opperf.model import BenchFacts
+from opperf.suite_results.environments import OWN
 
 GROUP, TAG, ENVIRONMENT = "group", "tag", "env"
 
@@ -20,7 +21,7 @@ def values_of(bench: BenchFacts, key: str) -> tuple[str, ...]:
     if key == TAG:
         return bench.tags or (NONE,)
     if key == ENVIRONMENT:
-        return (bench.env or "own",)
+        return (bench.env or OWN,)
     return (str(bench.point[key]),) if key in bench.point else (NONE,)
 
 

@@ -3,14 +3,13 @@ process said in its stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from opperf.errors import RunFileError, UsageError
-from opperf.machine.environment import incomparable_facts
+from opperf.errors import RunFileError, unknown
 from opperf.model import (
     BenchFacts,
     Case,
@@ -23,6 +22,7 @@ from opperf.model import (
 )
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
+from opperf.suite_results.environments import OWN, benches_of, check_same_machine, with_environment
 from opperf.suite_results.milabench.reading import read_folder
 from opperf.suite_results.observations import Observed, observe
 from opperf.suite_results.streams import Stream, is_stream, read_stream
@@ -126,22 +126,23 @@ def load(paths: Sequence[Path]) -> SuiteRun:
     `UsageError` for runs of different machines."""
     read = [_read(path) for path in paths]
     runs = tuple(part.run for part in read)
-    _check_same_machine(paths, runs)
+    check_same_machine(paths, runs)
     facts: dict[str, BenchFacts] = {}
     attempts: dict[str, dict[str, list[Attempt]]] = {}
     for part in read:
-        by_case = _by_case(part.run)
-        here = set(part.run.planned)
-        benches = [_here(bench, here) for bench in part.run.header.benches]
-        planned = {bench.name: bench.processes for bench in benches}
+        benches = benches_of(part.run)
+        by_case: dict[str, list[BenchFacts]] = {}
         for bench in benches:
-            key = bench_key(bench, benches)
-            facts[key] = _joined(facts[key], bench) if key in facts else bench
-            attempts.setdefault(key, {})
+            known = facts.get(bench.name)
+            facts[bench.name] = _joined(known, bench) if known else bench
+            attempts.setdefault(bench.name, {})
+            # Equal cases of several benches are measured once.
+            for id in bench.cases:
+                by_case.setdefault(id, []).append(bench)
         for record in part.run.records:
-            for name in by_case.get(record.id, ()):
-                found = attempts[name].setdefault(join_key(record.case), [])
-                found.append(_attempt(record, part, planned.get(name, 0)))
+            for bench in by_case.get(record.id, ()):
+                found = attempts[bench.name].setdefault(join_key(record.case), [])
+                found.append(_attempt(record, part, bench.processes))
     return SuiteRun(
         name=", ".join(map(str, paths)),
         runs=runs,
@@ -154,6 +155,25 @@ def load(paths: Sequence[Path]) -> SuiteRun:
     )
 
 
+def in_environment(run: SuiteRun, label: str) -> SuiteRun:
+    """Returns the benches of a run that were run in an environment, under their own names. Raises
+    `UsageError` if there are none."""
+    labels = list(dict.fromkeys(bench.facts.env or OWN for bench in run.benches))
+    if label not in labels:
+        raise unknown("environment", label, labels, run.name)
+    benches = tuple(
+        BenchResults(
+            msgspec.structs.replace(
+                bench.facts, name=bench.facts.name.removesuffix(with_environment("", label))
+            ),
+            bench.attempts,
+        )
+        for bench in run.benches
+        if (bench.facts.env or OWN) == label
+    )
+    return replace(run, name=with_environment(run.name, label), benches=benches)
+
+
 def join_key(case: Case) -> str:
     """Returns the key by which cases of several runs are joined: their id without what may differ
     between repeats, machines and environments, the number of GPUs or cores that each have a
@@ -163,12 +183,6 @@ def join_key(case: Case) -> str:
         target = msgspec.structs.replace(target, processes=1)
     settings = msgspec.structs.replace(case.settings, python="")
     return msgspec.structs.replace(case, repeat=0, target=target, settings=settings).id
-
-
-def bench_key(bench: BenchFacts, benches: Iterable[BenchFacts]) -> str:
-    """Returns the name of a bench, with its environment where it was run in several."""
-    several = sum(other.name == bench.name for other in benches) > 1
-    return f"{bench.name} ({bench.env or 'own'})" if several else bench.name
 
 
 @dataclass(frozen=True)
@@ -210,25 +224,6 @@ def _without_record(run: Run, folder: Path) -> Iterable[str]:
             yield f"{path}: no record is of this stream; the run was ended meanwhile, or resumed"
 
 
-def _here(bench: BenchFacts, planned: Set[str]) -> BenchFacts:
-    """Returns a bench with those of its cases that a run was to measure: a part of several runs, or
-    one of some cases, has no others."""
-    cases = tuple(id for id in bench.cases if id in planned)
-    if bench.cases and not cases and not bench.why_not:
-        return msgspec.structs.replace(bench, cases=(), why_not="not in this part of the run")
-    return msgspec.structs.replace(bench, cases=cases)
-
-
-def _by_case(run: Run) -> dict[str, list[str]]:
-    """Returns the keys of the benches of each case, by id: equal cases are measured once."""
-    benches = run.header.benches
-    found: dict[str, list[str]] = {}
-    for bench in benches:
-        for id in bench.cases:
-            found.setdefault(id, []).append(bench_key(bench, benches))
-    return found
-
-
 def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
     """Returns the facts of a bench of several runs: it was to be run if one was to run it."""
     wanted = other if first.why_not or not first.enabled else first
@@ -264,17 +259,3 @@ def _warnings(
     missing = sorted({process.result.stream for process in processes if not process.stream} - {""})
     gone = [f"the stream {name} is not there; its record is used" for name in missing]
     return tuple(dict.fromkeys((*own, *faults, *gone)))
-
-
-def _check_same_machine(paths: Sequence[Path], runs: Sequence[Run]) -> None:
-    known = [
-        (path, run.environment) for path, run in zip(paths, runs, strict=True) if run.environments
-    ]
-    for path, environment in known[1:]:
-        differing = incomparable_facts(known[0][1], environment)
-        if differing:
-            raise UsageError(
-                f"{path} and {known[0][0]} are of different machines or builds, by "
-                f"{', '.join(differing)}, and no repeats of one; `opperf suite compare` compares "
-                "them"
-            )

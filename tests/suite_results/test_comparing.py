@@ -4,9 +4,11 @@ import msgspec
 import pytest
 
 from opperf.comparison.statistics.data import Verdict
+from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.suite_results.comparing import compare, outcome
 from opperf.suite_results.comparison_report import report_of
+from opperf.suite_results.suite_run import in_environment
 from tests.environments import make_environment
 from tests.suite_results.making import (
     facts_of,
@@ -167,3 +169,16 @@ def test_the_report_names_what_is_on_one_side(tmp_path):
     assert "In A only" in titles and "In B only" in titles
     assert report.data["benches"][0]["verdict"] == "same"
     assert [test.result for test in report.tests] == ["system-out", "skipped", "skipped"]
+
+
+def test_environments_of_one_run_are_compared(tmp_path):
+    records = [
+        record_of(script_case("a", settings=Settings(python=label)), rates_around(level))
+        for label, level in (("torch==2.12", 10), ("torch==2.13", 20))
+    ]
+    run = suite(tmp_path, [facts_of(*records, name="a")], records)
+    assert [bench.facts.name for bench in run.benches] == ["a (torch==2.12)", "a (torch==2.13)"]
+    found = compare(in_environment(run, "torch==2.12"), in_environment(run, "torch==2.13"))
+    assert [(row.facts.name, row.verdict) for row in found.rows] == [("a", Verdict.IMPROVED)]
+    with pytest.raises(UsageError, match="unknown environment 'torch==2.1'"):
+        in_environment(run, "torch==2.1")

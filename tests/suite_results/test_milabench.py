@@ -2,11 +2,12 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
 from opperf.errors import RunFileError
-from opperf.model import Status
+from opperf.model import ProcessResult, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 from opperf.suite_results.milabench.figures import figures_of
@@ -15,6 +16,7 @@ from opperf.suite_results.milabench.writing import files_of
 from opperf.suite_results.suite_run import load
 from tests.suite_results.making import (
     RUNS,
+    event,
     facts_of,
     folder_of,
     rates_around,
@@ -143,10 +145,6 @@ def test_a_run_is_written_in_its_layout_and_read_again(tmp_path):
 
 
 def test_stored_streams_are_written_as_they_came(tmp_path):
-    import msgspec
-
-    from opperf.model import ProcessResult
-
     lines = stream_lines([3.0, 4.0], losses=[float("nan")], config={"extra": "kept"})
     (tmp_path / "own.data").write_text("\n".join(lines))
     result = ProcessResult(name="0", status=Status.OK, stream="own.data")
@@ -169,3 +167,12 @@ def test_a_run_without_programs_has_no_such_layout(run_without_programs):
 @pytest.fixture
 def run_without_programs():
     return run_of([], [])
+
+
+def test_what_a_process_printed_is_beside_its_stream(tmp_path):
+    lines = [event("line", "hello\n", "stdout"), event("line", "bye", "stderr")]
+    (tmp_path / "own.data").write_text("\n".join([*stream_lines([3.0])[:-1], *lines]))
+    result = ProcessResult(name="0", status=Status.OK, stream="own.data")
+    record = record_of(script_case("bench"), processes=(result,))
+    files = files_of(run_of([facts_of(record)], [record]), tmp_path)
+    assert files["bench.0.stdout"] == b"hello\n" and files["bench.0.stderr"] == b"bye\n"

@@ -218,3 +218,12 @@ def test_cases_of_other_parts_of_a_run_were_not_to_run(tmp_path):
     run = suite(tmp_path, benches, [here])
     assert [bench.was_to_run for bench in run.benches] == [True, False, True]
     assert run.benches[2].facts.cases == (here.id,)
+
+
+def test_parts_of_a_run_that_measured_other_frameworks_are_of_one_machine(tmp_path):
+    paths = []
+    for name in ("torch", "jax"):
+        record = record_of(script_case(name), rates_around(10))
+        run = run_of([facts_of(record, name=name)], [record], make_environment(name))
+        paths.append(written(tmp_path / f"{name}.jsonl", run))
+    assert [bench.facts.name for bench in load(paths).benches] == ["torch", "jax"]

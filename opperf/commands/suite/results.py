@@ -137,6 +137,13 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     help="A further run of A on the same machine. Repeat it for several.",
 )
 @click.option("--repeat-b", multiple=True, metavar="RUN", type=ResultsPath(), help="Likewise of B.")
+@click.option(
+    "--env-a",
+    metavar="LABEL",
+    help="Compare the benches of A that were run in this environment, of several, e.g. `--env-a "
+    "torch==2.12 --env-b torch==2.13` of one run.",
+)
+@click.option("--env-b", metavar="LABEL", help="Likewise of B.")
 @by
 @click.option(
     "--threshold",

@@ -22,6 +22,7 @@ from opperf.model import (
 from opperf.programs import events
 from opperf.programs.events import Event
 from opperf.programs.streams import encode_event
+from opperf.suite_results.environments import benches_of
 from opperf.suite_results.milabench.reading import DATA
 from opperf.suite_results.streams import read_stream
 
@@ -31,7 +32,7 @@ RATE = "rate"
 def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
     """Returns the streams by name. A record of what is no program is in none. Raises `RunFileError`
     for a run without programs."""
-    benches = {id: bench for bench in run.header.benches for id in bench.cases}
+    benches = {id: bench for bench in benches_of(run) for id in bench.cases}
     files: dict[str, bytes] = {}
     attempts: dict[str, int] = {}
     for record in run.records:
@@ -47,11 +48,26 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
             path = streams / result.stream if streams is not None and result.stream else None
             stored = read_stream(path).events if path is not None and path.is_file() else None
             written = _completed(stored, config, environment) if stored else None
-            lines = written or _recorded(config, record, result, environment, run)
-            files[f"{'.'.join(tags)}{DATA}".replace("/", "_")] = b"".join(map(encode_event, lines))
+            lines = written or list(_recorded(config, record, result, environment, run))
+            name = ".".join(tags).replace("/", "_")
+            files[f"{name}{DATA}"] = b"".join(map(encode_event, lines))
+            files |= {f"{name}.{pipe}": text for pipe, text in _printed(lines)}
     if not files:
         raise RunFileError("the run has no program, and milabench's layout has a file for each")
     return files
+
+
+def _printed(lines: Sequence[Event]) -> Iterator[tuple[str, bytes]]:
+    """Yields what a process printed, by its pipe."""
+    for pipe in ("stdout", "stderr"):
+        texts = [
+            str(event.data) for event in lines if event.event == events.LINE and event.pipe == pipe
+        ]
+        if texts:
+            yield (
+                pipe,
+                "".join(text if text.endswith("\n") else f"{text}\n" for text in texts).encode(),
+            )
 
 
 def _config(
