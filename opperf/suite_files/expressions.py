@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,11 +15,21 @@ from opperf.errors import UsageError, suggest
 MOST_CHARACTERS = 1000
 """Of an expression: Python's parser fails on long nested ones."""
 
-LARGEST_EXPONENT = 64
+MOST_BITS = 4096
 """Of a power, so that no number takes minutes to compute."""
 
+MOST_DIGITS = 64
+"""To which a number is rounded, for the same reason."""
+
+
+def _round(value: float, digits: int = 0) -> float:
+    if abs(digits) > MOST_DIGITS:
+        raise ValueError(f"more than {MOST_DIGITS} digits")
+    return round(value, digits) if digits else round(value)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{"len": len, "min": min, "max": max, "round": round, "int": int, "float": float},
+    **{"len": len, "min": min, "max": max, "round": _round, "int": int, "float": float},
     **{"abs": abs, "sum": sum, "any": any, "all": all, "ceil": math.ceil, "floor": math.floor},
     **{"str": str, "bool": bool},
 }
@@ -28,8 +39,8 @@ CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > LARGEST_EXPONENT:
-        raise ValueError(f"an exponent above {LARGEST_EXPONENT}")
+    if isinstance(base, int) and base.bit_length() * abs(exponent) > MOST_BITS:
+        raise ValueError(f"a power of more than {MOST_BITS} bits")
     return base**exponent
 
 
@@ -173,7 +184,13 @@ class _Evaluation:
             raise UsageError(f"{ast.unparse(node.func)} is no function here; known: {known}")
         if node.keywords or any(isinstance(element, ast.Starred) for element in node.args):
             raise UsageError(f"{ast.unparse(node)}: arguments are given by position")
-        return self._functions[node.func.id](*map(self.value, node.args))
+        arguments = list(map(self.value, node.args))
+        try:
+            return self._functions[node.func.id](*arguments)
+        except TypeError as error:
+            # Python names a method with its class.
+            problem = re.sub(r"^[\w.<>]+\(\)", f"{node.func.id}()", str(error))
+            raise TypeError(problem) from error
 
     KINDS: Mapping[type[ast.expr], Callable[[Any, Any], Any]] = {
         ast.Constant: _constant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, suggest
@@ -41,27 +41,33 @@ class Inheritance:
     def settled(self, name: str) -> Inherited:
         """Returns an entry with what it inherits and, over that, what `*` gives all. Raises
         `UsageError` for an unknown template, and for templates that inherit from each other."""
-        found = self._resolve(name, ())
+        found = self._resolve(name)
         every = self._entries.get(EVERY)
         node = found.node if every is None else _over(found.node, every)
         return Inherited(settle(node), found.templates)
 
-    def _resolve(self, name: str, chain: tuple[str, ...]) -> Inherited:
-        if name in self._found:
-            return self._found[name]
-        entry = self._entries[name]
-        parent = entry.entries().get(INHERITS)
-        own = Node({k: v for k, v in entry.entries().items() if k != INHERITS}, entry.at)
-        if parent is None or parent.content in (None, DELETED):
-            found = Inherited(own)
-        else:
-            template = self._template(parent, (*chain, name))
-            above = self._resolve(template, (*chain, name))
-            found = Inherited(_over(above.node, own), (template, *above.templates))
-        self._found[name] = found
-        return found
+    def _resolve(self, name: str) -> Inherited:
+        # Without recursion: templates may inherit from templates at any depth.
+        chain = [name]
+        while chain[-1] not in self._found:
+            parent = self._entries[chain[-1]].entries().get(INHERITS)
+            if parent is None or parent.content in (None, DELETED):
+                break
+            chain.append(self._template(parent, chain))
+        above: Inherited | None = None
+        for template, current in zip([*chain[1:], ""][::-1], chain[::-1], strict=True):
+            if current not in self._found:
+                entry = self._entries[current]
+                own = Node({k: v for k, v in entry.entries().items() if k != INHERITS}, entry.at)
+                self._found[current] = (
+                    Inherited(own)
+                    if above is None
+                    else Inherited(_over(above.node, own), (template, *above.templates))
+                )
+            above = self._found[current]
+        return self._found[name]
 
-    def _template(self, node: Node, chain: tuple[str, ...]) -> str:
+    def _template(self, node: Node, chain: Sequence[str]) -> str:
         name = node.content
         if not isinstance(name, str):
             raise UsageError(f"{node.at}: the name of a template, and this is {kind_of(node)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,9 @@ MATRIX, JOB, EXCLUDE, ZIP, NAME = "matrix", "job", "exclude", "zip", "name"
 
 EXPANDED = (MATRIX, JOB, EXCLUDE, ZIP)
 """Keys of which the jobs have none."""
+
+MOST_JOBS = 10_000
+"""Of a matrix: more take days to run, and are rather a key too many."""
 
 FIELD = re.compile(r"\{([\w.-]+)(?:!([rs]))?(?::([^{}]*))?\}")
 """A key in braces, with a conversion and a format as Python has them."""
@@ -53,7 +57,10 @@ def expand(entries: Mapping[str, Node]) -> Expanded:
         if not isinstance(own[JOB].content, dict):
             raise UsageError(f"{own[JOB].at}: a job is a mapping, and this is {kind_of(own[JOB])}")
         beside = {key: value for key, value in own.items() if key not in EXPANDED}
-        for point in combinations(own[MATRIX], own.get(ZIP), own.get(EXCLUDE)):
+        points = list(combinations(own[MATRIX], own.get(ZIP), own.get(EXCLUDE)))
+        if not points:
+            raise UsageError(f"{own[EXCLUDE].at}: it excludes all jobs of {name}")
+        for point in points:
             job = dict(own[JOB].entries())
             job_name = _name_of(job.pop(NAME, None), name, point)
             filled = Node(
@@ -82,6 +89,9 @@ def combinations(
     values = {key: _values(node) for key, node in matrix.content.items()}
     axes = list(_axes(matrix, values, zipped))
     without = list(_excluded(excluded, values))
+    jobs = math.prod(map(len, axes))
+    if jobs > MOST_JOBS:
+        raise UsageError(f"{matrix.at}: {jobs} combinations; a matrix has at most {MOST_JOBS}")
     # Later keys are loops around earlier ones.
     for chosen in itertools.product(*reversed(axes)):
         united = {key: value for part in chosen for key, value in part.items()}

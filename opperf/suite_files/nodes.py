@@ -59,5 +59,5 @@ def kind_of(node: Node) -> str:
     if isinstance(content, dict):
         return "a mapping"
     if isinstance(content, list):
-        return "a list"
+        return "a list" if content else "an empty list"
     return "empty" if content is None else repr(content)

@@ -47,7 +47,13 @@ def _value(text: str, name: str) -> Node:
     """Returns a value: YAML, but for a placeholder alone, which YAML takes for a mapping."""
     if PLACEHOLDER.fullmatch(text):
         return Node(text, Location(name, 0))
-    return parse(text, name) if text.strip() else Node(None, Location(name, 0))
+    if not text.strip():
+        return Node(None, Location(name, 0))
+    try:
+        return parse(text, name)
+    except UsageError as error:
+        # Without the line, of which there is one.
+        raise UsageError(f"{name}: {text!r} is no value in YAML; quote it") from error
 
 
 def _split(text: str) -> tuple[str, str, str]:
@@ -99,7 +105,7 @@ def of_environment(variables: Mapping[str, str], entries: Mapping[str, Node]) ->
             text = given.get(_as_variable(f"{name}.{path}"))
             if text is not None:
                 variable = PREFIX + _as_variable(f"{name}.{path}")
-                node = parse(text or "''", variable)
+                node = _value(text or "''", variable)
                 yield Override(name, path, _moved(node, Location(variable, 0, f"{name}.{path}")))
 
 

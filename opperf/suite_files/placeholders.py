@@ -12,10 +12,10 @@ from opperf.suite_files.bench import Location
 from opperf.suite_files.expressions import FUNCTIONS, evaluate
 from opperf.suite_files.system import COLLECTIVES, DEVICES, System
 
-PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
-"""A name in braces; other braces, those of JSON too, stay."""
+PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_]\w*)\}")
+"""A name in braces; other braces, those of JSON and of a shell's `${NAME}` too, stay."""
 
-ESCAPED = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+ESCAPED = re.compile(r"\{\{|\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 """The same in a text with two opening braces, which JSON never has: two of them are one brace."""
 
 CALL = re.compile(r"(?P<before>[^\s()=]*=)?(?P<call>(?:auto|auto_batch|expr)\(.*\))", re.DOTALL)

@@ -29,6 +29,9 @@ DEEPEST = 50
 
 INCLUDE = "include"
 
+MOST_INCLUDES = 100
+"""Files that one after the other includes."""
+
 
 def import_yaml() -> Any:
     """Returns PyYAML. Raises `UsageError` without it."""
@@ -128,7 +131,7 @@ class _Reading:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, self._yaml.ScalarNode):
-                raise UsageError(f"{self._file}:{line}: {path}: a key that is no text")
+                raise UsageError(f"{Location(self._file, line, path)}: a key that is no text")
             key = key_node.value
             place = f"{path}.{key}" if path else key
             if key in first:
@@ -176,6 +179,8 @@ class Files:
         if same in around:
             names = " includes ".join((*chain[around.index(same) :], path))
             raise UsageError(f"{at}: files include each other: {names}")
+        if len(chain) > MOST_INCLUDES:
+            raise UsageError(f"{at}: files include each other more than {MOST_INCLUDES} times")
         if same in map(os.path.realpath, self.paths):
             # What another file has changed since stays changed.
             return

@@ -17,6 +17,9 @@ REFERENCE = re.compile(r"(\\)?\$\{([^${}]*)\}")
 ENVIRONMENT = "oc.env:"
 """Begin of a reference to an environment variable: `${oc.env:NAME}`, `${oc.env:NAME,default}`."""
 
+MOST_LOOKUPS = 10_000
+"""Of an entry: a few texts that each refer to another one twice need any number."""
+
 Keys = tuple[str, ...]
 
 
@@ -31,10 +34,12 @@ class References:
         variables: Mapping[str, str],
     ) -> None:
         self._entry, self._names, self._variables = entry, names, variables
+        self._name, self._left = "", MOST_LOOKUPS
 
     def resolve(self, name: str, node: Node) -> Node:
         """Returns the value of a name at the top without references. Raises `UsageError` for what
         there is not, and for references to each other."""
+        self._name, self._left = name, MOST_LOOKUPS
         return self._resolve(node, (name,), ())
 
     def _resolve(self, node: Node, keys: Keys, chain: tuple[Keys, ...]) -> Node:
@@ -81,6 +86,9 @@ class References:
         return Node(text, node.at)
 
     def _find(self, text: str, keys: Keys, at: Location, chain: tuple[Keys, ...]) -> Node:
+        self._left -= 1
+        if self._left < 0:
+            raise UsageError(f"{at}: {self._name} refers to more than {MOST_LOOKUPS} values")
         whole = text.strip()
         if whole.startswith(ENVIRONMENT):
             return self._variable(whole.removeprefix(ENVIRONMENT), at)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.benches import KEYS, Made, make_bench
+from opperf.suite_files.benches import WORKLOADS, Made, make_bench
 from opperf.suite_files.expressions import evaluate
 from opperf.suite_files.inheriting import EVERY, Inheritance, Inherited
 from opperf.suite_files.matrices import Expanded, expand
@@ -23,6 +23,9 @@ from opperf.suite_files.selecting import select
 from opperf.suite_files.system import SYSTEM, Machine, System, read_system
 
 SUFFIXES = (".yaml", ".yml")
+
+TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
+"""Keys of which an entry of a suite has one, and few others do."""
 
 GPU_TAGS = ("monogpu", "multigpu", "multinode")
 """Tags of which milabench asks for exactly one."""
@@ -75,18 +78,17 @@ def suite_file(text: str) -> Path:
 
 
 def is_suite_file(path: Path) -> bool:
-    """Returns whether a file is YAML that has benches or includes files that have."""
+    """Returns whether a file is YAML that has benches or includes other files, or is no valid YAML:
+    nothing else that opperf measures is of YAML."""
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return False
     try:
         root = parse(read_text(str(path)), str(path))
     except UsageError:
-        # What is no YAML is not taken for a suite.
-        return False
-    entries = root.entries()
-    return INCLUDE in entries or any(
-        element.entries().keys() & set(KEYS) for element in entries.values()
-    )
+        # It says what is wrong when it is resolved.
+        return True
+    entries, known = root.entries(), set(TELLING)
+    return INCLUDE in entries or any(known & node.entries().keys() for node in entries.values())
 
 
 def resolve(

@@ -311,4 +311,5 @@ def number_of(bench: Bench, key: str) -> int | None:
 
 def place(bench: Bench, key: str) -> str:
     """Returns where a key of a bench is, for errors."""
-    return str(bench.locations.get(key, f"{bench.name}.{key}"))
+    found = bench.locations.get(key) or bench.locations.get(f"settings.{key}")
+    return str(found or f"{bench.name}.{key}")
