@@ -31,15 +31,17 @@ class Fact(NamedTuple):
 FACTS = (
     Fact("script", lambda target: PurePath(target.script).name),
     Fact("arguments", lambda target: target.argv),
-    Fact("plan", lambda target: (target.method, _processes(target), target.nodes)),
+    Fact("plan", lambda target: _plan_text(target)),
     Fact("observations", lambda target: (target.stop, target.skip)),
     Fact("observed parts", lambda target: target.observe),
 )
 
 
-def _processes(target: ScriptTarget) -> int:
-    """Returns the number of processes that a plan names; 0 if it depends on the machine."""
-    return target.processes if target.method == "njobs" else 0
+def _plan_text(target: ScriptTarget) -> str:
+    """Returns a plan, without a number of processes that depends on the machine."""
+    number = f" n={target.processes}" if target.method == "njobs" else ""
+    nodes = f" on {target.nodes} nodes" if target.nodes > 1 else ""
+    return f"{target.method}{number}{nodes}"
 
 
 def why_not_comparable(base: BenchResults, new: BenchResults) -> str:

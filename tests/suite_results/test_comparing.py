@@ -94,7 +94,7 @@ def test_a_bench_that_no_longer_works_is_a_regression(tmp_path):
     "changed, said",
     [
         ({"argv": ("--batch", "64")}, "other arguments: 32 and 64"),
-        ({"processes": 2}, "other plan"),
+        ({"processes": 2}, "other plan: njobs n=1 and njobs n=2"),
         ({"stop": 30}, "other observations"),
         ({"settings": Settings(env={"A": "1"})}, "other settings: env"),
     ],

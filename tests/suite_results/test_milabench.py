@@ -10,6 +10,7 @@ from opperf.errors import RunFileError
 from opperf.model import ProcessResult, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
+from opperf.results.kept import streams_of
 from opperf.suite_results.milabench.figures import figures_of
 from opperf.suite_results.milabench.report import report_of
 from opperf.suite_results.milabench.writing import files_of
@@ -24,6 +25,7 @@ from tests.suite_results.making import (
     run_of,
     script_case,
     stream_lines,
+    suite,
 )
 
 
@@ -176,3 +178,16 @@ def test_what_a_process_printed_is_beside_its_stream(tmp_path):
     record = record_of(script_case("bench"), processes=(result,))
     files = files_of(run_of([facts_of(record)], [record]), tmp_path)
     assert files["bench.0.stdout"] == b"hello\n" and files["bench.0.stderr"] == b"bye\n"
+
+
+def test_runs_of_opperf_have_its_figures_with_the_weights_and_devices_of_the_run(tmp_path):
+    results = []
+    streams_of(tmp_path / "run.jsonl").mkdir()
+    for device, rates in (("0", [10.0, 10.0]), ("1", [20.0, 20.0])):
+        lines = stream_lines(rates, config={"plan": {"method": "per_gpu"}})
+        (streams_of(tmp_path / "run.jsonl") / device).write_text("\n".join(lines))
+        results.append(ProcessResult(name=device, device=device, status=Status.OK, stream=device))
+    record = record_of(script_case(method="per_gpu", processes=2), processes=tuple(results))
+    run = suite(tmp_path, [facts_of(record, weight=3.0, config={"name": "bench"})], [record])
+    (row,) = figures_of(run).rows
+    assert (row.score, row.weight, row.enabled) == (30.0, 3.0, True)

@@ -95,7 +95,10 @@ class Figures(Struct, frozen=True):
 
 def figures_of(run: SuiteRun) -> Figures:
     """Returns the figures of a run."""
-    rows = sorted(map(_row, run.benches), key=lambda row: (row.group, row.bench))
+    rows = sorted(
+        (_row(bench, run.is_milabench) for bench in run.benches),
+        key=lambda row: (row.group, row.bench),
+    )
     ignored = tuple(
         str(process.stream.path)
         for bench in run.benches
@@ -117,14 +120,14 @@ def total(rows: Sequence[Row]) -> float:
     return float(np.exp(np.sum(np.log(scores + 1) * weights) / np.sum(weights)))
 
 
-def _row(bench: BenchResults) -> Row:
+def _row(bench: BenchResults, is_milabench: bool) -> Row:
     facts = bench.facts
     weight, enabled = facts.weight, facts.enabled
-    if facts.config and facts.config.get("enabled") is None and "weight" not in facts.config:
+    if is_milabench and not {"enabled", "weight"} & set(facts.config):
         # Its own defaults are no weight, and not to be run.
         weight, enabled = 0.0, False
     whole = [
-        process.observed
+        _with_device(process.observed, process.result.device)
         for process in bench.processes
         if process.observed and _is_whole(process.observed)
     ]
@@ -171,6 +174,13 @@ def _row(bench: BenchResults) -> Row:
         perf_watt=_quotient(perf.mean, _quotient(energy_kj, elapsed)),
         median_watt=sum(power) / len(power) if power else math.nan,
     )
+
+
+def _with_device(seen: Observed, device: str) -> Observed:
+    """Returns a stream whose configuration says the process's own GPU, as those of milabench do."""
+    if not device or seen.config.get("device") is not None:
+        return seen
+    return seen._replace(config={**seen.config, "device": device})
 
 
 def _quotient(part: float, whole: float) -> float:
