@@ -166,8 +166,8 @@ BUILT_IN = (
     Format(
         "html",
         ".html",
-        report="opperf.reports.html:write_page",
-        commands=frozenset({"report", "trace"}) | SUITE_REPORTS,
+        run="opperf.reports.pages.page:write_run",
+        report="opperf.reports.pages.page:write_page",
         other_extensions=(".htm",),
     ),
     Format(

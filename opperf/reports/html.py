@@ -11,8 +11,6 @@ from opperf.reports.templates import render
 TEMPLATE = "report.html.jinja"
 """The fragment's text, beside this module."""
 
-PAGE = "page.html.jinja"
-
 
 class ShownCell(NamedTuple):
     """A cell as text."""
@@ -25,16 +23,12 @@ class ShownCell(NamedTuple):
 
 def write_html(report: Report, width: int | None = None) -> str:
     """Returns the fragment, with every row."""
-    return render(__package__, TEMPLATE, _content(report))
+    return render(__package__, TEMPLATE, fragment_content(report))
 
 
-def write_page(report: Report, width: int | None = None) -> str:
-    """Returns a page with the fragment."""
-    return render(__package__, PAGE, _content(report))
-
-
-def _content(report: Report) -> dict[str, object]:
-    return {"report": report, "rows": _rows, "drawn": content_of}
+def fragment_content(report: Report) -> dict[str, object]:
+    """Returns the variables of the template."""
+    return {"report": report, "captioned": True, "rows": _rows, "drawn": content_of}
 
 
 def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:

@@ -20,24 +20,37 @@ LONGEST_INPUTS = 400
 
 
 def write_markdown(report: Report, width: int | None = None) -> str:
-    """Returns the page; its lines have any width."""
+    """Returns the page, or the comment; its lines have any width."""
+    sections = (section_text(section, report.level + 1) for section in ordered(report))
+    whole = "\n\n".join(filter(None, [*head_of(report), *sections])) + "\n"
+    if not report.comment:
+        return whole
+    # Only this form needs it.
+    from opperf.reports.comments import comment_of
+
+    return comment_of(report, whole)
+
+
+def head_of(report: Report) -> list[str]:
+    """Returns the title, and what to know first."""
     title = report.headline or plain(report.title)
     blocks = [
         f"{'#' * report.level} {title}" if title else "",
         *report.answer,
         # A headline stands in the place of the title.
         plain(report.title) if report.headline else "",
-        # How to read a page is said at its end.
-        *(
-            _section(section, report.level + 1)
-            for section in sorted(report.sections, key=lambda section: bool(section.manual))
-            if not section.is_extra
-        ),
     ]
-    return "\n\n".join(filter(None, blocks)) + "\n"
+    return [block for block in blocks if block]
 
 
-def _section(section: Section, level: int) -> str:
+def ordered(report: Report) -> list[Section]:
+    """Returns the sections in the order of a page: how to read it is said at its end."""
+    shown = [section for section in report.sections if not section.is_extra]
+    return sorted(shown, key=lambda section: bool(section.manual))
+
+
+def section_text(section: Section, level: int) -> str:
+    """Returns a section below a heading of this level."""
     title = section.page_title or section.title
     parts = ["\n".join(map(_fact, section.facts))]
     sentences = list(map(plain, filter(None, (section.manual, *section.prose))))

@@ -3,10 +3,12 @@ values for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from opperf.model import Run
 from opperf.results.text import Shown
 from opperf.results.units import Figure, FigureText, Unit, choose_unit, format_figure, unit_words
 
@@ -232,6 +234,46 @@ class Section(NamedTuple):
         return [*self.items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]
 
 
+class RunOnPage(NamedTuple):
+    """A run whose cases a page shows one by one."""
+
+    name: str
+    """As a command takes it: a path, or `@ID`."""
+    run: Run
+    scripts: Mapping[str, str] = MappingProxyType({})
+    """By case's id, those that were made."""
+
+
+class ChangeRow(NamedTuple):
+    """One figure of a comparison, with its verdict."""
+
+    operator: str
+    inputs: str
+    metric: str
+    verdict: str
+    tone: Tone
+    ratio: float | None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+    """Smallest change that the measurements would have shown, as a share."""
+    facts: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
+
+
+class Changes(NamedTuple):
+    """All figures of a comparison, for a page that draws intervals against the threshold."""
+
+    sides: tuple[str, str]
+    threshold: float
+    """The smallest change of interest, as a share."""
+    rows: Sequence[ChangeRow]
+    interval: str
+    """The name of the intervals: `95 % interval`."""
+    same_within: float | None = None
+    """Share within which a change counts as none; None where nothing is shown to be the same."""
+
+
 class Test(NamedTuple):
     """One row of a report as a test of continuous integration."""
 
@@ -262,3 +304,10 @@ class Report:
     """Paragraphs, with their markup, on the first thing to know and on what to do."""
     level: int = 2
     """Of its heading on a page: 1 of a page of its own."""
+    runs: Sequence[RunOnPage] = ()
+    """Whose cases a page in HTML has, each with its samples."""
+    changes: Changes | None = None
+    """Of a comparison."""
+    comment: str = ""
+    """Of a report for a pull request, what tells its comment from others; Markdown then has the
+    length of a comment."""

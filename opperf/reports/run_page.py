@@ -39,7 +39,6 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     records = sort_by_operator(run.records)
     settings = differing_settings(record.case for record in records)
     measured = [record for record in records if record.status is Status.OK]
-    others = [record for record in records if record.status is not Status.OK]
     yield _results(measured, settings, names)
     if run_tables.is_swept(records):
         yield Section("By size", prose=[run_tables.LEGEND])
@@ -48,9 +47,18 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     single = [record for record in records if not record.case.point]
     for title, table in run_tables.axis_tables(single, names):
         yield Section(title, table=_whole(table))
+    yield from beside_the_results(run)
+
+
+def beside_the_results(run: Run) -> Iterator[Section]:
+    """Yields what a page has besides the results: outliers, what replays consist of, what was not
+    measured and why, and the environment."""
+    records = sort_by_operator(run.records)
+    others = [record for record in records if record.status is not Status.OK]
+    settings = differing_settings(record.case for record in records)
     if outliers.is_fuzzed(run):
         yield _outliers(run)
-    for record in measured:
+    for record in records:
         yield from replays.sections_of(record)
     if others:
         columns = (

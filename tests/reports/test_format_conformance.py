@@ -33,6 +33,8 @@ from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of
 from opperf.reports.hotspots.ranking_report import report_of as of_ranking
 from opperf.reports.listing import categories_report, operators_report
+from opperf.reports.pages import page
+from opperf.reports.pages.page import SCRIPTS
 from opperf.reports.showing import report_of as of_operator
 from opperf.results.runfile import read_run
 from opperf.suite_results.comparing import compare
@@ -48,6 +50,8 @@ from tests.comparison.files.reports.conftest import NASTY, everything, hostile  
 from tests.recordings import called, measured, site, transformer
 from tests.sources.traces.reports.making import reports_of_traces
 from tests.suite_results.making import facts_of, record_of, script_case, suite
+
+PAGES = Path(page.__file__).parent
 
 # Not by the path of imports, where every later test would find it as an installed one.
 TSV = runpy.run_path(str(Path(__file__).parents[1] / "toy_format" / "toy_format.py"))["TSV"]
@@ -163,15 +167,21 @@ def check_csv(text):
 
 
 class Tags(HTMLParser):
-    """The tags of a fragment that are open, and all that there were."""
+    """The tags of a fragment that are open, all that there were, and the texts of scripts."""
 
     def __init__(self):
         super().__init__()
-        self.open, self.seen = [], set()
+        self.open, self.seen, self.scripts = [], set(), []
 
     def handle_starttag(self, tag, attrs):
+        if tag == "meta":
+            return
         self.open.append(tag)
         self.seen.add(tag)
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.scripts.append(data)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -181,7 +191,12 @@ def check_html(text):
     tags = Tags()
     tags.feed(text)
     tags.close()
-    assert tags.open == [] and not {"script", "b", "img", "iframe"} & tags.seen
+    assert tags.open == [] and not {"b", "img", "iframe"} & tags.seen
+    if tags.scripts:
+        # The data of a page, and what draws them.
+        data, *code = tags.scripts
+        json.loads(data)
+        assert code == [(PAGES / name).read_text() for name in SCRIPTS]
 
 
 def check_svg(text):

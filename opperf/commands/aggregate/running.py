@@ -263,8 +263,8 @@ def _records(records: Sequence[ModelRecord], chosen: str) -> str:
 
 def _writer(chosen: str) -> Callable[[Report], str]:
     """Returns what writes a report as text, Markdown, a page, CSV or JSON."""
-    from opperf.reports.html import write_page
     from opperf.reports.markdown import write_markdown
+    from opperf.reports.pages.page import write_page
     from opperf.reports.text import write_text
 
     writers: dict[str, Callable[[Report, int | None], str]] = {

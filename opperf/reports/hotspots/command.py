@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from opperf.model import Run
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of, report_of
 from opperf.reports.hotspots.times import basis_of
+from opperf.reports.model import RunOnPage, Section
+from opperf.reports.run_page import beside_the_results
 from opperf.reports.writing import write_reports
 from opperf.results.kept import display
 from opperf.results.messages import tell
@@ -46,8 +49,20 @@ def report_command(request: Request) -> int:
         raise UsageError(
             "--tree needs the places of calls, and the files have none; `opperf record` keeps them"
         )
-    write_reports(report_of(found, request.top, recording, request.tree), [output])
+    report = report_of(found, request.top, recording, request.tree)
+    names = map(display, request.files)
+    shown = tuple(RunOnPage(name, run) for name, run in zip(names, runs, strict=True))
+    sections = [*report.sections, *_on_pages_only(shown)]
+    write_reports(dataclasses.replace(report, runs=shown, sections=sections), [output])
     return 0
+
+
+def _on_pages_only(runs: Sequence[RunOnPage]) -> Iterator[Section]:
+    """Yields what a page of runs has besides the ranking, under the runs' names if several."""
+    for own in runs:
+        for section in beside_the_results(own.run):
+            title = f"{section.title} ({own.name})" if len(runs) > 1 else section.title
+            yield section._replace(title=title, is_extra=True)
 
 
 def _read(files: Sequence[Path]) -> list[Run]:

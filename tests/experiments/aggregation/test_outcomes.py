@@ -14,8 +14,8 @@ from opperf.experiments.aggregation.outcomes import (
     week_of,
 )
 from opperf.experiments.repeating import command_of
-from opperf.reports.html import write_page
 from opperf.reports.markdown import write_markdown
+from opperf.reports.pages.page import write_page
 from opperf.reports.text import write_text
 from tests.experiments.lines import DAY, MONDAY, record
 

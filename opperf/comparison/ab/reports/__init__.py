@@ -10,6 +10,7 @@ import msgspec
 from opperf.comparison.ab.report import CoarseReport, CoarseRow, Row
 from opperf.comparison.ab.report import Report as SessionReport
 from opperf.comparison.ab.reports import sentences
+from opperf.comparison.ab.reports.changes import INTERVAL, changes_of
 from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
@@ -35,9 +36,6 @@ MAX_ROWS = 100
 
 MAX_SAME = 20
 """Most rows of the table of figures that are the same: the longest, and not urgent."""
-
-INTERVAL = "90 % interval"
-"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
 
 SHOWN = {
     Verdict.REGRESSED: "Slower",
@@ -206,4 +204,6 @@ def report_for(found: SessionReport) -> Report:
         tests=list(tests(found)),
         headline=sentences.headline(found),
         answer=sentences.advice(found),
+        comment="ab",
+        changes=changes_of(found),
     )

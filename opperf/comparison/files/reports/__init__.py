@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from opperf.comparison.files.comparison import MISSING, Change, ChangeKind, Comparison, Row, Side
 from opperf.comparison.files.reports import sentences
+from opperf.comparison.files.reports.changes import changes_of
+from opperf.comparison.files.reports.tones import tone_of
 from opperf.comparison.files.reports.values import COLUMNS, rows, tests, values
 from opperf.comparison.results import TITLE, count_different, differing, uncompared
 from opperf.comparison.statistics.data import Verdict
@@ -20,7 +22,6 @@ from opperf.reports.model import (
     Report,
     Section,
     Table,
-    Tone,
     figures,
     inputs,
     names,
@@ -28,15 +29,6 @@ from opperf.reports.model import (
     texts,
     words,
 )
-
-TONES: dict[Verdict, tuple[Tone, Tone]] = {
-    Verdict.REGRESSED: ("worse", "worse"),
-    Verdict.IMPROVED: ("better", "better"),
-    Verdict.SUSPECT: ("better", "worse"),
-    Verdict.AMBIGUOUS: ("open", "open"),
-    Verdict.INVALID: ("open", "open"),
-}
-"""Tone of a verdict: where the new figure is not worse, and where it is."""
 
 FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT})
 """Verdicts of findings."""
@@ -151,8 +143,7 @@ def _columns(rows: Sequence[Row]) -> Iterator[Column]:
 
 
 def _verdict(row: Row) -> Cell:
-    tone = TONES.get(row.verdict, ("", ""))[row.is_worse]
-    return Cell(row.verdict.value, tone, sentences.remarks(row))
+    return Cell(row.verdict.value, tone_of(row), sentences.remarks(row))
 
 
 def _means(comparison: Comparison) -> Section:
@@ -195,4 +186,6 @@ def report_of(comparison: Comparison) -> Report:
         tests=tests(comparison),
         headline=f"Operators: {code(comparison.new.name)} against {code(comparison.base.name)}",
         answer=(answer(comparison),),
+        comment="compare",
+        changes=changes_of(comparison),
     )

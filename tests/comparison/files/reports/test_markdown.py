@@ -27,7 +27,9 @@ def test_markdown(everything, row, comparison):
     assert lines[2].startswith("**1 figure (memory) got worse.** Find the cause")
     assert "**1 figure (forward) may have got worse.**" in lines[2]
     assert "**3 cases no longer measured**" in lines[2]
-    assert text.endswith("```sh\nopperf ab relu --a python:/path/to/base/python\n```\n")
+    assert text.endswith(
+        "```sh\nopperf ab relu --a python:/path/to/base/python\n```\n\n<!-- opperf compare -->\n"
+    )
     quiet = compared(comparison(row(verdict=Verdict.NO_CLEAR_CHANGE, ratio=1.0)), "md")
     assert "\n\n**Nothing got worse**, as far as these files can tell.\n" in quiet
     assert "<details><summary>forward: 1 case in common: 1 no clear change" in quiet
@@ -52,7 +54,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
     assert "No difference between the environments in the files." in told
     for words in ("To confirm", "details", "more", "ambiguous", "mean"):
         assert words not in told
-    assert told.endswith("\n\nChanges up to these count as none: forward 2%.\n")
+    assert told.endswith("count as none: forward 2%.\n\n<!-- opperf compare -->\n")
 
 
 def test_only_findings_are_bold(comparison, row):

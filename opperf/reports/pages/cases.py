@@ -1,0 +1,253 @@
+"""The cases of runs as a table of a page: figures, and for each case all that is known of it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from opperf.instruments.times import FORWARD, TOTAL
+from opperf.machine.environment import environment_texts
+from opperf.metrics import metric_named
+from opperf.model import Case, Metric, Record, Status, Summary
+from opperf.reports.model import RunOnPage
+from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
+from opperf.reports.showing import split_preamble
+from opperf.results import verifications
+from opperf.results.columns import FigureColumn, select_columns
+from opperf.results.settings import changed_settings_text, noun_of
+from opperf.results.sweeps import point_text
+from opperf.results.text import inputs_text
+from opperf.results.units import Figure
+
+MOST_SAMPLES = 400
+"""Most samples of a metric of a case: a point for each pixel of a chart."""
+
+ALL_SAMPLES = 120_000
+"""Most samples of a page: 0.8 MB, so that one of a thousand operators stays below 3 MB."""
+
+FEWEST_SAMPLES = 8
+"""Fewest samples of a metric, however many cases there are."""
+
+DIGITS = 4
+"""Significant digits of samples, which are points of a chart."""
+
+
+class Scripts:
+    """The scripts of cases by id, without the lines with which all begin."""
+
+    def __init__(self, found: Mapping[str, str]) -> None:
+        shared, rests = split_preamble(list(found.values()))
+        self.preamble = "\n".join(shared)
+        self._rest = dict(zip(found, rests, strict=True))
+
+    def of(self, id: str) -> str:
+        return self._rest.get(id, "")
+
+
+def scripts_of(runs: Sequence[RunOnPage]) -> Scripts:
+    """Returns the scripts of the cases of runs."""
+    return Scripts({id: text for own in runs for id, text in own.scripts.items()})
+
+
+def environments_of(runs: Sequence[RunOnPage]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Returns the facts of each environment by its id."""
+    return {
+        id: tuple((label, text) for label, text in environment_texts(found) if text)
+        for own in runs
+        for id, found in own.run.environments.items()
+    }
+
+
+def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
+    """Returns the table of all planned cases of the runs; None without one."""
+    found = [(own, record) for own in runs for record in own.run.records]
+    missing = [(own, case) for own in runs for case in _without_record(own)]
+    if not found and not missing:
+        return None
+    columns = select_columns([record for _, record in found])
+    columns = [own for own in columns if any(own.read(record) for _, record in found)]
+    shown = _optional([*(record.case for _, record in found), *(case for _, case in missing)])
+    environments = list(environments_of(runs))
+    series = sum(len(_sampled(record)) for _, record in found)
+    most = min(MOST_SAMPLES, max(FEWEST_SAMPLES, ALL_SAMPLES // max(1, series)))
+    are_several = len(runs) > 1
+    rows = [
+        Row(
+            cells=(
+                *_texts(own, record.case, shown, are_several),
+                record.status.value,
+                *(_cell(column.read(record)) for column in columns),
+            ),
+            facts=tuple(_facts(own, record)),
+            notes=tuple(_notes(record)),
+            code=tuple(_code(own, record.case, scripts)),
+            samples=tuple(_samples(record, name, most) for name in _sampled(record)),
+            environment=environments.index(record.environment)
+            if record.environment in environments
+            else None,
+        )
+        for own, record in found
+    ]
+    rows += [
+        Row(
+            cells=(
+                *_texts(own, case, shown, are_several),
+                NOT_FINISHED,
+                *(None for _ in columns),
+            ),
+            facts=tuple(_case_facts(own, case)),
+            code=tuple(_code(own, case, scripts)),
+        )
+        for own, case in missing
+    ]
+    noun = noun_of(record.case for _, record in found)
+    headings = (
+        Heading(noun.capitalize(), "name"),
+        Heading("Inputs", "text"),
+        *(Heading(title, "text", is_filter=title != "Sweep") for title in shown),
+        *([Heading("Run", "text", is_filter=True)] if are_several else []),
+        Heading("Status", "status", is_filter=True),
+        *(_heading(column) for column in columns),
+    )
+    first = next((i for i, one in enumerate(headings) if one.kind == "figure"), None)
+    return DataTable("case", headings, tuple(rows), None if first is None else (first, True))
+
+
+NOT_FINISHED = "not measured"
+"""Status of a planned case without a record: the run was not finished."""
+
+
+def _without_record(own: RunOnPage) -> Iterator[Case]:
+    if own.run.header.program is not None:
+        # Of a recording, whose calls need no measurement.
+        return
+    ids = {record.id for record in own.run.records}
+    yield from (case for case in own.run.cases if case.id not in ids)
+
+
+def _optional(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
+    """Returns, of the columns that say what cases are, those that differ: texts by case's id."""
+    read = {
+        "Settings": lambda case: changed_settings_text(case.settings.identity()),
+        "Sweep": lambda case: point_text(case.point),
+        "Category": lambda case: case.category,
+    }
+    found = {title: {case.id: text(case) for case in cases} for title, text in read.items()}
+    return {title: own for title, own in found.items() if len(set(own.values())) > 1}
+
+
+def _texts(
+    own: RunOnPage, case: Case, shown: Mapping[str, Mapping[str, str]], are_several: bool
+) -> tuple[str, ...]:
+    texts = (found[case.id] for found in shown.values())
+    return (case.label, inputs_text(case), *texts, *([own.name] if are_several else []))
+
+
+def _heading(column: FigureColumn) -> Heading:
+    metric = column.metric
+    return Heading(
+        metric.title,
+        "figure",
+        unit=metric.unit,
+        about=metric.description,
+        lower_is_better=metric.lower_is_better,
+    )
+
+
+def _cell(figure: Figure | None) -> Cell:
+    if figure is None or not math.isfinite(figure.value):
+        return None
+    width = figure.half_width
+    finite = None if width is None or not math.isfinite(width) else _rounded(width)
+    return [_rounded(figure.value, 7), finite, int(figure.is_uncertain)]
+
+
+def _rounded(value: float, digits: int = DIGITS) -> float:
+    """Returns a number with few digits; an integer where it is one, which is shorter."""
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+
+
+def _sampled(record: Record) -> list[str]:
+    """Returns the metrics whose samples scatter; of both passes together, if there are two."""
+    names = [
+        name
+        for name, summary in record.summaries.items()
+        if len(record.samples.get(name, ())) > 1 and not _metric(name, summary).is_steady
+    ]
+    is_alone = TOTAL.name in names and record.samples[TOTAL.name] == record.samples.get(
+        FORWARD.name
+    )
+    return [name for name in names if not (is_alone and name == TOTAL.name)]
+
+
+def _metric(name: str, summary: Summary) -> Metric:
+    return metric_named(name, summary.unit)
+
+
+def _samples(record: Record, name: str, most: int) -> Samples:
+    taken = record.samples[name]
+    summary = record.summaries[name]
+    # Evenly through the measurement, so that drift and levels can be seen.
+    count = min(most, len(taken))
+    picked = [taken[index * len(taken) // count] for index in range(count)]
+    return Samples(
+        title=_metric(name, summary).title,
+        unit=summary.unit,
+        values=[_rounded(value) for value in picked if math.isfinite(value)],
+        taken=len(taken),
+        median=summary.median if math.isfinite(summary.median) else 0.0,
+        low=summary.ci_low if math.isfinite(summary.ci_low) else None,
+        high=summary.ci_high if math.isfinite(summary.ci_high) else None,
+    )
+
+
+def _case_facts(own: RunOnPage, case: Case) -> Iterator[tuple[str, str]]:
+    facts = {
+        "Why these inputs": case.why,
+        "Rule": case.origin,
+        "Category": case.category,
+        "Tags": ", ".join(case.tags),
+        "Sweep": point_text(case.point),
+        "Settings": changed_settings_text(case.settings.identity()),
+        "Dtype": case.settings.dtype,
+        "Device": case.settings.device,
+        "Calls in its source": f"{case.count:,}" if case.count > 1 else "",
+        "Id": case.id,
+        "Run": own.name,
+    }
+    yield from ((label, text) for label, text in facts.items() if text)
+
+
+def _facts(own: RunOnPage, record: Record) -> Iterator[tuple[str, str]]:
+    if record.status is not Status.OK:
+        yield "Not measured", f"{record.status.value}: {record.reason}"
+    yield from _case_facts(own, record.case)
+    for (text,) in zip(verifications.cells([record]), strict=True):
+        if text:
+            yield verifications.TITLE, text
+    if record.wall_s:
+        yield "Time spent on the case", f"{record.wall_s:.3g} s"
+
+
+def _notes(record: Record) -> Iterator[str]:
+    for note in record.notes:
+        yield ": ".join(filter(None, (note.metric, note.message)))
+
+
+def _code(own: RunOnPage, case: Case, scripts: Scripts) -> Iterator[tuple[str, str]]:
+    where = shlex.quote(own.name)
+    yield "Measure it again", f"opperf run {where} --id {case.id}"
+    script = scripts.of(case.id)
+    if script:
+        yield "Script", script
+    else:
+        yield "Print its script", f"opperf show {where} --id {case.id}"
+
+
+def unmeasured(runs: Sequence[RunOnPage]) -> int:
+    """Returns the number of cases that have no result."""
+    bad = (record for own in runs for record in own.run.records if record.status is not Status.OK)
+    return sum(1 for _ in chain(bad, *(map(_without_record, runs))))

@@ -1,0 +1,113 @@
+"""The content that a page's script draws: tables to sort, search and filter, and charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.model import Struct
+
+CellKind = Literal["name", "text", "figure", "number", "interval", "verdict", "status"]
+"""Of a column: texts, or `[value, half-width, whether it is uncertain]`, a number, `[ratio, low,
+high]`, or a word with its tone."""
+
+Cell = str | float | Sequence[Any] | None
+
+
+class Heading(Struct, frozen=True):
+    """A column of a table."""
+
+    title: str
+    kind: CellKind
+    unit: str = ""
+    about: str = ""
+    lower_is_better: bool = True
+    is_filter: bool = False
+    """Whether a list above the table chooses rows by its values."""
+
+
+class Samples(Struct, frozen=True):
+    """The samples of a metric of one case, in their order."""
+
+    title: str
+    unit: str
+    values: list[float]
+    taken: int
+    """Number of samples that were taken; `values` may be fewer."""
+    median: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Row(Struct, frozen=True):
+    """A row of a table, and what it shows when it is opened."""
+
+    cells: tuple[Cell, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    code: tuple[tuple[str, str], ...] = ()
+    """Titles and texts to copy: commands, a script."""
+    samples: tuple[Samples, ...] = ()
+    environment: int | None = None
+    """Place among those of the page."""
+
+
+class DataTable(Struct, frozen=True):
+    """A table whose rows the script draws."""
+
+    noun: str
+    columns: tuple[Heading, ...]
+    rows: tuple[Row, ...]
+    order: tuple[int, bool] | None = None
+    """Column that the rows are first sorted by, and whether the largest is first."""
+    threshold: float | None = None
+    """Change that intervals are drawn against, as a share."""
+    same_within: float | None = None
+
+
+class DataLine(Struct, frozen=True):
+    """A line of a chart: x, y, and the bounds of the interval of y."""
+
+    name: str
+    points: tuple[tuple[float, float, float | None, float | None], ...]
+    is_joined: bool = True
+
+
+class Chart(Struct, frozen=True):
+    """A chart of lines."""
+
+    title: str
+    x_title: str
+    y_title: str
+    unit: str
+    x_is_log: bool
+    y_is_log: bool
+    lines: tuple[DataLine, ...]
+
+
+class Content(Struct, frozen=True):
+    """All that the script of a page draws."""
+
+    table: DataTable | None = None
+    environments: tuple[tuple[tuple[str, str], ...], ...] = ()
+    charts: tuple[Chart, ...] = ()
+    preamble: str = ""
+    """Lines with which all scripts of cases begin."""
+
+    @property
+    def is_empty(self) -> bool:
+        return self.table is None and not self.charts
+
+
+UNSAFE = re.compile("[<>&\u2028\u2029]")
+"""Characters that could end a script element or begin markup in it, and line ends of old
+JavaScript; in JSON they are in strings only, where an escape means the same."""
+
+
+def embedded(content: Content) -> str:
+    """Returns the content as JSON that can stand in a script element, whatever its texts are."""
+    text = msgspec.json.encode(content).decode()
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
