@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from opperf.instruments.times import FORWARD, TOTAL
@@ -129,7 +129,7 @@ def _without_record(own: RunOnPage) -> Iterator[Case]:
 
 def _optional(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
     """Returns, of the columns that say what cases are, those that differ: texts by case's id."""
-    read = {
+    read: dict[str, Callable[[Case], str]] = {
         "Settings": lambda case: changed_settings_text(case.settings.identity()),
         "Sweep": lambda case: point_text(case.point),
         "Category": lambda case: case.category,

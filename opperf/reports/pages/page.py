@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import NamedTuple
@@ -127,10 +128,7 @@ def _tiles(report: Report, table: DataTable | None) -> Iterator[Tile]:
 
 def _verdict_tiles(report: Report) -> Iterator[Tile]:
     assert report.changes is not None
-    counts: dict[tuple[str, str], int] = {}
-    for row in report.changes.rows:
-        tone = row.tone if row.tone in ("worse", "better") else ""
-        counts[row.verdict, tone] = counts.get((row.verdict, tone), 0) + 1
+    counts = Counter((row.verdict, row.tone) for row in report.changes.rows)
     for (verdict, tone), number in counts.items():
         yield Tile(f"{number:,}", verdict, tone)
     yield Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")

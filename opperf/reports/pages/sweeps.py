@@ -53,4 +53,8 @@ def _chart(plot: Plot, panel: Panel) -> Chart:
 
 def _line(line: Line) -> DataLine:
     points = sorted(line.points)
-    return DataLine(line.name, tuple(tuple(point) for point in points), line.is_function)
+    return DataLine(
+        line.name,
+        tuple((point.x, point.y, point.low, point.high) for point in points),
+        line.is_function,
+    )
