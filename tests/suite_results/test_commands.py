@@ -3,12 +3,18 @@
 import csv
 import io
 import json
+import re
+import shlex
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from opperf.commands.suite.results import compare, report, validate
 from opperf.errors import OpperfError
+from opperf.model import Settings
+from opperf.opperf import main
 from tests.suite_results.making import (
     REPLAYS,
     RUNS,
@@ -89,3 +95,33 @@ def test_comparisons_exit_with_the_verdict(runs):
     assert "below --threshold" in refused(
         compare, *runs, "--threshold", "10%", "--same-within", "5%"
     )
+
+
+def documented():
+    """The commands of the page's section on results."""
+    text = (Path(__file__).parents[2] / "docs/suites.md").read_text()
+    section = re.split(r"^## Results$", text, flags=re.MULTILINE)[1]
+    section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
+    found = re.findall(r"^(opperf suite .*?)(?:  +#.*)?$", section, re.MULTILINE)
+    assert len(found) >= 8
+    return found
+
+
+@pytest.mark.parametrize("line", documented())
+def test_commands_of_the_page(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = ("torch==2.12", "torch==2.13")
+    records = [
+        record_of(script_case("a", settings=Settings(python=label)), rates_around(10))
+        for label in labels
+    ]
+    several = run_of([facts_of(*records, name="a")], records)
+    for name in re.findall(r"\w+\.jsonl", line):
+        one = run_of([facts_of(records[0], name="a")], records[:1])
+        written(tmp_path / name, several if "--env-a" in line else one)
+    written(tmp_path / "last.jsonl", several)
+    shutil.copytree(RUNS, tmp_path / "runs/2026-05-10")
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(line.replace("@last", "last.jsonl"))[1:])
+    # Nothing is wrong with the command, whatever it finds.
+    assert ended.value.code in (0, 1, 3)
