@@ -297,6 +297,17 @@ def test_garbage_is_kept_and_harms_nothing(run):
     assert sum(len(event.data) for event in events if event.pipe == "stdout") >= 300_000
 
 
+def test_a_program_that_closes_all_descriptors_keeps_its_own_files(run, tmp_path):
+    source = (
+        "import os, time\nos.closerange(1, 64)\n"
+        f"files = [open({str(tmp_path)!r} + f'/own{{n}}', 'w') for n in range(40)]\n"
+        "def step(): time.sleep(0.001)\nwhile True: step()"
+    )
+    record, _ = run(source, "function:main:step", settings=Settings(timeout_s=1.5))
+    assert record.status is Status.TIMEOUT
+    assert all(path.read_text() == "" for path in tmp_path.glob("own*"))
+
+
 def test_output_without_end_is_limited(run, monkeypatch):
     monkeypatch.setattr("opperf.programs.streams.MOST_PRINTED_BYTES", 1 << 20)
     source = COUNTING.format(n=15) + "\nwhile True: print('y' * 1000)"

@@ -65,8 +65,12 @@ def await_stop(control: int, stop: Any) -> None:
 
             set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
             set_exception(ctypes.c_ulong(main), ctypes.py_object(stop()))
-            # Nothing more is written: it returns when the other process is gone.
-            os.read(control, 1)
+            try:
+                # Nothing more is written: it returns when the other process is gone.
+                os.read(control, 1)
+            except OSError:
+                # The program has closed all descriptors.
+                return
         if os.getpid() == owner:
             os.killpg(os.getpgrp(), signal.SIGKILL)
 

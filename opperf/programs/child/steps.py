@@ -27,9 +27,11 @@ class Channel:
         # One of its own: voir closes the other.
         self._descriptor = os.dup(descriptor)
         self._owner = os.getpid()
+        self._pipe = _file(self._descriptor)
 
     def write(self, *events: dict[str, Any]) -> None:
-        if os.getpid() != self._owner:
+        if os.getpid() != self._owner or _file(self._descriptor) != self._pipe:
+            # Also where the program has closed all descriptors, and this one is a file of its own.
             return
         data = memoryview("".join(json.dumps(event) + "\n" for event in events).encode())
         try:
@@ -41,6 +43,15 @@ class Channel:
 
     def event(self, name: str, data: Any) -> None:
         self.write({"$event": name, "$data": data})
+
+
+def _file(descriptor: int) -> tuple[int, int] | None:
+    """Returns the identity of an open file; None if the descriptor is closed."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class Steps:
