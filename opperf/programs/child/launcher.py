@@ -60,17 +60,17 @@ def await_stop(control: int, stop: Any) -> None:
     main, owner = _thread.get_ident(), os.getpid()
 
     def wait() -> None:
-        if os.read(control, 1):
-            import ctypes
+        try:
+            if os.read(control, 1):
+                import ctypes
 
-            set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            set_exception(ctypes.c_ulong(main), ctypes.py_object(stop()))
-            try:
+                set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                set_exception(ctypes.c_ulong(main), ctypes.py_object(stop()))
                 # Nothing more is written: it returns when the other process is gone.
                 os.read(control, 1)
-            except OSError:
-                # The program has closed all descriptors.
-                return
+        except OSError:
+            # The program has closed all descriptors.
+            return
         if os.getpid() == owner:
             os.killpg(os.getpgrp(), signal.SIGKILL)
 
