@@ -41,6 +41,14 @@ class Ratio(NamedTuple):
     assumed: bool
     """Whether the scatter between attempts is assumed."""
 
+    @classmethod
+    def of(cls, mean: float, width: float, assumed: bool = False) -> Ratio:
+        """From the log of a ratio, and the half-width of its interval."""
+        # Two attempts that differ by far say nothing: a bound may be beyond all numbers.
+        with np.errstate(over="ignore"):
+            value, low, high = map(float, np.exp([mean, mean - width, mean + width]))
+        return cls(value, low, high, assumed)
+
     @property
     def half_width(self) -> float:
         """Largest distance from the value to a bound."""
@@ -94,7 +102,7 @@ def ratios_of(found: Estimate, assumed: Sequence[bool]) -> list[Ratio]:
     """Returns the ratios with their 95 % intervals."""
     reach = t_exceeded(TAIL, found.freedom) * found.error
     return [
-        Ratio(math.exp(mean), math.exp(mean - width), math.exp(mean + width), is_assumed)
+        Ratio.of(float(mean), float(width), is_assumed)
         for mean, width, is_assumed in zip(found.mean, reach, assumed, strict=True)
     ]
 
@@ -111,7 +119,7 @@ def total_of(found: Estimate, weights: Sequence[float]) -> Ratio | None:
     spread = float(np.sum(parts**2 / found.freedom))
     freedom = np.array([squared**2 / spread if spread else MANY])
     width = float(t_exceeded(TAIL, freedom)[0]) * math.sqrt(squared)
-    return Ratio(math.exp(mean), math.exp(mean - width), math.exp(mean + width), False)
+    return Ratio.of(mean, width)
 
 
 def by_key(

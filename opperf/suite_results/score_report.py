@@ -155,7 +155,17 @@ def ratio_text(ratio: Ratio | None) -> str:
     """Returns a ratio with its interval; `---` without one."""
     if ratio is None:
         return NOT_APPLICABLE
-    return f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+    value, low, high = map(_digits, (ratio.value, ratio.low, ratio.high))
+    return f"{value} [{low}, {high}]"
+
+
+PLAIN_RATIOS = (0.001, 1000.0)
+"""Ratios that are written with three decimals; others with an exponent."""
+
+
+def _digits(ratio: float) -> str:
+    least, most = PLAIN_RATIOS
+    return f"{ratio:.3f}" if least <= ratio < most else f"{ratio:.1e}"
 
 
 def _legend(scores: Scores) -> list[str]:

@@ -7,6 +7,8 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Status
+from opperf.reports.data import write_json
+from opperf.reports.text import write_text
 from opperf.suite_results.score_report import report_of
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.suite_run import load
@@ -160,3 +162,11 @@ def test_the_report_of_a_folder_has_all_columns():
     report = report_of(scores_of(load([RUNS])))
     (bench,) = report.data["benches"]
     assert set(report.header) <= set(bench) and math.isclose(bench["perf"], 15643.03, rel_tol=1e-4)
+
+
+def test_attempts_that_say_nothing_have_an_interval_without_end(tmp_path):
+    base = of_rates(tmp_path, {"a": [1.0, 1e300]}, "base.jsonl")
+    scores = scores_of(of_rates(tmp_path, {"a": [1.0, 1.0]}, "new.jsonl"), base)
+    assert scores.rows[0].ratio.high == math.inf and scores.total.high == math.inf
+    report = report_of(scores)
+    assert "inf]" in write_text(report) and "Infinity" not in write_json(report)
