@@ -158,6 +158,14 @@ def make_bench(
     )
 
 
+def has_nothing(node: Node) -> bool:
+    """Returns whether an entry is not enabled and has nothing to run: it is for a file that is
+    included elsewhere."""
+    entries = node.entries()
+    is_off = "enabled" in entries and entries["enabled"].content is False
+    return is_off and all(key not in entries or entries[key].content is None for key in WORKLOADS)
+
+
 def folder_of(at: Location) -> Path:
     """Returns the folder of the file that a value is from; this one for the command line."""
     return Path(at.file).absolute().parent if at.line else Path.cwd()
@@ -188,6 +196,12 @@ def _refuse_script_keys(entries: Mapping[str, Node], workload: str) -> None:
 
 
 def _definition(node: Node) -> Definition:
+    """Returns the definition of a path, or of a repository, which is not fetched."""
+    url = node.entries().get("git")
+    if url is not None:
+        return Definition(
+            text(url), text(url), {}, (), f"{text(url)}: clone it, and name its folder instead"
+        )
     return read_definition(Path(_path(node)))
 
 

@@ -96,13 +96,19 @@ class References:
         path = re.sub(r"\[([^\]]*)\]", r".\1", whole[dots:])
         if not path or ":" in path.partition(".")[0]:
             raise UsageError(
-                f"{at}: ${{{text}}} is no reference; write ${{bench.key}}, or \\${{...}}"
+                f"{at}: ${{{text}}} is no reference; write ${{bench.key}}, or \\${{...}} for text"
             )
         # One dot is the mapping or list that the value is in.
         base = keys[: len(keys) - dots] if dots else ()
         if dots and not base:
             raise UsageError(f"{at}: ${{{text}}} is above the file")
-        return self._look_up(base, path, text, at, chain)
+        return self._look_up(base or self._owner(path, keys), path, text, at, chain)
+
+    def _owner(self, path: str, keys: Keys) -> Keys:
+        """Returns the entry that a reference is in if that has the key, which then is of it."""
+        own = self._entry(keys[0])
+        has = own is not None and path.partition(".")[0] in own.entries()
+        return keys[:1] if has else ()
 
     def _look_up(
         self, base: Keys, path: str, text: str, at: Location, chain: tuple[Keys, ...]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.benches import WORKLOADS, Made, make_bench
+from opperf.suite_files.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
 from opperf.suite_files.expressions import evaluate
 from opperf.suite_files.inheriting import EVERY, Inheritance, Inherited
-from opperf.suite_files.matrices import Expanded, expand
+from opperf.suite_files.matrices import JOB, Expanded, expand
 from opperf.suite_files.merging import settle
 from opperf.suite_files.nodes import Node, kind_of
 from opperf.suite_files.overriding import Override, apply, of_environment, read_overrides
@@ -105,7 +105,12 @@ def resolve(
     system = _system(overrides, options, machine)
     own = [*_of_environment(options.variables, expanded), *overrides]
     resolution = _Resolution(expanded, own, options.variables)
-    made = [_make(name, resolution, expanded, system) for name in resolution.bench_names()]
+    empty = [name for name in resolution.bench_names() if has_nothing(resolution.entry(name).node)]
+    made = [
+        _make(name, resolution, expanded, system)
+        for name in resolution.bench_names()
+        if name not in empty
+    ]
     benches = select([found.bench for found in made], options.select, options.exclude)
     selected = {bench.name for bench in benches}
     problems = {
@@ -119,7 +124,7 @@ def resolve(
         tuple(name for name in resolution.names() if is_template(name)),
         tuple(files.paths),
         problems,
-        tuple(_notes(benches)),
+        tuple(_notes(benches, empty)),
         tuple(found.bench for found in made if found.bench.name not in selected),
     )
 
@@ -149,7 +154,8 @@ NOT_IN_NAMES = re.compile(r"[/\\\0\n]")
 
 
 def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
-    """Returns the entries, of which each is a mapping. Raises `UsageError` for another."""
+    """Returns the entries, of which each is a mapping, with the keys of benches as opperf writes
+    them. Raises `UsageError` for another."""
     for name, node in root.items():
         if name == SYSTEM:
             raise UsageError(f"{node.at}: a system is no bench; give its file by --system")
@@ -157,7 +163,18 @@ def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
             raise UsageError(f"{node.at}: a bench is a mapping, and this is {kind_of(node)}")
         if not name.strip() or NOT_IN_NAMES.search(name):
             raise UsageError(f"{node.at}: {name!r} cannot be the name of a bench, and of its files")
-    return dict(root)
+    return {name: _with_underscores(node) for name, node in root.items()}
+
+
+def _with_underscores(node: Node) -> Node:
+    """Returns an entry whose keys are written `install_group` where they are `install-group`."""
+    entries = {}
+    for key, value in node.entries().items():
+        known = key.replace("-", "_")
+        entries[known if known in KEYS else key] = value
+    if isinstance(entries[JOB].content if JOB in entries else None, dict):
+        entries[JOB] = _with_underscores(entries[JOB])
+    return Node(entries, node.at)
 
 
 def _system(overrides: Sequence[Override], options: Options, machine: Machine | None) -> System:
@@ -224,7 +241,9 @@ def _make(name: str, resolution: _Resolution, expanded: Expanded, system: System
     )
 
 
-def _notes(benches: Sequence[Bench]) -> Iterator[str]:
+def _notes(benches: Sequence[Bench], empty: Sequence[str]) -> Iterator[str]:
+    if empty:
+        yield f"not enabled, and nothing to run: {', '.join(empty)}"
     odd = [
         bench.name
         for bench in benches

@@ -116,6 +116,29 @@ b:
     assert found.argv == ("--a", "2-b-1", "--b", "2-b-1", "--c", "/w/here", "--d", "${HOME}")
 
 
+def test_a_reference_without_dots_is_to_a_key_of_its_own_entry_first(bench):
+    text = "z: {operators: x, n: 1}\nb: {operators: '${n}-${z.n}', n: 2, z: {n: 3}}"
+    assert bench(text).content == ("2-3",)
+    assert bench(text.replace(", z: {n: 3}", "")).content == ("2-1",)
+
+
+def test_what_is_switched_off_for_another_file_is_no_bench(suite):
+    found = suite("b: {operators: x}\ngone: {enabled: false}")
+    assert [bench.name for bench in found.benches] == ["b"]
+    assert found.notes == ("not enabled, and nothing to run: gone",)
+
+
+def test_keys_may_be_written_with_hyphens(bench):
+    text = "_t: {install-group: t, max-duration: 5}\nb: {inherits: _t, operators: x, num-gpus: 2}"
+    found = bench(text)
+    assert (found.env.name, found.max_duration_s, found.others["num-gpus"]) == ("t", 5, 2)
+
+
+def test_a_definition_of_a_repository_is_a_problem_of_its_bench(suite):
+    found = suite("b: {definition: {git: 'https://e.org/x', branch: main}}")
+    assert found.problems == {"b": "https://e.org/x: clone it, and name its folder instead"}
+
+
 def test_placeholders_and_functions_have_the_values_of_the_system(bench):
     text = """
 b:

@@ -54,8 +54,11 @@ class SuiteGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=SuiteGroup)
-def suite() -> None:
+@click.group(cls=SuiteGroup, invoke_without_command=True)
+@click.pass_context
+def suite(ctx: click.Context) -> None:
     """Run suites of benchmarks, and report, validate and compare their results. A suite is a YAML
     file that says what is run, how, and what counts as failure; milabench's files are read as they
     are."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
