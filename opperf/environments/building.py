@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 ASKED = (
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_PRE"),
     *("PIP_CONSTRAINT", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"),
-    *("UV_FIND_LINKS", "UV_NO_INDEX", "UV_PRERELEASE", "UV_CONSTRAINT", "UV_TORCH_BACKEND"),
+    *("UV_FIND_LINKS", "UV_PRERELEASE", "UV_RESOLUTION", "UV_CONSTRAINT", "UV_TORCH_BACKEND"),
 )
 """Inherited variables that decide what is installed for the same requirements."""
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from opperf.environments.builders import uv_reason
 from opperf.errors import InstallationError
 
 
@@ -43,8 +44,8 @@ def find_python(asked: str, downloader: Sequence[str] = ()) -> str:
     for word in ("install", "find"):
         done = subprocess.run([*downloader, word, asked], capture_output=True, text=True)
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-            raise InstallationError(f"Python {asked} is not on this machine: uv: {last.strip()}")
+            reason = uv_reason(done.stderr)
+            raise InstallationError(f"Python {asked} is not on this machine: uv: {reason}")
     return done.stdout.strip()
 
 

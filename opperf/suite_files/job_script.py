@@ -147,10 +147,12 @@ def submit(job: Job, script: Path) -> str:
             f"--submit needs submitit: {install_command('opperf[slurm]')}; or submit the script "
             f"yourself: sbatch {script}"
         ) from error
-    if not submitit.SlurmExecutor.affinity():
+    if submitit.SlurmExecutor.affinity() <= 0:
         raise UsageError(f"--submit: Slurm is not here; where it is: sbatch {script}")
     executor = submitit.SlurmExecutor(folder=f"{job.folder}/submitit")
-    given = dict(option.removeprefix("--").partition("=")[::2] for option in job.options)
+    pairs = (option.removeprefix("--").partition("=") for option in job.options)
+    # submitit writes True as an option without a value.
+    given = {name: value if equals else True for name, equals, value in pairs}
     executor.update_parameters(
         job_name=job.name,
         nodes=job.nodes,

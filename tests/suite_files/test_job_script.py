@@ -141,3 +141,25 @@ def test_without_submitit_there_is_sbatch(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "submitit", None)
     with pytest.raises(UsageError, match="pip install .*slurm.*sbatch job.sh"):
         submit(make_job(tmp_path), Path("job.sh"))
+
+
+def test_submitit_submits_the_script_as_an_array(slurm, tmp_path, monkeypatch):
+    pytest.importorskip("submitit")
+    job = make_job(tmp_path, gpus=2, options=("--account=mine", "--oversubscribe"))
+    slurm(job)
+    calls = tmp_path / "calls"
+    (tmp_path / "bin" / "sbatch").write_text(
+        f'#!/bin/bash\nshift $(($# - 1))\ncat "$1" > {calls}\necho Submitted batch job 18\n'
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    assert submit(job, tmp_path / "job.sh") == "18"
+    options = "--array=0-2%3 --gpus-per-node=2 --exclusive --account=mine --oversubscribe"
+    written = calls.read_text()
+    assert all(f"#SBATCH {option}\n" in written for option in options.split())
+
+
+def test_submitit_without_slurm_says_so(tmp_path, monkeypatch):
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="Slurm is not here; where it is: sbatch job.sh"):
+        submit(make_job(tmp_path), Path("job.sh"))

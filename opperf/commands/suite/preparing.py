@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -41,7 +42,10 @@ def install_command(options: Mapping[str, Any]) -> int:
             tell(f"{name}: {made}")
     for folder, names in by_folder.items():
         print(f"{folder}: {', '.join(names)}")
-    own = sum(bench.enabled for bench in suite.benches) - len(found)
+    enabled = sum(bench.enabled for bench in suite.benches)
+    own = enabled - len(found)
+    if not enabled:
+        print("no bench that is selected is enabled")
     if own:
         print(f"opperf's own environment: {pluralize(own, 'bench')}")
     if options["lock"] is not None:
@@ -166,4 +170,17 @@ def _become_shell(folder: Path, variables: Mapping[str, str]) -> NoReturn:
     program = os.environ.get("SHELL") or "/bin/sh"
     tell(f"a shell in {folder}; exit ends it")
     os.chdir(folder)
-    os.execvpe(program, [program], {**os.environ, **variables})
+    words = [program]
+    if Path(program).name == "bash" and sys.stdin.isatty():
+        words += ["--rcfile", startup_file(variables)]
+    os.execvpe(program, words, {**os.environ, **variables})
+
+
+def startup_file(variables: Mapping[str, str]) -> str:
+    """Returns the path of a file that an interactive bash reads in place of the user's: it does
+    what that does, which may put other programs first on the path, and then sets the variables."""
+    with tempfile.NamedTemporaryFile("w", prefix="opperf-", suffix=".bash", delete=False) as file:
+        exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+        user = "[ ! -f ~/.bashrc ] || . ~/.bashrc"
+        file.write("\n".join([f"rm -f {shlex.quote(file.name)}", user, *exports]) + "\n")
+    return file.name

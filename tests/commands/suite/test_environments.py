@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from opperf.commands.suite.preparing import startup_file
 
 
 def test_each_environment_is_installed_or_says_why_not(opperf, here):
@@ -60,6 +63,21 @@ def test_a_shell_is_started(here):
     commands = "echo $MILABENCH_DIR_CODE\nexit 7\n"
     done = subprocess.run(words, input=commands, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (7, f"{here}\n"), done.stderr
+
+
+def test_an_interactive_shell_has_the_variables_after_the_users_file(here, monkeypatch):
+    # It may put other programs first on the path.
+    (here / ".bashrc").write_text("export FACTORS=users USERS=1\n")
+    monkeypatch.setenv("HOME", str(here))
+    path = startup_file({"FACTORS": "two words"})
+    shown = subprocess.run(
+        ["bash", "--rcfile", path, "-i"],
+        input='echo "$FACTORS $USERS"\n',
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout.splitlines() == ["two words 1"]
+    assert not Path(path).exists()
 
 
 @pytest.mark.parametrize(
