@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-import msgspec
-
 from opperf.model import Case, ScriptTarget
 from opperf.suite_results.performance import sample_of
 from opperf.suite_results.suite_run import BenchResults
@@ -80,7 +78,7 @@ def _differing(base: Sequence[Case], new: Sequence[Case]) -> str:
             values = (fact.read(one.target), fact.read(other.target))
             if values[0] != values[1]:
                 return f"other {fact.title}: {_changed(*values)}"
-    settings = [msgspec.structs.asdict(case.settings) for case in (one, other)]
+    settings = [case.settings.identity() for case in (one, other)]
     names = [
         name for name in settings[0] if name != PYTHON and settings[0][name] != settings[1][name]
     ]

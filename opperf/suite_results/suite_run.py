@@ -179,8 +179,14 @@ def join_key(case: Case) -> str:
     between repeats, machines and environments, the number of GPUs or cores that each have a
     process among it."""
     target = case.target
-    if isinstance(target, ScriptTarget) and target.method != "njobs":
-        target = msgspec.structs.replace(target, processes=1)
+    if isinstance(target, ScriptTarget):
+        # How often the machine is sampled is no matter, and a point is in its words.
+        target = msgspec.structs.replace(
+            target,
+            processes=target.processes if target.method == "njobs" else 1,
+            interval_s=1.0,
+            point={},
+        )
     settings = msgspec.structs.replace(case.settings, python="")
     return msgspec.structs.replace(case, repeat=0, target=target, settings=settings).id
 

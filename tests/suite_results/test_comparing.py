@@ -6,17 +6,20 @@ import pytest
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
+from opperf.reports.writing import write
 from opperf.suite_results.comparing import compare, outcome
 from opperf.suite_results.comparison_report import report_of
-from opperf.suite_results.suite_run import in_environment
+from opperf.suite_results.suite_run import in_environment, load
 from tests.environments import make_environment
 from tests.suite_results.making import (
     facts_of,
     of_rates,
     rates_around,
     record_of,
+    run_of,
     script_case,
     suite,
+    written,
 )
 
 STEADY = [10.0, 10.02, 9.98, 10.01]
@@ -182,3 +185,14 @@ def test_environments_of_one_run_are_compared(tmp_path):
     assert [(row.facts.name, row.verdict) for row in found.rows] == [("a", Verdict.IMPROVED)]
     with pytest.raises(UsageError, match="unknown environment 'torch==2.1'"):
         in_environment(run, "torch==2.1")
+
+
+def test_a_run_is_comparable_with_its_copy_in_milabenchs_layout(tmp_path):
+    case = script_case(
+        "a", argv=("--n", "3"), interval_s=0.5, observe=("optimizer",), point={"n": 3}, stop=30
+    )
+    record = record_of(case, rates_around(10))
+    run = run_of([facts_of(record, name="a")], [record])
+    write(run, tmp_path / "copy", "milabench")
+    found = compare(load([written(tmp_path / "run.jsonl", run)]), load([tmp_path / "copy"]))
+    assert not found.changes and found.rows[0].ratio.value == pytest.approx(1, rel=0.01)

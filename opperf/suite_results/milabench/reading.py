@@ -196,13 +196,15 @@ def _case(files: Sequence[_File]) -> Case:
     )
     target = ScriptTarget(
         name=first.bench,
-        script=f"{config.get('definition') or first.bench}/main.py",
+        script=str(config.get("script") or f"{config.get('definition') or first.bench}/main.py"),
         argv=_words(config.get("argv")),
         method=str(plan.get("method") or "per_gpu"),
         processes=_planned(files),
         nodes=int(read_number(config.get("num_machines")) or 1),
         stop=int(read_number(options.get("stop")) or 0),
         skip=int(read_number(options.get("skip")) or 0),
+        # Of streams of opperf.
+        observe=_words(config.get("observe")),
     )
     return Case(target, {}, passes=(), origin="milabench", repeat=first.repeat)
 

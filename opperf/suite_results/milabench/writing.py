@@ -86,6 +86,8 @@ def _config(
         "weight": bench.weight,
         "run_name": run.header.id or run.header.started,
         "definition": str(Path(target.script).parent),
+        "script": target.script,
+        "observe": list(target.observe),
         "plan": {"method": target.method, "n": target.processes},
         "num_machines": target.nodes,
         "argv": list(target.argv),
