@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,11 +58,15 @@ def _opperf(bench: Bench) -> Iterator[str]:
         ]
         if bench.max_duration_s is not None:
             options += ["--timeout", f"{bench.max_duration_s:g}"]
-        content = [
-            os.path.relpath(word) if word.startswith("/") else word for word in bench.content
-        ]
+        content = map(_near, bench.content)
         words = ["opperf", "experiment" if is_model else "run", *content, *options]
         yield _assigned(bench.env.variables) + shlex.join(words)
+
+
+def _near(word: str) -> str:
+    """Returns a path below this folder relative to it, and any other word as it is."""
+    path = Path(word)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else word
 
 
 def _option(key: str) -> str:

@@ -13,7 +13,7 @@ from opperf.errors import UsageError, suggest
 from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
-from opperf.suite_files.bench import Bench
+from opperf.suite_files.bench import Bench, Plan
 from opperf.suite_files.pasting import commands_of
 from opperf.suite_files.resolving import Suite, obstacles
 
@@ -152,6 +152,10 @@ def _lines(numbers: set[int]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Plan) and value.method != "njobs":
+        return value.method
     if isinstance(value, msgspec.Struct):
         given = {key: one for key, one in msgspec.structs.asdict(value).items() if one}
         return ", ".join(f"{key} {_text(one)}" for key, one in given.items())
