@@ -4,6 +4,7 @@ are wanted, without changing them."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import socket
@@ -151,7 +152,8 @@ class Group:
         self._stop_at: float | None = None
         self._done_at: float | None = None
         self._begun = time.monotonic()
-        self._killed = False
+        self._longest_wait_s = math.inf
+        """Shorter where the kernel does not say that a process has ended."""
 
     def __enter__(self) -> Group:
         return self
@@ -172,7 +174,6 @@ class Group:
 
     def kill(self) -> None:
         """Kills all processes, from any thread."""
-        self._killed = True
         for process in self._unfinished:
             process.end(Status.FAILED, "was killed")
 
@@ -180,11 +181,17 @@ class Group:
         """Runs the program to its end, or until it is stopped."""
         options = {"observe": self._hooks, "voir": self._voir_options()}
         for process in self.processes:
-            config = self._config(process.plan)
-            process.start(self._python, options, self._mark, config, self._meta)
+            if process.ending is None:
+                config = self._config(process.plan)
+                process.start(self._python, options, self._mark, config, self._meta)
+            else:
+                process.abandon(process.ending[1])
             if process.status is not None:
                 self._fail(process)
                 break
+            if process.ending is not None:
+                # By another thread, while it was being started.
+                process.kill()
             self._listen(process)
         started = [process for process in self.processes if process.is_started]
         gpus = tuple(dict.fromkeys(gpu for process in started for gpu in process.plan.gpus))
@@ -207,8 +214,6 @@ class Group:
             times = (deadline, next_sample, self._stop_at, self._silent_until())
             wait_s = min(time for time in times if time is not None) - now
             self._handle(max(0.0, min(wait_s, self._longest_wait_s)))
-
-    _longest_wait_s = 3600.0
 
     def _listen(self, process: ProgramProcess) -> None:
         for pipe, reader in process.readers.items():

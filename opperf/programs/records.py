@@ -38,7 +38,7 @@ def make_record(
     elif not any(process.observations.counted for process in processes):
         status, reason = Status.FAILED, _why_no_rate(processes)
     figures = _figures(processes, sampler) if status is Status.OK else []
-    notes = _notes(case, processes, dict_of(figures).get(RATE.name, []))
+    notes = _notes(case, processes, _by_name(figures).get(RATE.name, []))
     units = {RATE.name: next((p.observations.unit for p in processes if p.observations.rates), "")}
     return Record(
         case=case,
@@ -49,14 +49,14 @@ def make_record(
             metric.name: summarise(values, units.get(metric.name) or metric.unit)
             for metric, values in figures
         },
-        samples=dict_of(figures),
+        samples=_by_name(figures),
         warmup={RATE.name: _together([process.observations.before for process in processes])},
         notes=tuple(notes),
         processes=tuple(_result(process) for process in processes),
     )
 
 
-def dict_of(figures: Sequence[tuple[Metric, list[float]]]) -> dict[str, list[float]]:
+def _by_name(figures: Sequence[tuple[Metric, list[float]]]) -> dict[str, list[float]]:
     """Returns figures by the names of their metrics."""
     return {metric.name: values for metric, values in figures}
 

@@ -497,7 +497,10 @@ def test_a_kill_from_another_thread_ends_the_program(run, tmp_path):
     time.sleep(0.5)
     programs.kill()
     thread.join(30)
-    assert records[0].status is Status.FAILED
+    assert records[0].status is Status.FAILED and records[0].reason == "was killed"
+    # No other one starts.
+    later = programs.measure(case)
+    assert later.status is Status.FAILED and later.reason == "was killed"
 
 
 def test_the_end_of_the_measuring_process_ends_the_program(tmp_path):
