@@ -238,11 +238,11 @@ class Group:
 
     def _read(self, process: ProgramProcess, pipe: str, reader: LineReader) -> None:
         descriptor, phase = reader.descriptor, process.phase
-        lines = reader.read()
+        lines, at = reader.read(), time.monotonic()
         if not reader.is_open:
             self._selector.unregister(descriptor)
         for line in lines or ():
-            process.take(pipe, line)
+            process.take(pipe, line, at)
         if process.phase == PHASES[-1] != phase:
             # The last moment at which its processes are there.
             self._sample()

@@ -74,7 +74,9 @@ class ProgramProcess:
         self._error = ""
         self._tail: deque[str] = deque(maxlen=LAST_LINES)
         self._steps: dict[int, tuple[float, float]] = {}
-        """By pattern, the last step that a line has, and the time of it."""
+        """By pattern, the last step whose time is known, and that time."""
+        self._lines: dict[int, int] = {}
+        """By pattern, the number of lines."""
         self.ending: tuple[Status, str] | None = None
         """The status and the reason of a process that is being ended."""
 
@@ -124,8 +126,9 @@ class ProgramProcess:
         process.stdout.close()
         process.stderr.close()
 
-    def take(self, pipe: str, line: bytes) -> None:
-        """Takes a line that the process wrote on a pipe."""
+    def take(self, pipe: str, line: bytes, at: float) -> None:
+        """Takes a line that the process wrote on a pipe, and that was read at a time of the
+        monotonic clock."""
         text = decode_line(line)
         if pipe == "data":
             self._take_data(line)
@@ -138,7 +141,7 @@ class ProgramProcess:
             for place, pattern in enumerate(self._patterns):
                 found = pattern.search(text)
                 if found is not None:
-                    self._take_match(place, found)
+                    self._take_match(place, found, at)
 
     def _take_data(self, line: bytes) -> None:
         try:
@@ -178,20 +181,21 @@ class ProgramProcess:
         if self.counted_to is None and observations.is_complete:
             self.counted_to = now
 
-    def _take_match(self, place: int, found: re.Match[str]) -> None:
-        """Takes a line that a pattern is in: its rate, or that of its steps, or of such lines."""
+    def _take_match(self, place: int, found: re.Match[str], at: float) -> None:
+        """Takes a line that a pattern is in: its rate, or that of its steps, or of such lines. Of
+        those that were read together, the time of the first alone is known."""
         groups = {name: _number(text) for name, text in found.groupdict().items() if text}
-        now = time.monotonic()
         data: dict[str, Any] = {"task": "train"}
         if groups.get("rate") is not None:
             data |= {"rate": groups["rate"], "units": "items/s"}
         elif "rate" not in found.re.groupindex:
-            before, before_at = self._steps.get(place, (None, now))
-            step = groups.get("step") if "step" in found.re.groupindex else (before or 0) + 1
-            if step is not None:
-                self._steps[place] = step, now
-                if before is not None and step > before and now > before_at:
-                    data |= {"rate": (step - before) / (now - before_at), "units": "steps/s"}
+            self._lines[place] = self._lines.get(place, 0) + 1
+            step = groups.get("step") if "step" in found.re.groupindex else self._lines[place]
+            before, before_at = self._steps.get(place, (step, 0.0))
+            if step is not None and before is not None and at > before_at:
+                self._steps[place] = step, at
+                if step > before:
+                    data |= {"rate": (step - before) / (at - before_at), "units": "steps/s"}
         data |= {name: groups[name] for name in ("loss",) if groups.get(name) is not None}
         if groups.get("step") is not None:
             data["batch_id"] = groups["step"]
@@ -241,7 +245,7 @@ class ProgramProcess:
         code = self._process.wait()
         for pipe, reader in self.readers.items():
             for line in reader.drain():
-                self.take(pipe, line)
+                self.take(pipe, line, time.monotonic())
         os.close(self._control)
         # One that was killed has none of its own.
         self.exit_code = None if code < 0 and (self.ending or self.is_stopped) else code
@@ -275,7 +279,8 @@ class ProgramProcess:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(NUMBER.sub("", text))
-    except ValueError:
-        return None
+    # As it is first: a loss may be `nan`.
+    for form in (text, NUMBER.sub("", text)):
+        with contextlib.suppress(ValueError):
+            return float(form)
+    return None

@@ -174,7 +174,7 @@ for step in range(100_000):
     assert record.samples["loss"][0] == 1.0
     stepped, _ = run(source, r"line:step (?P<step>\d+)")
     assert stepped.summaries["rate"].unit == "steps/s"
-    assert 0 < stepped.summaries["rate"].median <= 2000
+    assert stepped.summaries["rate"].min > 0
 
 
 def test_a_program_that_writes_its_own_events_is_measured(run):
