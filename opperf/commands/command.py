@@ -27,8 +27,8 @@ SECTIONS: dict[str, str] = {
     "disable_tf32 matmul_precision filter_by_single_graph pure_wall_time",
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
-        "cache memory callgrind_cache verify threads cpus executor env options python "
-        "requirements locked"
+        "cache memory callgrind_cache verify verify_iterations threads cpus executor env options "
+        "python requirements locked"
     ),
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
@@ -40,7 +40,9 @@ SECTIONS: dict[str, str] = {
         "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
     ),
     "Replay": "replay steps subgraph gaps ranks skip delay_ms et profile",
-    "Insides": "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla",
+    "Insides": "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla "
+    "dump_dynamo_counters collect_dynamo_counters collect_full_output profile_cuda_cpu "
+    "profile_cuda_cpu_individual_ops log_level",
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "
@@ -49,7 +51,7 @@ SECTIONS: dict[str, str] = {
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
         "overwrite columns flame tool json "
-        "report title fig_width fig_height timestamp labels progress_bar quiet"
+        "report save_output title fig_width fig_height timestamp labels progress_bar quiet"
     ),
     "Plan, resumption and exit code": (
         "list_only dry_run resume no_resume no_skip experiment_config "

@@ -72,7 +72,7 @@ def parse(text: str, file: str) -> Node:
         problem = getattr(error, "problem", "") or getattr(error, "reason", "") or str(error)
         raise UsageError(f"{at}: no YAML: {one_line(problem)}") from error
     except RecursionError as error:
-        raise UsageError(f"{file}: it is nested too deeply") from error
+        raise UsageError(f"{file}: no YAML: it is nested too deeply") from error
     finally:
         if loader is not None:
             loader.dispose()

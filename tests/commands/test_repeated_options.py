@@ -9,7 +9,18 @@ from opperf.model import DECLARED
 from opperf.opperf import load_command
 from opperf.parsing import parse_assignments
 
-COMMANDS = [load_command(name) for name in commands.COMMANDS]
+LOADED = [load_command(name) for name in commands.COMMANDS]
+
+COMMANDS = [
+    command
+    for loaded in LOADED
+    for command in (
+        [loaded.get_command(None, name) for name in loaded.list_commands(None)]
+        if isinstance(loaded, click.Group)
+        else [loaded]
+    )
+]
+"""All commands, those of groups too."""
 
 
 def parse(command, *words):
