@@ -165,7 +165,7 @@ def _row(
             [process.result.status for process in attempt.processes] or [attempt.record.status]
         )
     ]
-    missing = sum(attempt.missing for attempt in attempts)
+    missing = sum(attempt.missing for attempt in attempts) + len(bench.failed_rounds)
     fail = sum(status is not Status.OK for status in ended) + missing
     if not ended and bench.was_to_run:
         fail = 1

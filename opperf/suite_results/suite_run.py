@@ -3,7 +3,7 @@ process said in its stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from opperf.model import (
     BenchFacts,
     Case,
     Environment,
+    NoteCode,
     ProcessResult,
     Record,
     Run,
@@ -102,7 +103,23 @@ class BenchResults:
     @property
     def was_to_run(self) -> bool:
         facts = self.facts
-        return facts.enabled and (not facts.why_not or facts.is_broken)
+        # One that is not enabled runs if it is named.
+        return bool(facts.cases) or (facts.enabled and (not facts.why_not or facts.is_broken))
+
+    @property
+    def records(self) -> list[Record]:
+        """The records, each once, of which one of several rounds has several attempts."""
+        return list({id(attempt.record): attempt.record for attempt in self.all}.values())
+
+    @property
+    def failed_rounds(self) -> list[str]:
+        """A sentence on each round of a record that failed, where others worked."""
+        return [
+            note.message
+            for record in self.records
+            for note in record.notes
+            if note.code == NoteCode.ROUND_FAILED
+        ]
 
 
 @dataclass(frozen=True)
@@ -142,7 +159,7 @@ def load(paths: Sequence[Path]) -> SuiteRun:
         for record in part.run.records:
             for bench in by_case.get(record.id, ()):
                 found = attempts[bench.name].setdefault(join_key(record.case), [])
-                found.append(_attempt(record, part, bench.processes))
+                found += _attempts(record, part, bench.processes)
     return SuiteRun(
         name=", ".join(map(str, paths)),
         runs=runs,
@@ -237,12 +254,19 @@ def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
     return msgspec.structs.replace(wanted, cases=cases)
 
 
-def _attempt(record: Record, read: _Read, planned: int) -> Attempt:
-    processes = tuple(_process(result, read) for result in record.processes)
+def _attempts(record: Record, read: _Read, planned: int) -> Iterator[Attempt]:
+    """Yields the attempts of a record: one for each round, whose processes follow each other."""
     target = record.case.target
     # A record of opperf says itself whether all of its processes worked; a folder has what it has.
     counts = read.is_milabench and isinstance(target, ScriptTarget) and target.method == "njobs"
-    return Attempt(record, processes, max(0, planned - len(processes)) if counts else 0)
+    rounds: list[list[Process]] = [[]]
+    for result in record.processes:
+        if any(result.name == process.result.name for process in rounds[-1]):
+            rounds.append([])
+        rounds[-1].append(_process(result, read))
+    for processes in rounds:
+        missing = max(0, planned - len(processes)) if counts else 0
+        yield Attempt(record, tuple(processes), missing)
 
 
 def _process(result: ProcessResult, read: _Read) -> Process:

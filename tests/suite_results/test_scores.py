@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 
 from opperf.errors import UsageError
@@ -9,9 +10,11 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Status
 from opperf.reports.data import write_json
 from opperf.reports.text import write_text
+from opperf.results.runfile import merge
 from opperf.suite_results.score_report import report_of
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.suite_run import load
+from opperf.suite_results.validation.layers import choose_layers, validate
 from tests.suite_results.making import (
     RUNS,
     facts_of,
@@ -170,3 +173,25 @@ def test_attempts_that_say_nothing_have_an_interval_without_end(tmp_path):
     assert scores.rows[0].ratio.high == math.inf and scores.total.high == math.inf
     report = report_of(scores)
     assert "inf]" in write_text(report) and "Infinity" not in write_json(report)
+
+
+def test_rounds_of_a_record_are_attempts_and_those_that_failed_are_failures(tmp_path):
+    case = script_case()
+    bad = record_of(case, None, Status.TIMEOUT, "no end")
+    rounds = [record_of(case, rates_around(level)) for level in (10, 11, 12)]
+    rounds = [
+        msgspec.structs.replace(one, summaries={"rate": one.processes[0].rate}) for one in rounds
+    ]
+    merged = merge(rounds[0], [bad, *rounds[1:]])
+    run = suite(tmp_path, [facts_of(merged)], [merged])
+    found = scores_of(run).rows[0]
+    assert found.performance.attempts == 3 and (found.fail, found.n) == (1, 4)
+    assert found.performance.value == pytest.approx((10 * 11 * 12) ** (1 / 3))
+    (finding,) = validate(run, choose_layers(("timeout", "error"), False)).findings
+    assert (finding.layer, finding.text) == ("timeout", "timeout: round 2 timeout: no end")
+
+
+def test_a_bench_that_is_not_enabled_and_ran_is_validated(tmp_path):
+    record = record_of(script_case(), None, Status.FAILED, "exit code 1")
+    run = suite(tmp_path, [facts_of(record, enabled=False)], [record])
+    assert validate(run, choose_layers(("error",), False)).failures

@@ -6,7 +6,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import GpuState, ProcessResult, Status
+from opperf.model import GpuState, Note, NoteCode, ProcessResult, Status
 from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation.layers import MILABENCH, OWN, choose_layers, validate
 from opperf.suite_results.validation.report import report_of
@@ -152,9 +152,15 @@ def test_processes_that_observed_are_those_planned(tmp_path):
     assert found(other, "planning") == [("planning", "failure")]
 
 
-def test_a_gpu_that_throttled_is_a_warning(tmp_path):
-    state = GpuState(readings=10, throttled=3, reasons=("power cap",))
-    record = record_of(script_case(), rates_around(1.0), gpu=state)
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"gpu": GpuState(readings=10, throttled=3, reasons=("power cap",))},
+        {"notes": (Note("", NoteCode.THROTTLED, "the GPU lowered its clocks"),)},
+    ],
+)
+def test_a_gpu_that_throttled_is_a_warning(tmp_path, said):
+    record = record_of(script_case(), rates_around(1.0), **said)
     assert found(suite(tmp_path, [facts_of(record)], [record]), "throttle") == [
         ("throttle", "warning")
     ]

@@ -76,10 +76,18 @@ def timeout(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     for attempt in bench.all:
         if attempt.record.status is Status.TIMEOUT:
             yield _fail(_named_timeout(attempt.record.reason))
+    for text in bench.failed_rounds:
+        if _is_timeout(text):
+            yield _fail(_named_timeout(text))
     for name, process in processes_of(bench):
         said = process.observed.timeout if process.observed else ""
         if process.result.status is not Status.TIMEOUT and said:
             yield _fail(_named_timeout(said), name)
+
+
+def _is_timeout(round_text: str) -> bool:
+    """Whether a note on a round, `round 2 timeout: ...`, is of one that took too long."""
+    return round_text.partition(":")[0].endswith(Status.TIMEOUT.value)
 
 
 def _named_timeout(reason: str) -> str:
@@ -98,6 +106,9 @@ def error(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
             found.setdefault(_error_text(process), []).append(name)
     for text, names in found.items():
         yield _fail(text, ", ".join(names))
+    for text in bench.failed_rounds:
+        if not _is_timeout(text):
+            yield _fail(text)
     for attempt in bench.all:
         explained = any(process.result.status in ENDED_BADLY for process in attempt.processes)
         if attempt.record.status in ENDED_BADLY and not explained:
@@ -222,7 +233,7 @@ def drift(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
 
 
 def _note(attempt: Attempt, code: NoteCode) -> str:
-    found = (f"{note.metric}, {note.message}" for note in attempt.record.notes if note.code is code)
+    found = (f"{note.metric}, {note.message}" for note in attempt.record.notes if note.code == code)
     return next(found, "")
 
 
