@@ -191,3 +191,14 @@ def test_runs_of_opperf_have_its_figures_with_the_weights_and_devices_of_the_run
     run = suite(tmp_path, [facts_of(record, weight=3.0, config={"name": "bench"})], [record])
     (row,) = figures_of(run).rows
     assert (row.score, row.weight, row.enabled) == (30.0, 3.0, True)
+
+
+def test_rounds_of_a_record_are_repeats(tmp_path):
+    record = record_of(script_case("a"), rates_around(10))
+    again = msgspec.structs.replace(record, processes=record.processes * 3)
+    files = files_of(run_of([facts_of(again, name="a")], [again]), None)
+    assert sorted(files) == ["a.0.R1.data", "a.0.R2.data", "a.0.data"]
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (bench,) = load([tmp_path]).benches
+    assert [len(found) for found in bench.attempts.values()] == [3]

@@ -3,6 +3,7 @@ events as they came, or, where there is no file of them any more, with what the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -34,15 +35,16 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
     for a run without programs."""
     benches = {id: bench for bench in benches_of(run) for id in bench.cases}
     files: dict[str, bytes] = {}
-    attempts: dict[str, int] = {}
+    attempts: Counter[tuple[str, str]] = Counter()
     for record in run.records:
         target, bench = record.case.target, benches.get(record.id)
         if not isinstance(target, ScriptTarget) or bench is None:
             continue
-        repeat = attempts.get(bench.name, 0)
-        attempts[bench.name] = repeat + 1
         environment = run.environments.get(record.environment)
         for result in record.processes:
+            # Of several records, or rounds of one.
+            repeat = attempts[bench.name, result.name]
+            attempts[bench.name, result.name] += 1
             tags = [bench.name, result.name, *([f"R{repeat}"] if repeat else [])]
             config = _config(bench, record.case, result, tags, run)
             path = streams / result.stream if streams is not None and result.stream else None
