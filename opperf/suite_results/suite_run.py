@@ -261,7 +261,8 @@ def _attempts(record: Record, read: _Read, planned: int) -> Iterator[Attempt]:
     counts = read.is_milabench and isinstance(target, ScriptTarget) and target.method == "njobs"
     rounds: list[list[Process]] = [[]]
     for result in record.processes:
-        if any(result.name == process.result.name for process in rounds[-1]):
+        known = {(process.result.node, process.result.name) for process in rounds[-1]}
+        if (result.node, result.name) in known:
             rounds.append([])
         rounds[-1].append(_process(result, read))
     for processes in rounds:

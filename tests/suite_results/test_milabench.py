@@ -195,6 +195,10 @@ def test_runs_of_opperf_have_its_figures_with_the_weights_and_devices_of_the_run
 
 def test_rounds_of_a_record_are_repeats(tmp_path):
     record = record_of(script_case("a"), rates_around(10))
+    other = msgspec.structs.replace(record.processes[0], node="n2")
+    nodes = msgspec.structs.replace(record, processes=(*record.processes, other))
+    files = files_of(run_of([facts_of(nodes, name="a")], [nodes]), None)
+    assert sorted(files) == ["a.0.data", "a.n2.0.data"]
     again = msgspec.structs.replace(record, processes=record.processes * 3)
     files = files_of(run_of([facts_of(again, name="a")], [again]), None)
     assert sorted(files) == ["a.0.R1.data", "a.0.R2.data", "a.0.data"]

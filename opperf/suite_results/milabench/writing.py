@@ -35,7 +35,7 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
     for a run without programs."""
     benches = {id: bench for bench in benches_of(run) for id in bench.cases}
     files: dict[str, bytes] = {}
-    attempts: Counter[tuple[str, str]] = Counter()
+    attempts: Counter[tuple[str, ...]] = Counter()
     for record in run.records:
         target, bench = record.case.target, benches.get(record.id)
         if not isinstance(target, ScriptTarget) or bench is None:
@@ -43,9 +43,10 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
         environment = run.environments.get(record.environment)
         for result in record.processes:
             # Of several records, or rounds of one.
-            repeat = attempts[bench.name, result.name]
-            attempts[bench.name, result.name] += 1
-            tags = [bench.name, result.name, *([f"R{repeat}"] if repeat else [])]
+            own = [bench.name, *filter(None, [result.node]), result.name]
+            repeat = attempts[tuple(own)]
+            attempts[tuple(own)] += 1
+            tags = [*own, *([f"R{repeat}"] if repeat else [])]
             config = _config(bench, record.case, result, tags, run)
             path = streams / result.stream if streams is not None and result.stream else None
             stored = read_stream(path).events if path is not None and path.is_file() else None
