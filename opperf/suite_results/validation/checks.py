@@ -50,7 +50,8 @@ def processes_of(bench: BenchResults) -> Iterator[tuple[str, Process]]:
     for number, attempt in enumerate(attempts):
         for process in attempt.processes:
             again = f"R{number}." if len(attempts) > 1 else ""
-            yield f"{again}{process.result.name}", process
+            node = f"{process.result.node}." if process.result.node else ""
+            yield f"{again}{node}{process.result.name}", process
 
 
 def started(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
