@@ -17,6 +17,7 @@ from opperf.environments.building import (
     find_environment,
     installed,
 )
+from opperf.environments.pythons import find_python, is_version_of, own_version
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import InstallationError
@@ -182,10 +183,12 @@ def test_a_folder_that_cannot_be_written(offline, monkeypatch, tmp_path):
     assert "cannot be written" in failure(SCALES)
 
 
-def test_the_running_python_serves_for_its_versions(offline):
+def test_the_running_python_serves_for_its_versions():
     minor = "{}.{}".format(*sys.version_info)
-    made = build_environment(EnvironmentSpec(requirements=("scales==1.0",), python=minor), silent)
-    assert made.python_version.startswith(f"{minor}.")
+    assert find_python("") == find_python(minor) == sys.executable
+    assert find_python(own_version()) == sys.executable
+    assert find_python(sys.executable) == sys.executable
+    assert is_version_of("3.1", "3.1.2") and not is_version_of("3.1", "3.12.1")
 
 
 def test_a_lock_is_installed_as_it_is(offline):
