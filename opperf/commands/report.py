@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opperf.commands.command import command
 from opperf.parameters import choice_option, count_option, debug, dimensions, report_output
 from opperf.parsing import KeptPath, parse_factors
+
+if TYPE_CHECKING:
+    from opperf.model import Run
 
 RANKINGS = ("time", "recorded", "calls", "memory")
 
@@ -37,6 +40,11 @@ RANKINGS = ("time", "recorded", "calls", "memory")
     help="Show the program's time if all calls of the operator took FACTOR of their time, e.g. "
     "addmm=0.5 for half. Repeat it for several.",
 )
+@click.option(
+    "--scripts",
+    is_flag=True,
+    help="In a page (-o FILE.html), the script of each case too, which its framework makes.",
+)
 @report_output("report")
 @debug
 @click.pass_context
@@ -51,4 +59,12 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     draws a flame graph, -o FILE.html a page of everything."""
     from opperf.reports.hotspots.command import Request, report_command
 
-    ctx.exit(report_command(Request(**options | {"by": options["by"] or ("overload",)})))
+    options["by"] = options["by"] or ("overload",)
+    options["scripts"] = _make_scripts if options["scripts"] else None
+    ctx.exit(report_command(Request(**options)))
+
+
+def _make_scripts(run: Run) -> dict[str, str]:
+    from opperf.execution.scripts import scripts_of
+
+    return scripts_of(run.cases, run.header.interpreters)

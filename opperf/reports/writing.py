@@ -182,7 +182,7 @@ def export_command(request: Request) -> int:
     if format.folder is None or not output.is_dir():
         check_output(output, request.overwrite, [path])
     run, warnings = read_run(path)
-    if format.values is not None and not run.records:
+    if not run.records:
         raise RunFileError(f"{path}: {NOTHING}")
     try:
         missing = write(run, output, tool, request.columns, streams_of(path))

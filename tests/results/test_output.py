@@ -160,6 +160,8 @@ def test_formats_name_their_extensions() -> None:
         "json": ".json",
         "md": ".md",
         "csv": ".csv",
+        "html": ".html",
+        "milabench": ".milabench",
         "jsonl": ".jsonl",
         "xla": ".jsonl",
         **dict.fromkeys(("param", "instruction-counts"), ".json"),

@@ -25,6 +25,7 @@ from opperf.execution.execute import execute_to_file
 from opperf.execution.planning import making_process, plan_cases
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header
+from opperf.execution.scripts import scripts_of
 from opperf.execution.workers import Workers, interpreter_of
 from opperf.folders import cache_folder
 from opperf.model import Case, Interpreter, ListedOperator, Listing, Record, Settings
@@ -40,7 +41,6 @@ from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.results.runfile import is_run_file, read_run
 from opperf.sources.selecting import Selection, find_matching, group_options, select, split_paths
-from opperf.sources.varying import group_by_process
 from opperf.worker.client import Worker
 
 
@@ -262,12 +262,7 @@ def _show_file(path: Path, request: ShowRequest) -> int:
             raise UsageError(f"--id {wanted}: no case of {path} has this id")
     cases = [case for case in run.cases if not ids or case.id.startswith(ids)]
     shown = cases if ids else cases[:SHOWN_CASES]
-    scripts: dict[str, str] = {}
-    interpreters = (*registry.interpreters, *run.header.interpreters)
-    with Workers(interpreters) as workers:
-        for case in group_by_process(shown):
-            worker = workers.of(case.target.framework, case.settings)
-            (scripts[case.id],) = worker.scripts((case,))
+    scripts = scripts_of(shown, (*registry.interpreters, *run.header.interpreters))
     report = report_of_run(display(path), run, shown, scripts, len(cases) - len(shown))
     write_reports(report, [registry.output])
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from opperf.results.output import Output, check_output
 from opperf.results.runfile import read_run
 from opperf.results.text import inputs_text
 
+PAGE = "html"
+"""The format that has every case."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -36,11 +39,15 @@ class Request:
     output_file: Path
     output_format: str
     overwrite: bool
+    scripts: Callable[[Run], Mapping[str, str]] | None = None
+    """Makes the scripts of a run's cases, by id, for a page; None for none."""
 
 
 def report_command(request: Request) -> int:
     """Prints or writes the ranking, and returns the exit code. Raises `OpperfError`."""
     output = Output(request.output_file, request.output_format)
+    if request.scripts and output.format != PAGE:
+        raise UsageError("--scripts is for a page; name one with -o FILE.html")
     check_output(output.path, request.overwrite, request.files)
     runs = _read(request.files)
     found = find_hotspots(runs, request.rank, request.by, [display(path) for path in request.files])
@@ -51,7 +58,10 @@ def report_command(request: Request) -> int:
         )
     report = report_of(found, request.top, recording, request.tree)
     names = map(display, request.files)
-    shown = tuple(RunOnPage(name, run) for name, run in zip(names, runs, strict=True))
+    shown = tuple(
+        RunOnPage(name, run, request.scripts(run) if request.scripts else {})
+        for name, run in zip(names, runs, strict=True)
+    )
     sections = [*report.sections, *_on_pages_only(shown)]
     write_reports(dataclasses.replace(report, runs=shown, sections=sections), [output])
     return 0

@@ -150,13 +150,15 @@ function placeOf(ratio, reach) {
   return Math.max(0, Math.min(1, 0.5 + Math.log(ratio) / (2 * reach)));
 }
 
-/** Returns the largest logarithm that intervals are drawn to: nearly all are then whole. */
+/** Returns the largest logarithm that intervals are drawn to: nearly all are then whole, but the
+ * threshold can be seen. */
 function reachOf(rows, column, threshold) {
   const sizes = rows.flatMap((row) => (row.cells[column] || []))
     .filter((ratio) => ratio > 0).map((ratio) => Math.abs(Math.log(ratio)));
   sizes.sort((one, other) => one - other);
   const most = sizes.length ? sizes[Math.floor(0.95 * (sizes.length - 1))] : 0;
-  return Math.max(most * 1.1, 3 * Math.log1p(threshold || 0.02));
+  const margin = Math.log1p(threshold || 0.02);
+  return Math.min(Math.max(most * 1.1, 3 * margin), 20 * margin);
 }
 
 if (typeof module !== "undefined") {

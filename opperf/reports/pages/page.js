@@ -35,7 +35,10 @@ function interval([ratio, low, high], tone, table, reach) {
     draw("rect", { class: "within", x: x(1 / edge), y: 0, width: x(edge) - x(1 / edge), height: 20 }),
     draw("line", { class: "one", x1: 90, x2: 90, y1: 0, y2: 20 }));
   if (low !== null) made.append(draw("line", { class: "range", x1: x(low), x2: x(high), y1: 10, y2: 10 }));
-  made.append(draw("circle", { cx: x(ratio), cy: 10, r: 3.5 }));
+  const size = Math.log(ratio);
+  if (Math.abs(size) <= reach) made.append(draw("circle", { cx: x(ratio), cy: 10, r: 3.5 }));
+  // Outside of what is drawn, an arrow.
+  else made.append(draw("path", { class: "arrow", d: size > 0 ? "M172 4 L180 10 L172 16 Z" : "M8 4 L0 10 L8 16 Z" }));
   const title = draw("title", {});
   title.textContent = text;
   made.prepend(title);

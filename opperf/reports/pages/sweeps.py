@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opperf.plurals import pluralize
 from opperf.reports.model import RunOnPage
 from opperf.reports.pages.content import Chart, DataLine
 from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
@@ -39,7 +40,7 @@ def _chart(plot: Plot, panel: Panel) -> Chart:
     drawn = set(map(id, largest[:MOST_LINES]))
     lines = [line for line in panel.lines if id(line) in drawn]
     left = len(panel.lines) - len(lines)
-    more = f" (the {MOST_LINES} largest of {len(panel.lines)} lines)" if left else ""
+    more = f" (without {pluralize(left, 'smaller line')})" if left else ""
     return Chart(
         title=(panel.title or panel.metric.title) + more,
         x_title=plot.x_title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.report import report
-from opperf.errors import OpperfError, OutputError
+from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.model import Settings
+from opperf.reports.hotspots.command import Request, report_command
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.writing import write
 from tests.recordings import called, measured, recording, site, transformer
@@ -218,3 +220,33 @@ def test_a_step_of_an_impossible_time_is_refused(saved):
 def test_what_the_file_cannot_answer_is_said(program, saved, words, said):
     code, printed = invoke(saved(program), *words)
     assert code == 2 and said in printed
+
+
+def test_a_page_has_the_cases_of_every_run_and_scripts_on_request(program, saved, tmp_path):
+    path, page = saved(program), tmp_path / "page.html"
+    made = []
+
+    def scripts(run):
+        made.append(run)
+        return {case.id: f"import torch\n\ncall({case.id!r})\n" for case in run.cases}
+
+    request = Request((Path(path),), "time", ("overload",), None, False, {}, page, "html", False)
+    report_command(dataclasses.replace(request, scripts=scripts))
+    text = page.read_text()
+    assert len(made) == 1 and all(f"call('{case.id}')" in text for case in program.cases)
+    assert f"opperf run {path} --id {program.cases[0].id}" in text
+    with pytest.raises(UsageError, match="--scripts is for a page; name one with -o FILE.html"):
+        asked = dataclasses.replace(request, scripts=scripts, output_format="md", overwrite=True)
+        report_command(asked)
+
+
+@pytest.mark.parametrize(
+    "name, said", [("none/a.html", "does not exist"), ("run.jsonl/a.html", "is not a folder")]
+)
+def test_a_page_that_cannot_be_written_is_one_line_and_no_file(
+    program, saved, tmp_path, name, said
+):
+    path = saved(program)
+    code, printed = invoke(path, "-o", str(tmp_path / name))
+    assert code == 2 and said in printed and "\n" not in printed.strip()
+    assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
