@@ -99,4 +99,10 @@ def _key(text: str) -> Sequence[str]:
     except ValueError:
         # Of a bench, whose requirements may be more than names and versions.
         return [text]
-    return [spec.python, *sorted(spec.requirements)]
+    return [spec.python, *sorted(map(_portable, spec.requirements))]
+
+
+def _portable(requirement: str) -> str:
+    """Returns a requirement, of a file its name and folder: elsewhere it has another path."""
+    option, _, path = requirement.partition(" ")
+    return f"{option} {'/'.join(Path(path).parts[-2:])}" if option == "-r" else requirement

@@ -37,8 +37,17 @@ def test_what_is_written_is_read(tmp_path):
         locked.packages(read_requirements("torch==2.13"))
 
 
+def test_a_file_of_requirements_may_be_elsewhere():
+    spec = EnvironmentSpec(requirements=("-r /there/resnet/requirements.txt", "numpy"))
+    lock = Lock(1, (LockedEnvironment("numpy,-r /here/resnet/requirements.txt", ("numpy==2",)),))
+    assert Locked(Path("x"), lock).packages(spec) == ("numpy==2",)
+    other = EnvironmentSpec(requirements=("-r /there/gpt/requirements.txt", "numpy"))
+    with pytest.raises(UsageError, match="has no environment"):
+        Locked(Path("x"), lock).packages(other)
+
+
 def test_the_requirements_of_a_bench_need_not_be_names():
-    spec = EnvironmentSpec(requirements=("-r /x/requirements.txt", "numpy"))
+    spec = EnvironmentSpec(requirements=("-e /x", "numpy"))
     lock = Lock(1, (LockedEnvironment(spec.text, ("numpy==2",)),))
     assert Locked(Path("x"), lock).packages(spec) == ("numpy==2",)
 
