@@ -249,6 +249,8 @@ class ScriptTarget(Struct, frozen=True, tag="script"):
     """Path of voir's instruments; empty without one."""
     point: dict[str, Any] = {}
     """Values of the suite's matrix, by key."""
+    variables: dict[str, str] = {}
+    """Environment variables with the folders of its data, no part of the case's id."""
     framework: str = PROGRAM
 
     @property
@@ -287,4 +289,5 @@ def canonical_target(target: Target) -> dict[str, Any]:
     if isinstance(target, ScriptTarget):
         content["script"] = PurePath(target.script).name
         content.pop("voirfile", None)
+        content.pop("variables", None)
     return content

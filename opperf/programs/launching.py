@@ -67,7 +67,7 @@ def plan_processes(
     GPUs or cores for them, or is one of several without an address."""
     if target.nodes > 1 and not place.port:
         raise UnsupportedError(f"needs {pluralize(target.nodes, 'node')}, and this is one")
-    shared = _variables(settings)
+    shared = {**_variables(settings), **target.variables, **settings.env}
     gpus = visible_gpus(shared)
     count = target.processes
     # A single process can do without, on the CPU.
@@ -107,7 +107,7 @@ def _variables(settings: Settings) -> dict[str, str]:
     if settings.threads is not None:
         variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
     # A line that waits in a buffer is seen too late, or never.
-    return {**variables, "PYTHONUNBUFFERED": "1", **settings.env}
+    return {**variables, "PYTHONUNBUFFERED": "1"}
 
 
 def _ranks(target: ScriptTarget, place: Place, port: int, local: int) -> dict[str, str]:

@@ -52,6 +52,8 @@ class SuiteRun(NamedTuple):
     environments: Environments
     obstacles: Mapping[str, str]
     """By name, why a bench is not run."""
+    variables: Mapping[str, Mapping[str, str]] = {}
+    """By name, environment variables with the folders of a bench's data."""
 
 
 class SuitePlan(NamedTuple):
@@ -77,7 +79,8 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
         if not reason:
             interpreter = found if isinstance(found, Interpreter) else None
             try:
-                plan = plan_bench(workers, bench, interpreter, every, say)
+                variables = asked.variables.get(bench.name, {})
+                plan = plan_bench(workers, bench, interpreter, every, say, variables)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
@@ -159,6 +162,7 @@ def plan_bench(
     interpreter: Interpreter | None,
     selection: Selection,
     say: Say,
+    variables: Mapping[str, str],
 ) -> Plan:
     """Returns the plan of a bench. Raises `UsageError`, with the place in its file, for what it
     cannot be of, and the errors of sources."""
@@ -166,7 +170,8 @@ def plan_bench(
         workers.add_interpreters((interpreter,))
     label = interpreter.label if interpreter else ""
     if bench.workload == "script":
-        return Plan(cases=(script_case(bench, label, selection.settings),), excluded={})
+        case = script_case(bench, label, selection.settings, variables)
+        return Plan(cases=(case,), excluded={})
     axes = axes_of(bench)
     if label:
         axes["python"] = (label,)
@@ -229,7 +234,7 @@ def models_of(bench: Bench) -> Iterator[ModelWord]:
         yield found
 
 
-def script_case(bench: Bench, label: str, settings: Settings) -> Case:
+def script_case(bench: Bench, label: str, settings: Settings, variables: Mapping[str, str]) -> Case:
     """Returns the case of a bench that is a script. Raises `UsageError` if that is not there."""
     script = script_of(bench)
     if not script.is_file():
@@ -248,6 +253,7 @@ def script_case(bench: Bench, label: str, settings: Settings) -> Case:
         observe=bench.observe,
         voirfile=str(voirfile.resolve()) if voirfile.is_file() else "",
         point=bench.point,
+        variables=dict(variables),
     )
     own = msgspec.structs.replace(
         settings,

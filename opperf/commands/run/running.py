@@ -60,7 +60,7 @@ from opperf.experiments.repeating import command_of_case
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
-from opperf.model import Case, Closing, Header, Record, Run, Status, Wrapping
+from opperf.model import PROGRAM, Case, Closing, Header, Record, Run, Status, Wrapping
 from opperf.reports import replays, writing
 from opperf.reports.replays import replayed
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
@@ -146,12 +146,16 @@ def run_command(request: Request) -> int:
         chosen = "configurations" in request.explicit
         lacks_quick = request.files or request.resuming or request.quick or chosen
         quick = None if lacks_quick else quick_settings(request.explicit)
-        frameworks = {case.target.framework for case in work.remaining}
+        frameworks = {case.target.framework for case in work.remaining} - {PROGRAM}
         paces = load_paces(frameworks.pop()) if len(frameworks) == 1 else Paces()
-        gauge_s = read_gauge() if len(work.remaining) >= FEWEST_RECORDS else 0.0
-        expected = forecast(
-            work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
-        ).text()
+        # How long a program takes, only its own limit says.
+        learns = request.suite is None and len(work.remaining) >= FEWEST_RECORDS
+        gauge_s = read_gauge() if learns else 0.0
+        expected = ""
+        if request.suite is None:
+            expected = forecast(
+                work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
+            ).text()
         for text in filter(None, (line, expected)):
             _print(request, text if width is None else wrap(text, width))
         if request.dry_run:

@@ -100,7 +100,9 @@ def prepare_command(options: Mapping[str, Any]) -> int:
             continue
         print(f"{bench.name}: {shlex.join(command)}", flush=True)
         done[key] = bench.name
-        failed |= not _run(bench, command, script.parent, _variables(bench, suite, environment))
+        failed |= not _run(
+            bench, command, script.parent, bench_variables(bench, suite, environment)
+        )
     return FOUND if failed else 0
 
 
@@ -138,7 +140,7 @@ def _run(bench: Bench, command: list[str], folder: Path, variables: dict[str, st
     return code == 0
 
 
-def _variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
+def bench_variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
     """Returns the environment variables of a bench's scripts, milabench's too."""
     code = str(_folder(bench))
     values = bench_values(suite.system, bench.name, code, bench.env.name, bench.group, {})
@@ -157,7 +159,7 @@ def shell_command(options: Mapping[str, Any], name: str, prints: bool) -> int:
     found = install_environments(specs, tell, read_locked(options["locked"])).get(name)
     if isinstance(found, str):
         raise InstallationError(found)
-    variables = _variables(bench, suite, found)
+    variables = bench_variables(bench, suite, found)
     if not prints:
         _become_shell(_folder(bench), variables)
     for variable, value in variables.items():

@@ -14,26 +14,25 @@ from typing import TextIO
 LEAST_S = 0.2
 """Length of an observation, long beside the clock's resolution and a line's cost."""
 
-SECONDS = 10.0
-"""Length of a bench that nobody stops."""
+DESCRIPTOR = "DATA_FD"
 
-
-def _stream() -> TextIO:
-    descriptor = os.environ.get("DATA_FD")
-    return os.fdopen(int(descriptor), "w", buffering=1) if descriptor else sys.stdout
+SECONDS, LONGEST_S = 10.0, 120.0
+"""Length of a bench that nobody observes, and the longest of one that is stopped once it was
+observed for long enough."""
 
 
 def observe(step: Callable[[], object], items: float, units: str) -> None:
     """Calls a step, which does so many items, again and again, and writes a rate for each 0.2 s or
-    so, until it is stopped or has run for 10 s."""
-    stream = _stream()
-    for loops, seconds in _spans(step):
+    so, until it is stopped, or has run for 10 s where nobody observes it."""
+    descriptor = os.environ.get(DESCRIPTOR)
+    stream: TextIO = sys.stdout if descriptor is None else os.fdopen(int(descriptor), "w")
+    for loops, seconds in _spans(step, SECONDS if descriptor is None else LONGEST_S):
         line = {"task": "train", "rate": items * loops / seconds, "units": units}
         print(json.dumps({**line, "time": time.time()}), file=stream, flush=True)
 
 
-def _spans(step: Callable[[], object]) -> Iterator[tuple[int, float]]:
-    end = time.perf_counter() + SECONDS
+def _spans(step: Callable[[], object], length_s: float) -> Iterator[tuple[int, float]]:
+    end = time.perf_counter() + length_s
     loops = 1
     while True:
         begun = time.perf_counter()

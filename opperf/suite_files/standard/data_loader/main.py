@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 import zlib
-from collections.abc import Iterator
+from collections import deque
 from multiprocessing import get_context
-from multiprocessing.pool import Pool
+from multiprocessing.pool import AsyncResult, Pool
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +41,28 @@ def batch(size: int) -> np.ndarray:
     return found
 
 
-def batches(pool: Pool, size: int, ahead: int) -> Iterator[np.ndarray]:
-    """Yields batches of a size, of which so many are begun before they are asked for."""
-    waiting = [pool.apply_async(batch, (size,)) for _ in range(ahead)]
-    while True:
-        waiting.append(pool.apply_async(batch, (size,)))
-        yield waiting.pop(0).get()
+class Loader:
+    """Batches of a size by a pool, of which so many are begun before they are asked for."""
+
+    def __init__(self, pool: Pool, size: int, ahead: int) -> None:
+        self._pool, self._size = pool, size
+        self._begun = deque(self._begin() for _ in range(ahead))
+
+    def _begin(self) -> AsyncResult[np.ndarray]:
+        return self._pool.apply_async(batch, (self._size,))
+
+    def next(self) -> np.ndarray:
+        """Returns the next batch."""
+        self._begun.append(self._begin())
+        return self._begun.popleft().get()
+
+    def end(self) -> None:
+        """Ends the processes once they have no batch: what is ended in the middle of one leaves the
+        reader waiting for its rest."""
+        for begun in self._begun:
+            begun.get()
+        self._pool.close()
+        self._pool.join()
 
 
 def main() -> None:
@@ -56,9 +72,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     # Threads of the main process would be lost in a fork.
-    with get_context("spawn").Pool(options.workers) as pool:
-        found = batches(pool, options.batch_size, AHEAD * options.workers)
-        observe(lambda: next(found), options.batch_size, "images/s")
+    pool = get_context("spawn").Pool(options.workers)
+    loader = Loader(pool, options.batch_size, AHEAD * options.workers)
+    observe(loader.next, options.batch_size, "images/s")
+    loader.end()
 
 
 if __name__ == "__main__":

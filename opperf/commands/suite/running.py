@@ -1,0 +1,147 @@
+"""Runs a suite: its environments are installed, its benches run, and what they did validated."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from opperf.commands.environments import read_locked
+from opperf.commands.frameworks import FrameworkChoice
+from opperf.commands.run.output_options import read_output, read_resume
+from opperf.commands.run.request import Request, read_partition
+from opperf.commands.run.running import run_command
+from opperf.commands.suite.listing import resolved
+from opperf.commands.suite.preparing import bench_variables
+from opperf.environments.specification import Installed
+from opperf.errors import FOUND
+from opperf.model import Interpreter, Settings, Status
+from opperf.reports.writing import write_reports
+from opperf.results.messages import tell
+from opperf.results.output import STDOUT
+from opperf.sources.selecting import Selection
+from opperf.suite_files.bench import Bench
+from opperf.suite_files.environments import install_environments, suite_environments
+from opperf.suite_files.resolving import Suite, obstacles
+from opperf.suite_results import score_report
+from opperf.suite_results.scores import scores_of
+from opperf.suite_results.suite_run import load
+from opperf.suite_results.validation import report as validation_report
+from opperf.suite_results.validation.layers import choose_layers, validate
+from opperf.suite_runs.planning import SuiteRun
+
+STEM = "suite"
+"""Of the default output."""
+
+DISABLED = "it is not enabled; --select NAME runs it"
+
+ONLY_RESULTS = (0, FOUND)
+"""Exit codes of a run whose records were written."""
+
+
+def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
+    """Runs a suite; the exit code. Raises `OpperfError` if it cannot start."""
+    request = read_request(options, set_here)
+    code = run_command(request)
+    if code not in ONLY_RESULTS or request.list_only or request.dry_run:
+        return code
+    if request.output == STDOUT or request.output_format != "jsonl":
+        return code
+    return max(code, report_run(request.output, request.quiet))
+
+
+def report_run(path: Path, quiet: bool) -> int:
+    """Prints the scores of a run file and what its validation found; the exit code."""
+    run = load((path,))
+    found = validate(run, choose_layers((), False))
+    if not quiet:
+        for report in (score_report.report_of(scores_of(run)), validation_report.report_of(found)):
+            print()
+            write_reports(report, ((STDOUT, "text"),))
+    return FOUND if found.failures else 0
+
+
+def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+    """Returns the request of the options, of which the user set those of `set_here`. Raises as
+    `resolved`, and `UsageError` for contradictory ones."""
+    resume = read_resume(options)
+    output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
+    suite = resolved(options)
+    obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
+    usable = [bench for bench in suite.benches if not obstructed[bench.name]]
+    installed = _installed(suite, usable, options)
+    asked = SuiteRun(
+        suite.benches,
+        {name: _interpreter(made) for name, made in installed.items()},
+        {name: reason for name, reason in obstructed.items() if reason},
+        {bench.name: _variables(bench, suite, installed) for bench in usable},
+    )
+    return Request(
+        framework=FrameworkChoice("", False, False, None),
+        selection=Selection(
+            ids=options["ids"],
+            rounds=options["repeat"],
+            partition=read_partition(options),
+            settings=Settings(warmup=options["warmup"], seed=options["seed"]),
+        ),
+        axes={},
+        files=(),
+        paths=tuple(map(Path, suite.files)),
+        interpreters=(),
+        explicit=frozenset(set_here),
+        quick=False,
+        labels=options["labels"],
+        output=output,
+        output_format=output_format,
+        is_default_output=is_default,
+        overwrite=options["overwrite"],
+        resume=Path(resume) if resume else None,
+        resuming=resume is not None,
+        retry=frozenset(map(Status, options["retry"])),
+        list_only=options["list_only"],
+        lists_lines=False,
+        dry_run=options["dry_run"],
+        strict=options["strict"],
+        quiet=options["quiet"],
+        cpus=options["cpus"],
+        executor=options["executor"],
+        wrapping=None,
+        columns=(),
+        traces=None,
+        command=shlex.join(["opperf", *sys.argv[1:]]),
+        suite=asked,
+    )
+
+
+def _obstacle(bench: Bench, suite: Suite, options: Mapping[str, Any]) -> str:
+    """Returns why a bench is not run; empty if it is. One that is named is run in any case."""
+    if not bench.enabled and bench.name not in (options["select"] or ()):
+        return DISABLED
+    return "; ".join(obstacles(bench, suite.system))
+
+
+def _installed(
+    suite: Suite, benches: Sequence[Bench], options: Mapping[str, Any]
+) -> dict[str, Installed | str]:
+    if options["use_current_env"]:
+        return {}
+    specs = suite_environments(suite)
+    say = (lambda text: None) if options["quiet"] else tell
+    named = {bench.name: specs[bench.name] for bench in benches}
+    return install_environments(named, say, read_locked(options["locked"]))
+
+
+def _interpreter(made: Installed | str) -> Interpreter | str:
+    return made if isinstance(made, str) else made.interpreter(made.spec.name or made.spec.text)
+
+
+def _variables(
+    bench: Bench, suite: Suite, installed: Mapping[str, Installed | str]
+) -> dict[str, str]:
+    """Returns the environment variables of a script; none of another bench."""
+    made = installed.get(bench.name)
+    if bench.workload != "script" or isinstance(made, str):
+        return {}
+    return bench_variables(bench, suite, made)
