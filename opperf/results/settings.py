@@ -13,6 +13,7 @@ from opperf.model import (
     Case,
     DType,
     ModelTarget,
+    ScriptTarget,
     TensorSpec,
     display_arguments,
 )
@@ -62,10 +63,16 @@ def neutral(case: Case, dtypes: Collection[str]) -> Case:
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
+OPERATOR = "operator"
+
+NOUNS: dict[type, str] = {ModelTarget: "model", ScriptTarget: "program"}
+"""Words for targets that are no operators."""
+
+
 def noun_of(cases: Iterable[Case]) -> str:
     """Returns what cases are of, in one word."""
-    kinds = {isinstance(case.target, ModelTarget) for case in cases}
-    return "model" if kinds == {True} else "operator"
+    kinds = {type(case.target) for case in cases}
+    return NOUNS.get(kinds.pop(), OPERATOR) if len(kinds) == 1 else OPERATOR
 
 
 SELF_EXPLANATORY = ("device", "dtype")

@@ -1,0 +1,124 @@
+"""`opperf suite run`, of a suite of a program and of operators of NumPy."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.commands.run import running
+from opperf.commands.suite.run import run
+from opperf.errors import OpperfError
+from opperf.frameworks import load
+from opperf.model import PROGRAM, Status
+from opperf.results.runfile import read_run
+from tests.conftest import InProcess
+
+LOOP = """
+import json, os, sys, time
+out = os.fdopen(int(os.environ["DATA_FD"]), "w", buffering=1)
+for number in range(int(sys.argv[2])):
+    print(json.dumps({"task": "train", "rate": 5.0, "units": "steps/s"}), file=out)
+    time.sleep(0.001)
+print(os.environ["MILABENCH_DIR_DATA"])
+"""
+
+SUITE = """
+_all:
+  max_duration: 60
+loop:
+  inherits: _all
+  definition: loop
+  argv: {--n: 400}
+  voir: {options: {stop: 5, interval: 10s}}
+operators:
+  inherits: _all
+  operators: [exp]
+  weight: 2
+  settings: {framework: numpy, max_configs: 1, size: small}
+"""
+
+BROKEN = """
+include: [suite.yaml]
+gone:
+  definition: nowhere
+off:
+  enabled: false
+  operators: [exp]
+"""
+
+
+@pytest.fixture
+def suite_run(monkeypatch, tmp_path, tmp_path_factory, capsys):
+    """Runs the command in a folder with suites; the exit code, and what was printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPPERF_DATA", str(tmp_path_factory.mktemp("data")))
+    (tmp_path / "loop").mkdir()
+    (tmp_path / "loop" / "main.py").write_text(LOOP)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    own = InProcess(load("numpy"))
+    before = running.Workers.of
+    monkeypatch.setattr(
+        running.Workers,
+        "of",
+        lambda self, framework, settings=None: (
+            before(self, framework, settings) if framework == PROGRAM else own
+        ),
+    )
+
+    def called(*words):
+        monkeypatch.setattr(sys, "argv", ["opperf", "suite", "run", *words])
+        try:
+            code = run.main([*words, "--cpus", "none"], standalone_mode=False)
+        except OpperfError as error:
+            return 2, capsys.readouterr().out, str(error)
+        return code, *capsys.readouterr()
+
+    return called
+
+
+def test_programs_and_operators_are_run_scored_and_validated(suite_run, tmp_path):
+    code, out, _ = suite_run("suite.yaml", "-o", "s.jsonl")
+    run_file, _ = read_run(Path("s.jsonl"))
+    assert code == 0 and "0 of 2 benches failed" in out
+    by_name = {bench.name: bench for bench in run_file.header.benches}
+    assert by_name["operators"].weight == 2 and by_name["loop"].expected == 5
+    (program,) = [record for record in run_file.records if record.case.target.framework == PROGRAM]
+    assert program.status is Status.OK and program.summaries["rate"].median == 5.0
+    assert program.id in by_name["loop"].cases
+    (process,) = program.processes
+    assert process.rate.n >= 5 and process.warmup > 0
+    streams = [json.loads(line) for path in Path("s.streams").iterdir() for line in path.open()]
+    assert {"config", "meta", "start", "phase", "data", "end"} <= {one["event"] for one in streams}
+
+
+def test_what_cannot_be_run_is_a_failure_and_costs_itself(suite_run):
+    code, out, err = suite_run("broken.yaml", "--exclude", "loop", "-o", "b.jsonl")
+    run_file, _ = read_run(Path("b.jsonl"))
+    reasons = {bench.name: bench.why_not for bench in run_file.header.benches}
+    assert "no such" in reasons["gone"] and "not enabled" in reasons["off"]
+    assert code == 1 and reasons["operators"] == "" and "bench gone is not run" in err
+    assert "1 of 2 benches failed" in out
+
+
+def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
+    assert suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl")[0] == 0
+    lines = Path("s.jsonl").read_text().splitlines(keepends=True)
+    Path("s.jsonl").write_text("".join(line for line in lines if '"line":"closing"' not in line))
+    code, out, _ = suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl", "--resume")
+    assert code == 0 and "0 of 1 benches failed" in out
+
+
+def test_nothing_is_run_where_that_is_asked_for(suite_run):
+    code, out, _ = suite_run("suite.yaml", "--dry-run")
+    assert code == 0 and "to suite.jsonl" in out and not Path("suite.jsonl").exists()
+    code, out, _ = suite_run("suite.yaml", "--list")
+    assert code == 0 and "loop" in out and "exp" in out
+
+
+def test_bad_input_is_one_line(suite_run):
+    assert suite_run("none.yaml")[0] == 2
+    assert "unknown executor" in suite_run("suite.yaml", "--executor", "locl")[2]
+    assert "--resume finishes a run" in suite_run("suite.yaml", "--resume", "--overwrite")[2]
