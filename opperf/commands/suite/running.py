@@ -20,7 +20,7 @@ from opperf.errors import FOUND
 from opperf.model import Interpreter, Settings, Status
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT
+from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.environments import install_environments, suite_environments
@@ -59,7 +59,7 @@ def report_run(path: Path, quiet: bool) -> int:
     if not quiet:
         for report in (score_report.report_of(scores_of(run)), validation_report.report_of(found)):
             print()
-            write_reports(report, ((STDOUT, "text"),))
+            write_reports(report, [Output(STDOUT, "text")])
     return FOUND if found.failures else 0
 
 
