@@ -65,13 +65,13 @@ def test_an_option_of_one_value_is_set_once():
     ],
 )
 def test_values_of_an_axis_multiply(option, name, values):
-    (run,) = (command for command in COMMANDS if command.name == "run")
+    run = load_command("run")
     words = [word for value in values for word in (option, value)]
     assert parse(run, *words, "--framework", "fake").params[name] == values
 
 
 def test_threads_of_an_axis_multiply():
-    (run,) = (command for command in COMMANDS if command.name == "run")
+    run = load_command("run")
     made = parse(run, "--threads", "2", "--threads", "all", "--framework", "fake")
     assert made.params["threads"] == (2, None)
 
@@ -91,12 +91,12 @@ def test_values_of_a_variable_may_be_set_one_by_one(name, words, values):
 
 
 def test_a_repeated_flag_is_one_flag():
-    (run,) = (command for command in COMMANDS if command.name == "run")
+    run = load_command("run")
     assert parse(run, "--quiet", "--quiet", "--framework", "fake").params["quiet"] is True
 
 
 def test_help_is_shown_whatever_else_is_wrong(capsys):
-    (run,) = (command for command in COMMANDS if command.name == "run")
+    run = load_command("run")
     with pytest.raises(click.exceptions.Exit):
         parse(run, "-r", "1", "-r", "2", "--help")
     assert "Measure operators" in capsys.readouterr().out
