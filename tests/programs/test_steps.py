@@ -116,9 +116,9 @@ def test_steps_without_a_device_are_written_as_they_end(written):
 def test_many_steps_are_written_together(written, monkeypatch):
     channel, take = written
     writes = []
-    write = channel.write
+    write = channel.write_lines
     monkeypatch.setattr(
-        channel, "write", lambda *events: (writes.append(len(events)), write(*events))
+        channel, "write_lines", lambda lines: (writes.append(len(lines)), write(lines))
     )
     steps = Steps(channel)
     for _ in range(201):
