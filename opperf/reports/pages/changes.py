@@ -55,9 +55,15 @@ def _row(row: ChangeRow, has_detectable: bool) -> Row:
             interval,
             *([detectable] if has_detectable else []),
         ),
-        facts=tuple(row.facts),
+        facts=(*_interval_fact(row), *row.facts),
         notes=tuple(row.notes),
     )
+
+
+def _interval_fact(row: ChangeRow) -> list[tuple[str, str]]:
+    if row.ratio is None or row.low is None or row.high is None:
+        return []
+    return [("Ratio", f"{row.ratio:.3f}, from {row.low:.3f} to {row.high:.3f}")]
 
 
 def _short(value: float | None) -> float | None:

@@ -184,7 +184,8 @@ function cellOf(cell, column, tone, table, reach) {
   }
   if (column.kind === "number") {
     return make("td", { class: "number" }, missing ? "" :
-      column.unit ? `${digits(cell)} ${column.unit}` : cell.toFixed(3));
+      column.unit === "%" && cell > 100 ? "over 100 %" :
+        column.unit ? `${digits(cell)} ${column.unit}` : cell.toFixed(3));
   }
   if (column.kind === "interval") return make("td", {}, ...(missing ? [] : [interval(cell, tone, table, reach)]));
   if (column.kind === "verdict") return make("td", { class: cell[1] }, cell[0]);

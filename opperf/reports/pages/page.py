@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -132,7 +133,7 @@ def _verdict_tiles(report: Report) -> Iterator[Tile]:
     for (verdict, tone), number in counts.items():
         yield Tile(f"{number:,}", verdict, tone)
     yield Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")
-    detectable = sorted(row.detectable for row in report.changes.rows if row.detectable is not None)
+    detectable = [row.detectable for row in report.changes.rows if row.detectable is not None]
     if detectable:
-        middle = detectable[len(detectable) // 2]
-        yield Tile(f"{100 * middle:.2g} %", "detectable in the median figure")
+        share = 100 * statistics.median(detectable)
+        yield Tile(f"{share:.2g} %", "detectable in the median figure")
