@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "explain:explain",
         "Show which functions changed between two counts of instructions.",
     ),
+    "nodes": ("nodes:nodes", "Compare the nodes of a cluster: which of them differs."),
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
     "analyze": (
         "analyze:analyze",

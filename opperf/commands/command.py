@@ -30,6 +30,7 @@ SECTIONS: dict[str, str] = {
         "cache memory callgrind_cache verify verify_iterations threads cpus executor env options "
         "python requirements locked"
     ),
+    "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
         "timeout_s subprocess_timeout control_blocks blocks "

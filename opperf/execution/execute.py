@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Protocol
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
-from opperf.execution.executor import Executor
+from opperf.execution.executor import ClusterExecutor, Executor
 from opperf.execution.progress import Progress
 from opperf.execution.remeasuring import (
     find_contended,
@@ -74,8 +75,18 @@ def plan_visits(
         remaining = (case for case in order if done[case.id] <= number)
         # The first round alone measures memory, which is the same each time.
         visits = remaining if number == 0 else map(without_memory, remaining)
-        found += group_by_process(visits) if together else visits
+        found += take_turns(group_by_process(visits) if together else visits)
     return tuple(found)
+
+
+def take_turns(cases: Iterable[Case]) -> Iterator[Case]:
+    """Returns the cases of each node in their order, and those of different nodes in turn: a
+    cluster measures them side by side."""
+    by_node: dict[str, list[Case]] = {}
+    for case in cases:
+        by_node.setdefault(case.settings.node, []).append(case)
+    for turn in itertools.zip_longest(*by_node.values()):
+        yield from (case for case in turn if case is not None)
 
 
 def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -> int:
@@ -147,8 +158,9 @@ class Rounds:
 class Store(Protocol):
     """Stores records. `environment` may be called by several threads."""
 
-    def environment(self, case: Case, environment: Environment) -> str:
-        """Returns the id of the environment of a case's process, which is stored."""
+    def environment(self, case: Case, environment: Environment, node: str = "") -> str:
+        """Returns the id of the environment of a case's process, which is stored. `node` is that of
+        a cluster."""
         ...
 
     def record(self, record: Record) -> None:
@@ -159,7 +171,7 @@ class Store(Protocol):
 class NoFile:
     """Stores nothing: the schedule has the records."""
 
-    def environment(self, case: Case, environment: Environment) -> str:
+    def environment(self, case: Case, environment: Environment, node: str = "") -> str:
         return ""
 
     def record(self, record: Record) -> None:
@@ -180,20 +192,22 @@ def check_environment(name: str, before: Environment, after: Environment) -> Non
 
 
 class Environments:
-    """The environments of a run, one for each group of cases that one worker can measure. A worker
-    that replaces another, or resumes a run, has to have the same, except for what is transient."""
+    """The environments of a run, one for each group of cases that one worker can measure, and each
+    node. A worker that replaces another, or resumes a run, has to have the same, except for what is
+    transient."""
 
     def __init__(self, earlier: Run | None = None) -> None:
-        self._of: dict[str, Environment] = {}
+        self._of: dict[tuple[str, str], Environment] = {}
         if earlier is not None:
             for record in filter(lambda record: record.environment, earlier.records):
-                self._of[_group(record.case)] = earlier.environments[record.environment]
+                key = _group(record.case), record.node
+                self._of[key] = earlier.environments[record.environment]
 
-    def check(self, case: Case, now: Environment) -> Environment:
-        """Returns the first environment of the case's group. Raises `RunFileError` if `now`
-        differs."""
-        first = self._of.setdefault(_group(case), now)
-        check_environment("the run to resume", first, now)
+    def check(self, case: Case, now: Environment, node: str = "") -> Environment:
+        """Returns the first environment of the case's group on a node. Raises `RunFileError` if
+        `now` differs."""
+        first = self._of.setdefault((_group(case), node), now)
+        check_environment(f"node {node}" if node else "the run to resume", first, now)
         return first
 
 
@@ -209,9 +223,9 @@ class RunFile:
         self._checked = Environments(earlier)
         self.environments = {} if earlier is None else dict(earlier.environments)
 
-    def environment(self, case: Case, environment: Environment) -> str:
+    def environment(self, case: Case, environment: Environment, node: str = "") -> str:
         with self._lock:
-            first = self._checked.check(case, environment)
+            first = self._checked.check(case, environment, node)
             id = self._writer.environment(first)
             self.environments[id] = first
             return id
@@ -227,9 +241,15 @@ def execute(schedule: Schedule, executor: Executor, store: Store, progress: Prog
     `OutputError` if a record cannot be stored, and `RunFileError` if a run is resumed in another
     environment."""
 
+    cluster = executor if isinstance(executor, ClusterExecutor) else None
+
     def measure(case: Case) -> Record:
         if not schedule.has_record(case):
             return executor.measure(case)
+        if cluster is not None:
+            return cluster.measure_at(
+                case, lambda node, environment: store.environment(case, environment, node)
+            )
         id = store.environment(case, executor.environment(case))
         return msgspec.structs.replace(executor.measure(case), environment=id)
 

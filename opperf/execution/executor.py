@@ -7,18 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from opperf.declared import declared, load_declared
 from opperf.errors import UsageError, unknown
+from opperf.execution.fleet.options import FleetOptions
 from opperf.execution.isolated import open_isolated
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.machine.environment import environment
-from opperf.machine.pinning import Pinning
+from opperf.machine.pinning import AUTO, Pinning
 from opperf.model import Case, Environment, Interpreter, Record, Status
 from opperf.worker.allocator import configure_heap
 from opperf.worker.measure import measure
@@ -29,7 +31,13 @@ GROUP = "opperf.executors"
 LOCAL, ISOLATED = "local", "isolated"
 """Executors of this machine: one process for many cases, and one for each."""
 
+RAY = "ray"
+"""Executor of the nodes of a cluster."""
+
 OWN = (LOCAL, ISOLATED)
+
+BUILT_IN = (EntryPoint(RAY, "opperf.execution.fleet.executor:open_fleet", GROUP),)
+"""Executors that are opened like those of other packages, and imported only then."""
 
 
 class Executor(Protocol):
@@ -53,6 +61,20 @@ class Executor(Protocol):
         ...
 
 
+Arrive = Callable[[str, Environment], str]
+"""Called with the node that measured a case, and the environment of the process; returns the id of
+the environment, which is stored."""
+
+
+@runtime_checkable
+class ClusterExecutor(Executor, Protocol):
+    """Chooses among nodes, so that the environment of a case is known once it is measured."""
+
+    def measure_at(self, case: Case, arrive: Arrive) -> Record:
+        """Returns the record of a case, with its node and the id of its environment."""
+        ...
+
+
 @dataclass(frozen=True)
 class Task:
     """Work for which an executor is made."""
@@ -64,6 +86,13 @@ class Task:
     """Folder that keeps what an instrument's program wrote of each case."""
     echo: Callable[[str], None] | None = None
     """Called with what a case's own process has written; None if nobody wants it."""
+    cluster: FleetOptions = FleetOptions()
+    cores: str = AUTO
+    """Choice of the workers' cores, as `--cpus` has it."""
+    measured: tuple[Record, ...] = ()
+    """Records of an earlier run that is resumed."""
+    say: Callable[[str], None] | None = None
+    """Called with a sentence on where the cases are measured; None if nobody wants it."""
 
 
 Open = Callable[[Task], AbstractContextManager[Executor]]
@@ -72,7 +101,7 @@ Open = Callable[[Task], AbstractContextManager[Executor]]
 def check_executor(name: str) -> Open | None:
     """Returns what opens an executor of another package; None for one of this machine. Raises
     `UsageError` for an unknown name, and for one that cannot be loaded or called."""
-    found = {entry.name: entry for entry in declared(GROUP)}
+    found = {entry.name: entry for entry in (*BUILT_IN, *declared(GROUP))}
     if name in OWN:
         return None
     if name not in found:
@@ -93,7 +122,14 @@ def open_executor(
     planning. Raises `UsageError` as `check_executor` does."""
     opened = check_executor(name)
     if opened is not None:
+        # What planned may not keep cores and memory from workers of this machine.
+        workers.close()
         return opened(task)
+    for case in task.cases:
+        if case.settings.node:
+            raise UsageError(
+                f"{case.label} is for node {case.settings.node} of a cluster: add --executor ray"
+            )
     workers.profiles = task.profiles
     if name == ISOLATED:
         return open_isolated(workers, task.echo)

@@ -214,6 +214,15 @@ class Pinning(AbstractContextManager["Pinning"]):
             found.append(one)
         return found
 
+    def reserve(self, number: int) -> Pinning:
+        """Claims cores, and returns the choice of workers that have these and no others. This
+        process is not kept off them."""
+        one = Pinning(self.choice, self._sys)
+        one._keeps_off = False
+        if self._is_wanted and not self._obstacle and number < len(self.available):
+            one.usable = self._claim(number) if not self._fixed else self._fixed
+        return one
+
     def keep_off(self, cpus: Cpus) -> None:
         """Moves this process off a worker's cores if others are left, and else lets it use all."""
         if not cpus.pinned or not self._keeps_off:

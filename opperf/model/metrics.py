@@ -107,6 +107,8 @@ class NoteCode(str, enum.Enum):
     """Calls after the first have inputs that earlier ones wrote to."""
     INCOMPLETE = "incomplete"
     """A program made fewer observations than were wanted, or its stream lacks events."""
+    MOVED = "moved"
+    """By another node than the one it began on, which ended, or than what it is compared with."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 

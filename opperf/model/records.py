@@ -212,6 +212,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
     """Operators of a target that calls several, those that took longest first; empty for any
     other."""
+    node: str = ""
+    """Name of the node of a cluster that measured it; empty for this machine."""
     place: Place | None = None
     """None in a run."""
     profiles: dict[str, str] = {}

@@ -222,6 +222,16 @@ class Settings(Struct, frozen=True):
         ),
     ] = None
     """None for no limit if `runs` is set, and for the default one otherwise."""
+    node: Annotated[
+        str,
+        declaring.Setting(
+            "--node",
+            "Node of the cluster that measures the cases, with --executor ray.  [default: any that "
+            "is free]",
+            axis=True,
+            empty="any",
+        ),
+    ] = ""
     timeout_s: Annotated[
         float,
         declaring.Setting(

@@ -112,5 +112,5 @@ def test_one_that_is_not_there_is_refused_before_anything_is_measured(opperf, tm
         done = opperf("--executor", name, "-o", "no.jsonl")
         assert done.returncode == 2 and why in done.stderr and "\n" not in done.stderr.strip()
         assert not (tmp_path / "no.jsonl").exists()
-    with pytest.raises(UsageError, match="unknown executor 'ray'"):
-        check_executor("ray")
+    with pytest.raises(UsageError, match="unknown executor 'dask'"):
+        check_executor("dask")

@@ -212,6 +212,7 @@ def test_the_command_line_reads_the_commands(run, tmp_path):
         "compile_cache": "cold",
         "callgrind_cache": True,
         "grad": "weight,bias",
+        "node": "a",
     }
     assert set(settings) == {name for name, one in DECLARED.items() if one.identity}
     record = with_settings(shaped(4096, 1.0), seed=5, **settings)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from opperf.commands.experiment.axes_file import read_axes
+from opperf.commands.run.cluster import cluster_options
 from opperf.errors import UsageError
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
 from opperf.parameters import (
@@ -311,8 +312,9 @@ plan_options = combine(
         show_default=True,
         metavar="NAME",
         help="What measures the cases: isolated, a process for each; local, processes that many "
-        "share; or another package's.",
+        "share; ray, the nodes of a cluster; or another package's.",
     ),
+    cluster_options,
     count_option(
         "--rounds",
         default=1,

@@ -12,6 +12,7 @@ from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES
 from opperf.commands.frameworks import FrameworkChoice
+from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
 from opperf.errors import UsageError
@@ -42,7 +43,10 @@ INSTEAD = {
 }
 """PyTorch/XLA's words, each with the axis that it sets and the option of that."""
 
-COPIED = ("labels", "overwrite", "list_only", "dry_run", "strict", "cpus", "columns")
+COPIED = (
+    *("labels", "overwrite", "list_only", "dry_run", "strict", "cpus", "columns"),
+    "every_node",
+)
 
 PROFILES = (
     "dump_pytorch_profiles",
@@ -95,6 +99,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         retry=frozenset(map(Status, options["retry"])),
         lists_lines=False,
         executor=options["executor"],
+        cluster=read_cluster(options, explicit),
         wrapping=None,
         traces=None,
         command=shlex.join(["opperf", *sys.argv[1:]]),

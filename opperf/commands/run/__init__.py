@@ -6,6 +6,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.commands.environments import environment_options
+from opperf.commands.run.cluster import cluster_options
 from opperf.commands.run.replay import replay_options
 from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
@@ -83,9 +84,10 @@ from opperf.reports.formats import RUN
     default="local",
     show_default=True,
     metavar="NAME",
-    help="What measures the cases: worker processes of this machine, or another package's "
-    "executor.",
+    help="What measures the cases: worker processes of this machine; isolated, a process for each; "
+    "ray, the nodes of a cluster; or another package's executor.",
 )
+@cluster_options
 @no_backward
 @setting_options("callgrind_cache", "memory", "verify")
 @wrapping_options
@@ -141,7 +143,7 @@ def run(ctx: click.Context, /, **options: object) -> None:
     or FILE.py:PATTERN for some of them) is measured by its own definitions;
     opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
     --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set,
-    --python and --with give a case for every combination."""
+    --python, --node and --with give a case for every combination."""
     from opperf.commands.run.request import read_request
     from opperf.commands.run.running import run_command
 

@@ -15,10 +15,12 @@ import msgspec
 
 from opperf.commands.environments import with_environments
 from opperf.commands.frameworks import FrameworkChoice, read_choice
+from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import output_framework, read_output, read_resume
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
+from opperf.execution.fleet.options import FleetOptions
 from opperf.experiments.matrix import Matrix
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling
@@ -69,6 +71,8 @@ class Request:
     quiet: bool
     cpus: str
     executor: str
+    cluster: FleetOptions
+    every_node: bool
     wrapping: Wrapping | None
     """Programs that the cases are profiled under; None without one."""
     columns: tuple[str, ...]
@@ -316,7 +320,7 @@ def _check_files(request: Request) -> None:
 
 COPIED = (
     *("quick", "labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus"),
-    *("executor", "columns"),
+    *("executor", "every_node", "columns"),
 )
 """Fields of the request that are an option of the same name."""
 
@@ -357,6 +361,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         lists_lines=options["list_only"]
         and output_format == "jsonl"
         and "output_format" in explicit,
+        cluster=read_cluster(options, explicit),
         wrapping=read_wrapping(options),
         traces=read_written_traces(options, paths, output),
         **{name: options[name] for name in COPIED},

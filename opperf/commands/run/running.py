@@ -16,6 +16,7 @@ from opperf.commands.environments import write_lock
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
+from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.experiments import (
     FAILURES,
     check_matrix,
@@ -103,6 +104,7 @@ def run_command(request: Request) -> int:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
+    request = on_every_node(request)
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
@@ -262,7 +264,16 @@ def measure_work(
     `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
     profiles = profile_folder(run_file, is_new=not request.resuming)
     echo = partial(_print, request, error=True) if request.echo else None
-    task = Task(work.remaining, workers.interpreters, profiles, echo)
+    task = Task(
+        work.remaining,
+        workers.interpreters,
+        profiles,
+        echo,
+        request.cluster,
+        request.cpus,
+        work.begun.records if isinstance(work.begun, Run) else (),
+        partial(_log, request),
+    )
     pace = pace_of(work.remaining)
     progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace)
     folder = wrapped_profiles_of(run_file)

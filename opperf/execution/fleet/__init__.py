@@ -1,0 +1,1 @@
+"""Cases measured by the nodes of a Ray cluster: `--executor ray`."""

@@ -1,0 +1,93 @@
+"""The connection to a Ray cluster. Ray is imported here alone, and only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from opperf.errors import UsageError, WorkerError, one_line
+from opperf.execution.fleet.nodes import Node, alive
+from opperf.execution.fleet.options import FleetOptions
+from opperf.installing import install_command
+
+REQUIREMENT = "opperf[fleet]"
+
+START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
+
+ANSWER_S = 5.0
+"""Seconds within which a machine answers, on a network that a cluster is on."""
+
+QUIET = {
+    # Of a cluster of this machine: no statistics are sent, and no page is served.
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+def load_ray() -> Any:
+    """Returns the module. Raises `UsageError` if it is not installed."""
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise UsageError(
+            f"--executor ray needs Ray ({one_line(str(error))}): {install_command(REQUIREMENT)}"
+        ) from error
+
+
+def connect(options: FleetOptions) -> tuple[Any, bool]:
+    """Returns the module, connected to the cluster, and whether it was connected now. Raises
+    `UsageError` if Ray is not installed, and `WorkerError` if no cluster answers."""
+    ray = load_ray()
+    if ray.is_initialized():
+        return ray, False
+    address = options.address or os.environ.get("RAY_ADDRESS", "")
+    check_answers(address)
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    try:
+        if address:
+            ray.init(address=address, **quiet)
+        else:
+            for name, value in QUIET.items():
+                os.environ.setdefault(name, value)
+            ray.init(address="local", include_dashboard=False, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        reason = one_line(str(error), 200)
+        where = f"no Ray cluster answers at {address}" if address else "Ray does not start here"
+        raise WorkerError(f"{where}: {reason}; {START if address else 'see --address'}") from error
+    return ray, True
+
+
+def check_answers(address: str) -> None:
+    """Raises `WorkerError` if nothing answers at an address with a port: Ray would try for minutes,
+    and say so on and on."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise WorkerError(f"no Ray cluster answers at {address} ({why}); {START}") from error
+
+
+@contextmanager
+def connected(options: FleetOptions) -> Iterator[Any]:
+    """Returns a context with the module; a connection that was made for it ends with it."""
+    ray, is_new = connect(options)
+    try:
+        yield ray
+    finally:
+        if is_new:
+            ray.shutdown()
+
+
+def list_nodes(ray: Any) -> tuple[Node, ...]:
+    """Returns the nodes that are alive. Raises `WorkerError` if the cluster answers no more."""
+    try:
+        return alive(ray.nodes())
+    except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
+        reason = one_line(str(error), 200)
+        raise WorkerError(f"the Ray cluster answers no more: {reason}") from error

@@ -1,0 +1,106 @@
+"""The part of a cluster's worker that runs on a node: an actor that measures one case at a time, in
+processes of its own on cores of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+import opperf
+from opperf.errors import OpperfError, OutputError
+from opperf.execution.workers import Workers
+from opperf.machine.pinning import Pinning
+from opperf.model import Case, Environment, Interpreter, Record, Struct
+
+RAY_THREADS = "OMP_NUM_THREADS"
+"""Variable that Ray sets to the number of cores that an actor reserves."""
+
+
+class Setup(Struct, frozen=True):
+    """The options of a worker of a node."""
+
+    cpus: int
+    """Number of the cores that it reserves."""
+    cores: str = "auto"
+    """As `--cpus` has it."""
+    interpreters: tuple[Interpreter, ...] = ()
+    keeps_files: bool = False
+    """Whether what instruments write beside a record is sent with it."""
+
+
+class Measured(Struct, frozen=True):
+    """A case's record, and the environment of the process that measured it."""
+
+    record: Record | None = None
+    environment: Environment | None = None
+    refusal: str = ""
+    """Why the node can measure no such case, as one without the framework; then there is no
+    record."""
+
+
+class NodeWorker:
+    """Measures cases on a node. It takes and returns JSON, like the processes of workers."""
+
+    def __init__(self, setup: bytes) -> None:
+        made = msgspec.json.decode(setup, type=Setup)
+        if os.environ.get(RAY_THREADS) == str(made.cpus):
+            # The processes are pinned to as many cores, as on a machine without Ray.
+            del os.environ[RAY_THREADS]
+        # Open until the actor's process ends.
+        self._stack = ExitStack()
+        pinning = self._stack.enter_context(Pinning(made.cores))
+        own = self._stack.enter_context(pinning.reserve(made.cpus))
+        self._workers = self._stack.enter_context(Workers(made.interpreters, own))
+        self._folder: Path | None = None
+        if made.keeps_files:
+            folder = tempfile.TemporaryDirectory(prefix="opperf-")
+            self._folder = Path(self._stack.enter_context(folder))
+            self._workers.profiles = self._folder
+
+    def version(self) -> str:
+        """Returns opperf's version on this node."""
+        return opperf.__version__
+
+    def environment(self, case: bytes) -> tuple[bytes, dict[str, bytes]]:
+        """Returns the environment of the process that measures a case, and no files."""
+        asked = msgspec.json.decode(case, type=Case)
+        try:
+            made = Measured(environment=self._workers.environment(asked))
+        except OpperfError as error:
+            made = Measured(refusal=str(error))
+        return msgspec.json.encode(made), {}
+
+    def measure(self, case: bytes) -> tuple[bytes, dict[str, bytes]]:
+        """Returns what was measured, and the files that were written beside it, by name."""
+        asked = msgspec.json.decode(case, type=Case)
+        try:
+            where = self._workers.environment(asked)
+            made = Measured(self._workers.measure(asked), where)
+        except OpperfError as error:
+            made = Measured(refusal=str(error))
+        return msgspec.json.encode(made), self._take_files()
+
+    def _take_files(self) -> dict[str, bytes]:
+        if self._folder is None:
+            return {}
+        found = {}
+        for path in sorted(filter(Path.is_file, self._folder.rglob("*"))):
+            found[path.relative_to(self._folder).as_posix()] = path.read_bytes()
+            path.unlink()
+        return found
+
+
+def keep_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes the files of a record to the folder beside the run file. Raises `OutputError`."""
+    for name, content in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from error

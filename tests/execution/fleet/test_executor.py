@@ -1,0 +1,204 @@
+"""The executor on a real cluster: two nodes on this machine, of one core each."""
+
+import os
+import threading
+
+import msgspec
+import pytest
+
+from opperf.errors import UsageError, WorkerError
+from opperf.execution.execute import NoFile, Rounds, execute
+from opperf.execution.executor import RAY, Task, open_executor
+from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.progress import Progress
+from opperf.execution.workers import Workers
+from opperf.machine.pinning import NONE, Pinning
+from opperf.model import NoteCode, Status
+from opperf.sources.varying import with_settings
+
+ray = pytest.importorskip("ray")
+
+pytestmark = pytest.mark.xdist_group("ray")
+
+WAIT_S = 60
+"""Longest wait for another thread: a failure's price, and no limit of what is tested."""
+
+
+@pytest.fixture(scope="module")
+def cluster(variables):
+    """A cluster of nodes `a` and `b`; its head has no core."""
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    os.environ.update(variables)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        for name in "ab":
+            made.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
+        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture
+def opened(cluster):
+    def made(cases, **options):
+        cluster_options = FleetOptions(address=cluster.address, **options)
+        task = Task(tuple(cases), cluster=cluster_options, cores=NONE)
+        return open_executor(RAY, task, Workers(), Pinning(NONE))
+
+    return made
+
+
+class Stored(NoFile):
+    """Keeps what is said of environments."""
+
+    def __init__(self):
+        self.nodes = {}
+
+    def environment(self, case, environment, node=""):
+        self.nodes[case.id] = node
+        return environment.id
+
+
+def run(executor, cases):
+    schedule, store = Rounds(cases), Stored()
+    execute(schedule, executor, store, Progress())
+    return schedule.records, store.nodes
+
+
+def test_every_case_is_measured_once_by_one_of_the_nodes(opened, make_case):
+    names = ("relu", "negative", "refuses", "segfaults")
+    cases = [make_case(name, shape=(2, 3), threads=1) for name in names]
+    cases += [make_case("relu", shape=(4, number + 4), threads=1) for number in range(6)]
+    with opened(cases) as executor:
+        records, nodes = run(executor, cases)
+    assert records.keys() == {case.id for case in cases} == nodes.keys()
+    assert all(record.node == nodes[id] for id, record in records.items())
+    assert {record.node for record in records.values()} == {"a", "b"}
+    statuses = [records[case.id].status for case in cases]
+    assert statuses[:2] == [Status.OK] * 2 and statuses[4:] == [Status.OK] * 6
+    assert statuses[2:4] == [Status.FAILED, Status.CRASHED]
+    assert records[cases[0].id].case == cases[0] and records[cases[0].id].environment
+
+
+def test_cases_of_a_comparison_are_measured_by_one_node_and_those_of_a_node_by_it(
+    opened, make_case
+):
+    pairs = [make_case("relu", shape=(5, number + 1), threads=1) for number in range(4)]
+    cases = [*pairs, *(with_settings(case, {"dtype": "float64"}) for case in pairs)]
+    bound = [with_settings(make_case("negative", threads=1), {"node": name}) for name in "ab"]
+    with opened([*cases, *bound]) as executor:
+        records, _ = run(executor, [*cases, *bound])
+    for one, other in zip(cases[:4], cases[4:], strict=True):
+        assert records[one.id].node == records[other.id].node
+    assert [records[case.id].node for case in bound] == ["a", "b"]
+
+
+def test_nodes_are_chosen_and_what_there_is_not_is_refused(opened, make_case):
+    case = make_case("relu", threads=1)
+    with opened([case], labels={"name": "b"}) as executor:
+        assert executor.measure(case).node == "b"
+        assert executor.environment(case).framework == "fake"
+    for cases, options, why in (
+        ([case], {"labels": {"kind": "large"}}, "none of the cluster's 3 nodes has it"),
+        ([with_settings(case, {"node": "c"})], {}, "unknown node 'c'"),
+        ([with_settings(case, {"threads": 9})], {}, "set fewer with --worker-cpus"),
+    ):
+        with pytest.raises(UsageError, match=why), opened(cases, **options):
+            pass
+
+
+def test_a_worker_that_ends_is_replaced_and_its_case_measured_again(opened, make_case):
+    case = make_case("relu", threads=1)
+    with opened([case], labels={"name": "a"}) as executor:
+        (worker,) = executor._workers.values()
+        executor.measure(case)
+        # Between two cases, so that the next one finds it gone.
+        ray.kill(worker.actor, no_restart=False)
+        record = executor.measure(case)
+    assert record.status is Status.OK and record.node == "a"
+    (note,) = [note for note in record.notes if note.code == NoteCode.MOVED]
+    assert "the worker of a ended" in note.message
+
+
+def test_a_node_that_ends_costs_the_case_in_flight_which_another_one_measures(
+    cluster, opened, make_case, tmp_path
+):
+    """The node is killed while the fake framework waits in a call."""
+    node = cluster.add_node(num_cpus=1, labels={"name": "c", "fate": "x"})
+    other = cluster.add_node(num_cpus=1, labels={"name": "d", "fate": "x"})
+    cases = [make_case("relu", shape=(7, number + 1), threads=1) for number in range(8)]
+    found = []
+    with opened(cases, labels={"fate": "x"}) as executor:
+        measure = executor.measure_at
+
+        def first_ends(case, arrive):
+            record = measure(case, arrive)
+            if not found:
+                found.append(record.node)
+                cluster.remove_node(node if record.node == "c" else other, allow_graceful=False)
+            return record
+
+        executor.measure_at = first_ends
+        records, _ = run(executor, cases)
+    cluster.remove_node(other if found == ["c"] else node, allow_graceful=False)
+    assert len(records) == 8 and all(record.status is Status.OK for record in records.values())
+    assert {record.node for record in records.values()} == {"c", "d"}
+
+
+def test_it_ends_from_another_thread(opened, make_case):
+    case = make_case("hangs", threads=1)
+    raised = []
+    with opened([case]) as executor:
+
+        def measure():
+            try:
+                executor.measure(case)
+            except WorkerError as error:
+                raised.append(str(error))
+
+        threads = [threading.Thread(target=measure) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        executor.kill()
+        for thread in threads:
+            thread.join(WAIT_S)
+        assert not any(thread.is_alive() for thread in threads)
+    assert raised == ["the workers were killed"] * 3
+
+
+def test_a_case_of_a_node_needs_the_executor(make_case):
+    case = with_settings(make_case("relu"), {"node": "a"})
+    with (
+        Workers() as workers,
+        pytest.raises(UsageError, match="add --executor ray"),
+        open_executor("local", Task((case,)), workers, Pinning(NONE)),
+    ):
+        pass
+
+
+def test_cores_are_reserved_and_not_shared():
+    pinning = Pinning()
+    if len(pinning.usable) < 2:
+        pytest.skip("one core")
+    with pinning, pinning.reserve(1) as one:
+        (chosen,) = one.choose(1).pinned
+        assert one.choose(8).pinned == {chosen} == one.usable
+
+
+def test_a_fleet_option_needs_the_executor():
+    from opperf.commands.run.cluster import read_cluster
+
+    with pytest.raises(UsageError, match="--every-node has no effect without --executor ray"):
+        read_cluster({"executor": "local"}, {"every_node"})
+
+
+def test_records_are_the_same_as_json(make_case):
+    case = with_settings(make_case("relu"), {"node": "a"})
+    assert msgspec.json.decode(msgspec.json.encode(case), type=type(case)) == case
