@@ -6,6 +6,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.commands.environments import locked_option
+from opperf.commands.run.cluster import cluster_options
 from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
     case_ids,
@@ -62,6 +63,7 @@ from opperf.reports.formats import RUN
     metavar="NAME",
     help="What measures the benches: local, isolated, ray, or another package's.",
 )
+@cluster_options
 @labels
 @click.option("--list", "list_only", is_flag=True, help="Print the cases, and measure nothing.")
 @click.option("--dry-run", is_flag=True, help="Check all, and measure nothing.")

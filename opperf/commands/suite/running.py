@@ -10,6 +10,7 @@ from typing import Any
 
 from opperf.commands.environments import read_locked
 from opperf.commands.frameworks import FrameworkChoice
+from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, read_partition
 from opperf.commands.run.running import run_command
@@ -86,7 +87,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
             partition=read_partition(options),
             settings=Settings(warmup=options["warmup"], seed=options["seed"]),
         ),
-        axes={},
+        axes={"node": options["node"]} if options["node"] else {},
         files=(),
         paths=tuple(map(Path, suite.files)),
         interpreters=(),
@@ -107,6 +108,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         quiet=options["quiet"],
         cpus=options["cpus"],
         executor=options["executor"],
+        cluster=read_cluster(options, set_here),
+        every_node=options["every_node"],
         wrapping=None,
         columns=(),
         traces=None,

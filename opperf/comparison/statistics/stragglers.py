@@ -77,7 +77,9 @@ def find_stragglers(
     found = [
         Found(
             name,
-            *(float(np.exp(log)) for log in (score, score - half_width, score + half_width)),
+            float(np.exp(score)),
+            float(np.exp(score - half_width)),
+            float(np.exp(score + half_width)),
             bool(differing[row]),
             int(np.count_nonzero(~np.isnan(apart[row]))),
             cases[worst[row]],

@@ -136,7 +136,7 @@ class Fleet:
         assert record is not None and environment is not None and visit.given.slot is not None
         node = visit.given.slot.node
         if visit.files and self._task.profiles is not None:
-            keep_files(self._task.profiles, visit.files)
+            keep_files(self._task.profiles.parent, visit.files)
         moved = _moved(node, lost, visit.given.parted)
         return msgspec.structs.replace(
             record,
@@ -238,7 +238,7 @@ class Fleet:
             reserved.cpus,
             self._task.cores,
             self._task.interpreters,
-            self._task.profiles is not None,
+            "" if self._task.profiles is None else self._task.profiles.name,
         )
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         remote = self._ray.remote(NodeWorker).options(

@@ -29,8 +29,9 @@ class Setup(Struct, frozen=True):
     cores: str = "auto"
     """As `--cpus` has it."""
     interpreters: tuple[Interpreter, ...] = ()
-    keeps_files: bool = False
-    """Whether what instruments write beside a record is sent with it."""
+    profiles: str = ""
+    """Name of the folder of what instruments and programs write beside a record, which is sent with
+    it; empty if nobody wants it."""
 
 
 class Measured(Struct, frozen=True):
@@ -57,10 +58,11 @@ class NodeWorker:
         own = self._stack.enter_context(pinning.reserve(made.cpus))
         self._workers = self._stack.enter_context(Workers(made.interpreters, own))
         self._folder: Path | None = None
-        if made.keeps_files:
+        if made.profiles:
             folder = tempfile.TemporaryDirectory(prefix="opperf-")
             self._folder = Path(self._stack.enter_context(folder))
-            self._workers.profiles = self._folder
+            # Folders of programs are beside that.
+            self._workers.profiles = self._folder / made.profiles
 
     def version(self) -> str:
         """Returns opperf's version on this node."""
@@ -96,7 +98,8 @@ class NodeWorker:
 
 
 def keep_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes the files of a record to the folder beside the run file. Raises `OutputError`."""
+    """Writes the files of a record to their folders, in that of the run file. Raises
+    `OutputError`."""
     for name, content in files.items():
         path = folder / name
         try:
