@@ -209,7 +209,7 @@ function drawTable(parent, content) {
     if (!column.is_filter) return;
     const found = [...new Set(rows.map((row) => filterValue(row.cells[place])))].sort();
     if (found.length < 2) return;
-    const select = make("select", { onchange: () => {
+    const select = make("select", { "aria-label": column.title, onchange: () => {
       state.values[place] = select.selectedIndex ? found[select.selectedIndex - 1] : null;
       change();
     } }, make("option", {}, "all"), ...found.map((value) => make("option", {}, value || "none")));
