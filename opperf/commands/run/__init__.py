@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from opperf.commands.command import command
@@ -33,6 +35,9 @@ from opperf.parameters import (
     sweep,
 )
 from opperf.reports.formats import RUN
+
+SUITES = (".yaml", ".yml")
+"""Extensions of suite files."""
 
 
 @command(
@@ -135,16 +140,24 @@ from opperf.reports.formats import RUN
 @debug
 @framework
 @click.pass_context
-def run(ctx: click.Context, /, **options: object) -> None:
+def run(ctx: click.Context, /, **options: Any) -> None:
     """Measure operators: all of them, or those selected by name, category and namespace.
 
     An argument that is an existing run file, or a kept run (@last; `opperf runs` lists them), is
     measured again, with its own settings except those set by options. A file of snippets (FILE.py,
     or FILE.py:PATTERN for some of them) is measured by its own definitions;
-    opperf.snippets.standard is the standard set. Several values of --dtype, --ctx, --profiler,
+    opperf.snippets.standard is the standard set. A suite (FILE.yaml) is run as by
+    `opperf suite run`. Several values of --dtype, --ctx, --profiler,
     --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set,
     --python, --node and --with give a case for every combination."""
+    set_here = explicit_options(ctx, options)
+    if any(name.endswith(SUITES) for name in options["names"]):
+        from opperf.commands.suite.running import options_of_run, run_suite
+
+        of_suite = options_of_run(options, set_here)
+        if of_suite is not None:
+            ctx.exit(run_suite(of_suite, set_here))
     from opperf.commands.run.request import read_request
     from opperf.commands.run.running import run_command
 
-    ctx.exit(run_command(read_request(options, explicit_options(ctx, options))))
+    ctx.exit(run_command(read_request(options, set_here)))

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -379,14 +379,10 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
             _print(request, f"warning: {line}", error=True)
     name = display(request.output)
     kept, problem = keep_finished(run_file, request)
-    records, width = result.records, terminal_width()
-    if row_count(records) <= TABLE_LIMIT:
-        table = run_text(records, width, request.columns)
-        explained = legend(records, select_columns(records, request.columns))
-        _print(request, f"\n{table}\n\n{wrap_all(explained, width)}")
-    if replayed(records):
-        _print(request, "\n" + write_text(replays.report_of(records), width).strip())
-    _print(request, "\n" + summarise(result, elapsed_s, width))
+    records = result.records
+    if not request.has_bench_report:
+        for text in _tables(result, request, elapsed_s):
+            _print(request, f"\n{text}")
     if problem:
         _print(request, problem, error=True)
     if request.matrix is not None:
@@ -410,6 +406,18 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
         return FOUND
     failed = any(record.status in FAILURES or is_wrong(record) for record in records)
     return FOUND if request.strict and failed else 0
+
+
+def _tables(result: Run, request: Request, elapsed_s: float) -> Iterator[str]:
+    """Yields the tables of a run's results, and the summary."""
+    records, width = result.records, terminal_width()
+    if row_count(records) <= TABLE_LIMIT:
+        table = run_text(records, width, request.columns)
+        explained = legend(records, select_columns(records, request.columns))
+        yield f"{table}\n\n{wrap_all(explained, width)}"
+    if replayed(records):
+        yield write_text(replays.report_of(records), width).strip()
+    yield summarise(result, elapsed_s, width)
 
 
 def _keep_cut_short(run_file: Path, request: Request) -> None:

@@ -17,15 +17,16 @@ from opperf.commands.run.running import run_command
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
 from opperf.environments.specification import Installed
-from opperf.errors import FOUND
+from opperf.errors import FOUND, UsageError
 from opperf.model import Interpreter, Settings, Status
+from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.environments import install_environments, suite_environments
-from opperf.suite_files.resolving import Suite, obstacles
+from opperf.suite_files.resolving import Suite, is_suite_file, obstacles
 from opperf.suite_results import score_report
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.suite_run import load
@@ -48,9 +49,50 @@ def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     code = run_command(request)
     if code not in ONLY_RESULTS or request.list_only or request.dry_run:
         return code
-    if request.output == STDOUT or request.output_format != "jsonl":
+    if not request.has_bench_report:
         return code
     return max(code, report_run(request.output, request.quiet))
+
+
+RUNS_OPTIONS = (
+    *("names", "ids", "warmup", "seed", "labels", "cpus", "executor", "locked", "rounds"),
+    *("output_file", "output_format", "overwrite", "resume", "retry", "strict", "quiet"),
+    *("list_only", "dry_run", "total_partitions", "partition_id", "debug"),
+)
+"""Options of `opperf run` that a suite file has a use for."""
+
+
+def options_of_run(
+    options: Mapping[str, Any], set_here: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Returns the options of `suite run` for those of `opperf run` on suite files; None if it is of
+    no such file. Raises `UsageError` for what does not go with one."""
+    files = [name for name in options["names"] if is_suite_file(Path(name))]
+    if not files:
+        return None
+    for name in options["names"]:
+        if name not in files:
+            raise UsageError(f"{files[0]} is a suite, which is run alone; omit {name}")
+    for name in set_here:
+        if name not in RUNS_OPTIONS:
+            raise UsageError(
+                f"{spelling(name)} does not apply to {files[0]}, whose benches have settings of "
+                "their own; omit it"
+            )
+    output_format = options["output_format"] if "output_format" in set_here else "jsonl"
+    own = {name: options[name] for name in RUNS_OPTIONS if name in options}
+    return {
+        **own,
+        "files": tuple(files),
+        "output_format": output_format,
+        "repeat": options["rounds"],
+        "select": (),
+        "exclude": (),
+        "overrides": (),
+        "system": None,
+        "base": None,
+        "use_current_env": False,
+    }
 
 
 def report_run(path: Path, quiet: bool) -> int:

@@ -4,11 +4,13 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from opperf.commands.run import run as run_command
 from opperf.commands.run import running
 from opperf.commands.suite.run import run
-from opperf.errors import OpperfError
+from opperf.errors import OpperfError, UsageError
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
 from opperf.results.runfile import read_run
@@ -109,6 +111,23 @@ def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     Path("s.jsonl").write_text("".join(line for line in lines if '"line":"closing"' not in line))
     code, out, _ = suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl", "--resume")
     assert code == 0 and "0 of 1 benches failed" in out
+
+
+def test_a_suite_is_a_source_of_run_too(suite_run):
+    def called(*words):
+        context = run_command.make_context("run", ["suite.yaml", "--cpus", "none", *words])
+        with pytest.raises(click.exceptions.Exit) as ended:
+            run_command.invoke(context)
+        return ended.value.exit_code
+
+    assert called("--list") == called("--dry-run") == 0 and called("-o", "s.jsonl") == 0
+    assert {bench.name for bench in read_run(Path("s.jsonl"))[0].header.benches} == {
+        *("loop", "operators")
+    }
+    with pytest.raises(UsageError, match="--mode does not apply to suite.yaml"):
+        called("--mode", "eager")
+    with pytest.raises(UsageError, match="suite.yaml is a suite, which is run alone; omit exp"):
+        called("exp")
 
 
 def test_nothing_is_run_where_that_is_asked_for(suite_run):
