@@ -58,6 +58,7 @@ RUNS_OPTIONS = (
     *("names", "ids", "warmup", "seed", "labels", "cpus", "executor", "locked", "rounds"),
     *("output_file", "output_format", "overwrite", "resume", "retry", "strict", "quiet"),
     *("list_only", "dry_run", "total_partitions", "partition_id", "debug"),
+    *("node", "address", "nodes", "every_node", "worker_cpus", "worker_gpus", "workers_per_node"),
 )
 """Options of `opperf run` that a suite file has a use for."""
 
