@@ -45,7 +45,7 @@ LISTINGS = frozenset({"list", "show", "coverage"})
 SUITE_REPORTS = frozenset({"suite report", "suite validate", "suite compare"})
 """Commands on the results of suites."""
 
-REPORTS = COMPARISONS | LISTINGS | SUITE_REPORTS | {"report", "explain", "trace"}
+REPORTS = COMPARISONS | LISTINGS | SUITE_REPORTS | {"report", "explain", "trace", "nodes"}
 """Commands that make a report."""
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.errors import RunFileError
+from opperf.plurals import pluralize
 from opperf.programs.events import Event
 from opperf.programs.streams import decode_event
 
@@ -59,7 +60,7 @@ def _named(path: Path, numbers: list[int]) -> list[str]:
     faults = [f"{path}:{number}: no event, and ignored" for number in numbers[:MOST_NAMED]]
     more = len(numbers) - MOST_NAMED
     if more > 0:
-        faults.append(f"{path}: {more} more lines are no events, and ignored")
+        faults.append(f"{path}: {pluralize(more, 'more line')} without an event ignored")
     return faults
 
 

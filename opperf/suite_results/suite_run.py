@@ -21,6 +21,7 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
+from opperf.plurals import pluralize
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
 from opperf.suite_results.environments import OWN, benches_of, check_same_machine, with_environment
@@ -75,7 +76,8 @@ class Attempt:
     def reason(self) -> str:
         """Why it did not work."""
         if self.record.status is Status.OK:
-            return f"{self.missing} of {self.missing + len(self.processes)} processes are missing"
+            planned = self.missing + len(self.processes)
+            return f"{self.missing} of {pluralize(planned, 'process')} missing"
         status, reason = self.record.status.value, self.record.reason
         return reason if reason.startswith(status) else f"{status}: {reason}"
 

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "explain": ("a.jsonl", "b.jsonl", "relu"),
     "export": ("a.jsonl",),
     "ab": FAKE,
+    "nodes": ("a.jsonl",),
 }
 """What a command needs besides."""
 
@@ -61,7 +62,7 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = "run experiment list show coverage report trace compare explain export ab"
+    names = "run experiment list show coverage report trace compare explain export ab nodes"
     assert {command.name for command in WRITING} == set(names.split())
 
 

@@ -107,7 +107,7 @@ def test_a_folder_that_lacks_a_process_has_no_performance(tmp_path):
     )
     found = scores_of(load([folder])).rows[0]
     assert found.performance is None and (found.fail, found.n) == (1, 2)
-    assert found.why == "1 of 2 processes are missing"
+    assert found.why == "1 of 2 processes missing"
 
 
 def test_repeats_narrow_the_interval_and_their_scatter_counts(tmp_path):

@@ -112,7 +112,12 @@ def _setting(setting: Setting) -> Callable[[str], dict[str, Any]]:
 
 
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
-    **{name: _setting(setting) for name, setting in DECLARED.items() if setting.axis},
+    # Both arms are measured on this machine.
+    **{
+        name: _setting(setting)
+        for name, setting in DECLARED.items()
+        if setting.axis and name != "node"
+    },
     "env": _environment,
     "options": _entry("options", "options"),
     "python": _python,

@@ -726,7 +726,7 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_measured(opperf, monkeypatc
 
 
 def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf, monkeypatch):
-    def fails(run, path, format, columns):
+    def fails(run, path, format, columns, streams):
         raise OutputError(f"{path} cannot be written")
 
     with monkeypatch.context() as patched:
