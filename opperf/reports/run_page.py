@@ -74,7 +74,8 @@ def beside_the_results(run: Run) -> Iterator[Section]:
         )
     facts = [f"{label}: {text}" for label, text in environment_facts(run)]
     yield Section("Environment", prose=facts, is_folded=True)
-    yield features_section(run.environment.features)
+    if run.environments:
+        yield features_section(run.environment.features)
 
 
 def _whole(table: Table) -> Table:
@@ -115,7 +116,8 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
     """The run's environment, settings and options, as label and text."""
     header = run.header
     facts = [
-        *environment_texts(run.environment),
+        # What was recorded and not measured has none.
+        *(environment_texts(run.environment) if run.environments else ()),
         *_settings_facts(run.records),
         *((name.capitalize().replace("_", " "), value) for name, value in flatten(header.options)),
         *((f"Label {key}", text) for key, text in header.labels.items()),

@@ -112,7 +112,7 @@ def _setting(setting: Setting) -> Callable[[str], dict[str, Any]]:
 
 
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
-    # Both arms are measured on this machine.
+    # An arm has no node: a session has this machine.
     **{
         name: _setting(setting)
         for name, setting in DECLARED.items()
