@@ -23,6 +23,9 @@ from opperf.comparison.explaining.difference import (
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
 from opperf.comparison.files.reports import report_of as of_files
+from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
+from opperf.comparison.nodes.report import report_of as of_nodes
+from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
 from opperf.model import ListedOperator, Listing, Note, NoteCode, Operator, Status
 from opperf.reports import formats
@@ -107,8 +110,17 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),
+        "nodes": [of_nodes(nodes_compared(), NASTY, 0.02)],
         **of_suites(tmp_path),
     }
+
+
+def nodes_compared():
+    """Four nodes, of which one is twice as slow, one of another kind, and one without a figure."""
+    figures = {f"{NASTY}{n}": {NASTY: 1.0 + (n == 3), "b": 2.0 + 2 * (n == 3)} for n in range(4)}
+    found = find_stragglers(figures, dict.fromkeys(figures, 0.01), 0.02)
+    kinds = (Kind(NASTY, found), Kind(f"{NASTY}!", (), (NASTY,)))
+    return NodeComparison(kinds, (Unmeasured(NASTY, 1, NASTY),))
 
 
 def of_suites(folder):

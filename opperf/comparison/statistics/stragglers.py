@@ -4,9 +4,7 @@ Assumption: the scores of machines that are alike, each the median over cases of
 the other machines, are independent draws of one normal distribution. The machine is the unit: its
 cases share what its process and its day were like, so that many cases of one are no many tests.
 Scale by the median absolute deviation, which up to half of the machines may differ without moving
-much; its factors for few values are from N. Akinshin, Finite-sample bias-correction factors for the
-median absolute deviation (2022), and are simulated again by `benchmarks/fleet_stragglers.py`, as
-are the degrees of freedom.
+much, times a factor for few values.
 Breaks with fewer than `FEWEST` machines, of two of which neither is the other one, and where half
 of them or more differ: then the others do.
 """
