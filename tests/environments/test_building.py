@@ -77,7 +77,7 @@ def test_what_is_installed_is_found_without_a_command(offline, commands):
 @pytest.mark.parametrize(
     "other",
     [
-        EnvironmentSpec(requirements=("scales==2.0",)),
+        EnvironmentSpec(requirements=("scales==3.0",)),
         EnvironmentSpec(requirements=("scales==1.0",), index_urls=("https://x.org/simple",)),
         EnvironmentSpec(requirements=("scales==1.0",), python="3.9"),
         EnvironmentSpec(requirements=("scales==1.0",), variables={"CC": "clang"}),
