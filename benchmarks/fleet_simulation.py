@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
@@ -30,13 +31,19 @@ from opperf.execution.fleet.placements import Given, Placements, Slot, Wanted
 from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
-from opperf.model import Header, Record
+from opperf.model import Header, Record, Settings
 from opperf.results.runfile import RunWriter
 from opperf.sources.registry import Selection
 
 NODES, CASES_PER_NODE = 1000, 200
 
 OPERATORS = ("add", "exp", "matmul", "sum", "sort", "cumsum", "where", "take")
+
+SELECTION = Selection(patterns=OPERATORS, configurations=2, settings=Settings(profiler="python"))
+
+LONGER = (1.0, 10.0)
+"""Factors of the durations of cases: NumPy's quick operators as they are, and ten times as long, as
+models and programs are."""
 
 SLOW_NODES, SLOWEST = 0.05, 2.0
 """Share of the nodes that are slow, and by up to which factor."""
@@ -89,7 +96,7 @@ def measure_start() -> tuple[float, str]:
 def measure_cases() -> tuple[Record, ...]:
     """Returns records of NumPy's operators, as `opperf run` makes them."""
     with Workers() as workers:
-        planned = workers.of("numpy").plan(Selection(patterns=OPERATORS, configurations=2))
+        planned = workers.of("numpy").plan(SELECTION)
         schedule = Rounds(planned.cases)
         with open_executor(LOCAL, Task(planned.cases), workers, Pinning(NONE)) as executor:
             execute(schedule, executor, NoFile(), Progress())
@@ -230,7 +237,7 @@ class Simulation:
 
 
 def main(nodes: int, per_node: int) -> int:
-    """Prints the costs and the share; the exit code is 1 if a case was lost or doubled."""
+    """Prints the costs, and a report of each length of cases; the exit code."""
     start_s, how = measure_start()
     records = measure_cases()
     durations_s = tuple(record.wall_s for record in records)
@@ -240,17 +247,26 @@ def main(nodes: int, per_node: int) -> int:
         f"{min(durations_s):.2f} to {max(durations_s):.2f} s, a record {costs.record_s * 1e3:.2f} "
         "ms of the manager"
     )
-    simulation = Simulation(nodes, nodes * per_node, costs)
+    codes = [report(nodes, per_node, costs, longer) for longer in LONGER]
+    return max(codes)
+
+
+def report(nodes: int, per_node: int, costs: Costs, longer: float) -> int:
+    """Prints the share, where cases take `longer` times as long; the exit code is 1 if a case was
+    lost or doubled."""
+    durations_s = tuple(longer * seconds for seconds in costs.durations_s)
+    simulation = Simulation(nodes, nodes * per_node, replace(costs, durations_s=durations_s))
     share = simulation.run()
     counts = simulation.measured
     print(
-        f"{nodes} nodes, {len(counts)} cases in {simulation.now:.0f} s; {SLOW_NODES:.0%} of them "
-        f"are up to {SLOWEST:g} times slower, {DEATHS:.0%} end: {simulation.moved} cases were "
-        "measured again"
+        f"\n{nodes} nodes, {len(counts)} cases of {fmean(durations_s):.1f} s on average, in "
+        f"{simulation.now:.0f} s; {SLOW_NODES:.0%} of the nodes are up to {SLOWEST:g} times "
+        f"slower, {DEATHS:.0%} end: {simulation.moved} cases were measured again"
     )
+    busy = len(counts) * costs.record_s / simulation.now
     print(
-        f"{share:.1%} of the nodes' time is in benchmarks; deciding took "
-        f"{simulation.decided_s / len(counts) * 1e6:.0f} us a case"
+        f"{share:.1%} of the nodes' time is in benchmarks; the manager kept records for {busy:.0%} "
+        f"of the time, deciding took {simulation.decided_s / len(counts) * 1e6:.0f} us a case"
     )
     lost, doubled = counts.count(0), sum(count > 1 for count in counts)
     print(f"{lost} cases lost, {doubled} doubled")

@@ -2,7 +2,8 @@
 
 Simulates clusters of nodes whose speeds scatter, with cases that scatter on each: none differs, or
 one in eight is slower. Prints the share of clusters with a node that is named wrongly, and the
-share of slow nodes that are named, beside a rule that names each node beyond the margin.
+share of slow nodes that are named, beside a rule that names each node beyond the margin. Then the
+factor of the median absolute deviation for few values, and its value by simulation.
 
 Run: python benchmarks/fleet_stragglers.py [--repetitions 400]
 """
@@ -14,7 +15,7 @@ import argparse
 import numpy as np
 from tabulate import tabulate
 
-from opperf.comparison.statistics.stragglers import find_stragglers
+from opperf.comparison.statistics.stragglers import find_stragglers, mad_factor
 
 CASES = 20
 
@@ -42,6 +43,14 @@ def cluster(
         for n in range(nodes)
     }
     return found, slow
+
+
+def factors(n: int) -> tuple[int, float, float]:
+    """Returns the number of values, their factor, and that of simulated ones."""
+    values = np.random.default_rng(n).normal(size=(100_000, n))
+    medians = np.median(values, axis=1, keepdims=True)
+    deviations = np.median(np.abs(values - medians), axis=1)
+    return n, mad_factor(n), 1 / float(deviations.mean())
 
 
 def main() -> None:
@@ -77,6 +86,8 @@ def main() -> None:
             )
     headers = ["nodes", "slower by", "wrong", "beyond: wrong", "found", "beyond: found"]
     print(tabulate(rows, headers, floatfmt=".3f"))
+    print()
+    print(tabulate(map(factors, (4, 6, 8, 16, 100)), ["values", "factor", "simulated"]))
 
 
 if __name__ == "__main__":

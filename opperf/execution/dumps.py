@@ -4,6 +4,8 @@ Each case has other processes for it than the one that measured it."""
 from __future__ import annotations
 
 import re
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,7 @@ from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
 from opperf.model import Case, Run, Settings, Status
 from opperf.plurals import pluralize
+from opperf.worker.protocol import Observed
 
 TRACE, IR, HLO, RESULTS = "trace", "ir", "hlo", "results"
 
@@ -143,13 +146,25 @@ def _results(workers: Workers, case: Case, folder: Path) -> str:
     """Writes the arrays that a call of a case results in, each to a file of its name, and returns
     why there are none."""
     workers.close()
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     try:
-        observed = workers.of(case.target.framework, case.settings).observe(case, folder)
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as fresh:
+            worker = workers.of(case.target.framework, case.settings)
+            observed = worker.observe(case, Path(fresh))
+            _keep_arrays(observed, Path(fresh), folder)
+    except OpperfError as error:
+        return f"no results of {case.label}: {one_line(str(error))}"
     finally:
         workers.close()
-    for value in observed.values:
-        if value.file:
-            name = NOT_IN_NAMES.sub("-", value.place).strip("-")
-            (folder / value.file).rename(folder / f"{name}.npy")
     return f"no results of {case.label}: {observed.refusal}" if observed.refusal else ""
+
+
+def _keep_arrays(observed: Observed, written: Path, folder: Path) -> None:
+    """Moves files to their places' names, in place of those of an earlier run."""
+    taken: Counter[str] = Counter()
+    for value in filter(lambda value: value.file, observed.values):
+        name = NOT_IN_NAMES.sub("-", value.place).strip("-")
+        taken[name] += 1
+        # Places that differ by a sign alone have one name.
+        number = f"-{taken[name]}" if taken[name] > 1 else ""
+        (written / value.file).replace(folder / f"{name}{number}.npy")

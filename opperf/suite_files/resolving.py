@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError
 from opperf.model import Struct
+from opperf.suite_files import SUFFIXES
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
 from opperf.suite_files.expressions import evaluate
@@ -21,8 +22,6 @@ from opperf.suite_files.reading import INCLUDE, Files, parse, read_text
 from opperf.suite_files.references import References
 from opperf.suite_files.selecting import select
 from opperf.suite_files.system import SYSTEM, Machine, System, read_system
-
-SUFFIXES = (".yaml", ".yml")
 
 TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
 """Keys of which an entry of a suite has one, and few others do."""

@@ -294,7 +294,8 @@ dump_options = combine(
         "--save-output",
         is_flag=True,
         help="Write the arrays that each case computes, of training its loss, gradients and "
-        "updated parameters, too, as .npy files in a folder beside the output.",
+        "updated parameters, too, as .npy files in a folder beside the output; of more than 128 "
+        "MiB every second, third ... element.",
     ),
     click.option("--dump-hlo", is_flag=True, help="Write the HLO alone."),
     click.option(

@@ -35,9 +35,7 @@ from opperf.parameters import (
     sweep,
 )
 from opperf.reports.formats import RUN
-
-SUITES = (".yaml", ".yml")
-"""Extensions of suite files."""
+from opperf.suite_files import SUFFIXES
 
 
 @command(
@@ -146,12 +144,12 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     An argument that is an existing run file, or a kept run (@last; `opperf runs` lists them), is
     measured again, with its own settings except those set by options. A file of snippets (FILE.py,
     or FILE.py:PATTERN for some of them) is measured by its own definitions;
-    opperf.snippets.standard is the standard set. A suite (FILE.yaml) is run as by
-    `opperf suite run`. Several values of --dtype, --ctx, --profiler,
-    --cache, --mode, --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set,
-    --python, --node and --with give a case for every combination."""
+    opperf.snippets.standard is the standard set. A suite (FILE.yaml) is run as by `opperf suite
+    run`. Several values of --dtype, --ctx, --profiler, --cache, --mode, --compile-cache,
+    --autocast, --memory-format, --phase, --threads, --env, --set, --python, --node and --with give
+    a case for every combination."""
     set_here = explicit_options(ctx, options)
-    if any(name.endswith(SUITES) for name in options["names"]):
+    if any(name.endswith(SUFFIXES) for name in options["names"]):
         from opperf.commands.suite.running import options_of_run, run_suite
 
         of_suite = options_of_run(options, set_here)

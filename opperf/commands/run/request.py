@@ -55,7 +55,6 @@ class Request:
     files: tuple[SourceFile, ...]
     interpreters: tuple[Interpreter, ...]
     explicit: frozenset[str]
-    quick: bool
     labels: Mapping[str, str]
     output: Path
     output_format: str
@@ -65,8 +64,6 @@ class Request:
     resuming: bool
     retry: frozenset[Status]
     list_only: bool
-    lists_lines: bool
-    """Whether the list is a run file, instead of a table."""
     dry_run: bool
     strict: bool
     quiet: bool
@@ -74,12 +71,15 @@ class Request:
     executor: str
     cluster: FleetOptions
     every_node: bool
-    wrapping: Wrapping | None
-    """Programs that the cases are profiled under; None without one."""
-    columns: tuple[str, ...]
-    traces: WrittenTraces | None
-    """Traces that are written of replays; None for none."""
     command: str
+    columns: tuple[str, ...] = ()
+    quick: bool = False
+    lists_lines: bool = False
+    """Whether the list is a run file, instead of a table."""
+    wrapping: Wrapping | None = None
+    """Programs that the cases are profiled under; None without one."""
+    traces: WrittenTraces | None = None
+    """Traces that are written of replays; None for none."""
     matrix: Matrix | None = None
     """Models and axes of experiments; None of a run of operators."""
     suite: SuiteRun | None = None

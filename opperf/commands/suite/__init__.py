@@ -17,6 +17,7 @@ SUITE_COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("environments:prepare", "Fetch the data of benches by their prepare.py."),
     "shell": ("environments:shell", "Start a shell in the environment of a bench."),
     "slurm": ("slurm:slurm", "Write the script of a Slurm array job that runs suite files."),
+    "cluster": ("cluster:cluster", "Write Ray's configuration of a system's nodes."),
     "run": ("run:run", "Run the benches of suite files."),
     "validate": ("results:validate", "Validate stored runs: what failed, which figures to doubt."),
     "report": ("results:report", "Report a run: a row for each bench, and the total."),

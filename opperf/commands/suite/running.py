@@ -43,6 +43,13 @@ ONLY_RESULTS = (0, FOUND)
 """Exit codes of a run whose records were written."""
 
 
+COPIED = (
+    *("labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus", "executor"),
+    "every_node",
+)
+"""Options that the request has as they are."""
+
+
 def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     """Runs a suite; the exit code. Raises `OpperfError` if it cannot start."""
     request = read_request(options, set_here)
@@ -135,28 +142,15 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         paths=tuple(map(Path, suite.files)),
         interpreters=(),
         explicit=frozenset(set_here),
-        quick=False,
-        labels=options["labels"],
         output=output,
         output_format=output_format,
         is_default_output=is_default,
-        overwrite=options["overwrite"],
         resume=Path(resume) if resume else None,
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),
-        list_only=options["list_only"],
-        lists_lines=False,
-        dry_run=options["dry_run"],
-        strict=options["strict"],
-        quiet=options["quiet"],
-        cpus=options["cpus"],
-        executor=options["executor"],
         cluster=read_cluster(options, set_here),
-        every_node=options["every_node"],
-        wrapping=None,
-        columns=(),
-        traces=None,
         command=shlex.join(["opperf", *sys.argv[1:]]),
+        **{name: options[name] for name in COPIED},
         suite=asked,
     )
 

@@ -63,7 +63,7 @@ def slurm(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     files; a last one, which depends on them, joins their run files by `opperf merge`.
 
     The nodes need the files, opperf and the benches' environments (`opperf suite install`) by the
-    same paths. A bench of several nodes runs on a cluster of Ray's of the job's nodes."""
+    same paths."""
     from opperf.commands.suite.scheduling import slurm_command
 
     ctx.exit(slurm_command(options))

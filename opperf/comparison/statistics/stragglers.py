@@ -4,7 +4,9 @@ Assumption: the scores of machines that are alike, each the median over cases of
 the other machines, are independent draws of one normal distribution. The machine is the unit: its
 cases share what its process and its day were like, so that many cases of one are no many tests.
 Scale by the median absolute deviation, which up to half of the machines may differ without moving
-much, times a factor for few values.
+much; its bias for few values is removed by the approximation of C. Park, H. Kim and M. Wang,
+Investigation of finite-sample properties of robust location and scale estimators (2020), which is
+within 3 % from four values on (`benchmarks/fleet_stragglers.py`).
 Breaks with fewer than `FEWEST` machines, of two of which neither is the other one, and where half
 of them or more differ: then the others do.
 """
@@ -103,6 +105,10 @@ def _scale(scores: Floats, error: float) -> tuple[float, float]:
     samples, and its degrees of freedom."""
     n = len(scores)
     deviation = float(np.median(np.abs(scores - np.median(scores))))
-    # Approaches the factor of the normal distribution, from above.
-    factor = 1.4826 * (1 + 0.762 / n + 0.868 / n**2)
-    return max(deviation * factor, error, 1e-12), EFFICIENCY * (n - 1)
+    return max(deviation * mad_factor(n), error, 1e-12), EFFICIENCY * (n - 1)
+
+
+def mad_factor(n: int) -> float:
+    """Returns the factor from the median absolute deviation of n normal values to their standard
+    deviation, without bias."""
+    return 1.4826 / (1 - 0.76213 / n - 0.86413 / n**2)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opperf.errors import UsageError, suggest
-from opperf.model import Struct
+from opperf.errors import UsageError
+from opperf.suite_files.system import System, SystemNode
 
 PORT = 6379
 """Ray's own, where the main node has none."""
@@ -19,18 +19,8 @@ SSH_PORT = 22
 ANSWER_S = 3.0
 """Seconds within which a machine of one's own network answers."""
 
-REQUIRED = ("name", "ip", "user")
-
-
-class SystemNode(Struct, frozen=True):
-    """A node of a system."""
-
-    name: str
-    ip: str
-    user: str
-    port: int = PORT
-    """Of the main node, where the others find it."""
-    main: bool = False
+OTHERS = 0o077
+"""Bits of a file's mode for all but its owner."""
 
 
 class Cluster(NamedTuple):
@@ -43,95 +33,70 @@ class Cluster(NamedTuple):
     not log in as."""
 
 
-def read_nodes(system: Mapping[str, Any], file: str) -> tuple[SystemNode, ...]:
-    """Returns the nodes of a system, the main one first. Raises `UsageError`, with the file and the
-    path of keys, for what is no list of nodes."""
-    listed = system.get("nodes")
-    if not isinstance(listed, list) or not listed:
-        raise UsageError(f"{file}: system.nodes: a list of nodes with name, ip and user is needed")
-    nodes = [_read_node(entry, f"{file}: system.nodes[{i}]") for i, entry in enumerate(listed)]
-    for key in ("name", "ip"):
-        seen: set[str] = set()
-        for i, node in enumerate(nodes):
-            if (value := getattr(node, key)) in seen:
-                raise UsageError(f"{file}: system.nodes[{i}].{key}: {value} is another node's, too")
-            seen.add(value)
+def main_first(nodes: Sequence[SystemNode], file: Path) -> tuple[SystemNode, ...]:
+    """Returns the nodes, of which the first is the main one: that which says so, or the first of
+    the file. Raises `UsageError` for two, for two of one address, and without any address."""
+    if not any(node.ip for node in nodes):
+        raise UsageError(f"{file}: it has no nodes; list them with name, ip and user")
+    addresses = [node.ip for node in nodes]
+    for address in addresses:
+        if addresses.count(address) > 1:
+            raise UsageError(f"{file}: two nodes have the address {address}")
     mains = [node for node in nodes if node.main]
     if len(mains) > 1:
         both = " and ".join(node.name for node in mains)
-        raise UsageError(f"{file}: system.nodes: {both} are both main; only one node can be")
+        raise UsageError(f"{file}: {both} are both main; only one node can be")
     main = mains[0] if mains else nodes[0]
     return (main, *(node for node in nodes if node is not main))
 
 
-def _read_node(entry: object, where: str) -> SystemNode:
-    if not isinstance(entry, dict):
-        raise UsageError(f"{where}: {entry!r} is no node; write name, ip and user")
-    known = SystemNode.__struct_fields__
-    for key in entry:
-        if near := suggest(str(key), known) if key not in known else "":
-            raise UsageError(f"{where}.{key}: unknown key{near}")
-    for key in REQUIRED:
-        if not isinstance(entry.get(key), str) or not entry[key]:
-            raise UsageError(f"{where}.{key}: a node needs a {key}")
-    port, main = entry.get("port", PORT), entry.get("main", False)
-    if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 2**16:
-        raise UsageError(f"{where}.port: {port!r} is no port")
-    if not isinstance(main, bool):
-        raise UsageError(f"{where}.main: {main!r} is neither true nor false")
-    return SystemNode(entry["name"], entry["ip"], entry["user"], port, main)
-
-
-def read_key(system: Mapping[str, Any], file: str) -> str:
-    """Returns the path of the SSH key; empty without one. Raises `UsageError` if it may not be
-    read, or others may read it, which SSH refuses."""
-    text = system.get("sshkey")
-    if text is None:
-        return ""
-    if not isinstance(text, str):
-        raise UsageError(f"{file}: system.sshkey: {text!r} is no path")
+def check_key(text: str, file: Path) -> None:
+    """Raises `UsageError` for an SSH key that may not be read, or that others may read, which SSH
+    refuses; none is none to check."""
+    if not text:
+        return
     path = Path(text).expanduser()
     try:
         with path.open("rb"):
             mode = path.stat().st_mode
     except OSError as error:
         raise UsageError(
-            f"{file}: system.sshkey: {text} cannot be read ({error.strerror}); name a key that you "
-            "may read"
+            f"{file}: sshkey: {text} cannot be read ({error.strerror}); name a key that you may "
+            "read"
         ) from error
-    if mode & 0o077:
-        quoted = shlex.quote(text)
+    if mode & OTHERS:
         raise UsageError(
-            f"{file}: system.sshkey: SSH refuses {text}, as others may read it: chmod 600 {quoted}"
+            f"{file}: sshkey: SSH refuses {text}, as others may read it: chmod 600 "
+            f"{shlex.quote(text)}"
         )
-    return text
 
 
-def make_cluster(
-    nodes: Sequence[SystemNode], key: str = "", setup: Sequence[str] = (), name: str = "opperf"
-) -> Cluster:
-    """Returns the configuration of a cluster of nodes, of which the first is the main one. `setup`
-    are commands that each node runs before it starts."""
-    main, *others = nodes
+def make_cluster(system: System, file: Path, setup: Sequence[str] = ()) -> Cluster:
+    """Returns the configuration of a cluster of a system's nodes. `setup` are commands that each
+    node runs before it starts; `file` is that of the system, for errors. Raises as `main_first` and
+    `check_key`."""
+    main, *others = main_first(system.nodes, file)
+    check_key(system.sshkey, file)
+    port = main.port or PORT
     workers = [node for node in others if node.user == main.user]
-    auth = {"ssh_user": main.user, **({"ssh_private_key": key} if key else {})}
+    key = {"ssh_private_key": system.sshkey} if system.sshkey else {}
     bootstrap = "--autoscaling-config=~/ray_bootstrap_config.yaml"
     config = {
-        "cluster_name": name,
+        "cluster_name": "opperf",
         "provider": {
             "type": "local",
             "head_ip": main.ip,
             "worker_ips": [node.ip for node in workers],
         },
-        "auth": auth,
+        "auth": {"ssh_user": main.user, **key},
         "min_workers": len(workers),
         "max_workers": len(workers),
         "setup_commands": list(setup),
-        "head_start_ray_commands": ["ray stop", f"ray start --head --port={main.port} {bootstrap}"],
-        "worker_start_ray_commands": ["ray stop", f"ray start --address=$RAY_HEAD_IP:{main.port}"],
+        "head_start_ray_commands": ["ray stop", f"ray start --head --port={port} {bootstrap}"],
+        "worker_start_ray_commands": ["ray stop", f"ray start --address=$RAY_HEAD_IP:{port}"],
     }
-    identity = f"-i {shlex.quote(key)} " if key else ""
-    started = " && ".join([*setup, f"ray start --address={main.ip}:{main.port}"])
+    identity = f"-i {shlex.quote(system.sshkey)} " if system.sshkey else ""
+    started = " && ".join([*setup, f"ray start --address={main.ip}:{port}"])
     by_hand = (
         f"ssh {identity}{node.user}@{node.ip} {shlex.quote(started)}"
         for node in others
@@ -140,17 +105,12 @@ def make_cluster(
     return Cluster(config, tuple(by_hand))
 
 
-Connect = Callable[[tuple[str, int], float], socket.socket]
-
-
-def find_unreachable(
-    nodes: Sequence[SystemNode], connect: Connect = socket.create_connection
-) -> tuple[str, ...]:
+def find_unreachable(nodes: Sequence[SystemNode]) -> tuple[str, ...]:
     """Returns a line for each node that SSH cannot reach."""
     found = []
     for node in nodes:
         try:
-            connect((node.ip, SSH_PORT), ANSWER_S).close()
+            socket.create_connection((node.ip, SSH_PORT), ANSWER_S).close()
         except OSError as error:
             why = error.strerror or str(error) or type(error).__name__
             found.append(f"node {node.name}: {node.ip} does not answer at port {SSH_PORT} ({why})")

@@ -4,6 +4,7 @@ import os
 import threading
 
 import msgspec
+import psutil
 import pytest
 
 from opperf.errors import UsageError, WorkerError
@@ -107,7 +108,7 @@ def test_nodes_are_chosen_and_what_there_is_not_is_refused(opened, make_case):
         assert executor.environment(case).framework == "fake"
     for cases, options, why in (
         ([case], {"labels": {"kind": "large"}}, "none of the cluster's . nodes has it"),
-        ([with_settings(case, {"node": "c"})], {}, "unknown node 'c'"),
+        ([with_settings(case, {"node": "z"})], {}, "unknown node 'z'"),
         ([with_settings(case, {"threads": 9})], {}, "set fewer with --worker-cpus"),
     ):
         with pytest.raises(UsageError, match=why), opened(cases, **options):
@@ -119,8 +120,10 @@ def test_a_worker_that_ends_is_replaced_and_its_case_measured_again(opened, make
     with opened([case], labels={"name": "a"}) as executor:
         (worker,) = executor._workers.values()
         executor.measure(case)
-        # Between two cases, so that the next one finds it gone.
+        process = psutil.Process(ray.get(worker.actor.__ray_call__.remote(lambda _: os.getpid())))
         ray.kill(worker.actor, no_restart=False)
+        # Between two cases: the next one finds it gone.
+        process.wait()
         record = executor.measure(case)
     assert record.status is Status.OK and record.node == "a"
     (note,) = [note for note in record.notes if note.code == NoteCode.MOVED]
