@@ -86,7 +86,9 @@ def on_every_node(request: Request) -> Request:
 
     # It stays connected for the executor.
     ray, _ = connect(request.cluster)
-    names = tuple(node.name for node in choose(list_nodes(ray), request.cluster.labels))
+    # A head often has no cores, so that it does nothing else.
+    measuring = [node for node in list_nodes(ray) if node.cpus]
+    names = tuple(node.name for node in choose(measuring, request.cluster.labels))
     return replace(
         request, axes={**request.axes, "node": names}, explicit=request.explicit | {"node"}
     )

@@ -92,6 +92,8 @@ class Fleet:
         self._add(nodes)
         if not self._workers:
             raise UsageError(self._too_small(nodes))
+        self._small = names - {slot.node for slot in self._workers}
+        """Names of nodes with too few cores or GPUs for a worker."""
         self.lanes = AHEAD * len(self._workers)
         self._watch = threading.Thread(target=self._keep_looking, daemon=True)
         self._watch.start()
@@ -130,8 +132,9 @@ class Fleet:
     def measure_at(self, case: Case, arrive: Arrive) -> Record:
         visit, lost = self._visit(case, "measure")
         if visit is None:
+            status = Status.SKIPPED if case.settings.node in self._small else Status.CRASHED
             reason = self._reason(case, lost)
-            return Record(case=case, id=case.id, status=Status.CRASHED, reason=reason)
+            return Record(case=case, id=case.id, status=status, reason=reason)
         record, environment = visit.measured.record, visit.measured.environment
         assert record is not None and environment is not None and visit.given.slot is not None
         node = visit.given.slot.node
@@ -148,6 +151,11 @@ class Fleet:
     def _reason(self, case: Case, lost: Sequence[str]) -> str:
         if len(lost) == ATTEMPTS:
             return f"{ATTEMPTS} workers ended while they measured it, on {', '.join(lost)}"
+        if case.settings.node in self._small:
+            return (
+                f"node {case.settings.node} has fewer cores or GPUs than a worker is to reserve; "
+                "set fewer with --worker-cpus, --worker-gpus or --threads"
+            )
         return f"node {case.settings.node} has ended; measure it again with --retry crashed"
 
     def _visit(self, case: Case, method: str) -> tuple[Visit | None, list[str]]:

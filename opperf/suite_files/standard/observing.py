@@ -1,6 +1,6 @@
 """Writes observations to whoever runs a bench, by the descriptor of `$DATA_FD`, or prints them.
 
-Copied into no other package: a bench's folder is imported by its script, in any environment."""
+It imports nothing of opperf: benches run in any environment."""
 
 from __future__ import annotations
 

@@ -115,6 +115,18 @@ def test_nodes_are_chosen_and_what_there_is_not_is_refused(opened, make_case):
             pass
 
 
+def test_a_node_that_is_too_small_for_its_case_says_so(cluster, opened, make_case):
+    node = cluster.add_node(num_cpus=0, labels={"name": "empty"})
+    try:
+        case = make_case("relu", threads=1)
+        with opened([case, with_settings(case, {"node": "empty"})]) as executor:
+            record = executor.measure(with_settings(case, {"node": "empty"}))
+            assert executor.measure(case).status is Status.OK
+    finally:
+        cluster.remove_node(node)
+    assert record.status is Status.SKIPPED and "set fewer with --worker-cpus" in record.reason
+
+
 def test_a_worker_that_ends_is_replaced_and_its_case_measured_again(opened, make_case):
     case = make_case("relu", threads=1)
     with opened([case], labels={"name": "a"}) as executor:
