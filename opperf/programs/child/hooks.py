@@ -73,6 +73,8 @@ class Hooks:
         self.steps, self.item_count, self._rewrite = steps, item_count, rewrite
         self.found: set[tuple[str, str, str]] = set()
         self._script = set(MAIN)
+        self._unscaled: Any = None
+        """The loss of which a gradient scaler has made another one; None without one."""
         steps.counts_items = any(kind == "loader" for kind, *_ in self._observed)
 
     def missing(self, in_script: bool = False) -> str:
@@ -89,9 +91,11 @@ class Hooks:
         """Makes the hooks work in all modules that are imported from now on. `script_module` is the
         name of the script without its ending."""
         self._script.add(script_module)
-        builtins.__opperf_loader__ = self._loader_at  # type: ignore[attr-defined]
-        builtins.__opperf_class__ = self._observe_class  # type: ignore[attr-defined]
-        builtins.__opperf_function__ = self._observe_function  # type: ignore[attr-defined]
+        vars(builtins).update(
+            __opperf_loader__=self._loader_at,
+            __opperf_class__=self._observe_class,
+            __opperf_function__=self._observe_function,
+        )
         wanted = {module for _, module, _ in self._observed if module} - self._script
         if not self._observed:
             return
@@ -165,7 +169,7 @@ class Hooks:
             return iterable
         return ObservedIterable(iterable, self, self._is_clock("loader"))
 
-    def _observe_class(self, kind: type) -> type:
+    def _observe_class(self, kind: Any) -> Any:
         iterate: Any = getattr(kind, "__iter__", None)
         hooks = self
         if iterate is None or "__opperf_observed__" in vars(kind):
@@ -186,8 +190,8 @@ class Hooks:
         def observed(loader: Any) -> Iterator[Any]:
             return iter(ObservedIterable(Loop(loader), hooks, hooks._is_clock("loader")))
 
-        kind.__iter__ = functools.wraps(iterate)(observed)  # type: ignore[attr-defined]
-        kind.__opperf_observed__ = True  # type: ignore[attr-defined]
+        kind.__iter__ = functools.wraps(iterate)(observed)
+        kind.__opperf_observed__ = True
         return kind
 
     def _observe_function(self, function: Any) -> Any:
@@ -222,9 +226,6 @@ class Hooks:
             return backward(tensor, *arguments, **named)
 
         module.Tensor.backward = observed
-
-    _unscaled: Any = None
-    """The loss of which a gradient scaler has made another one; None without one."""
 
     def _observe_scalers(self, module: Any) -> None:
         scale = module.GradScaler.scale

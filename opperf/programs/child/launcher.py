@@ -89,7 +89,7 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
         channel.event("message", missing)
     module = ModuleType("__main__")
     module.__file__ = script
-    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    vars(module)["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
     channel.event("phase", {"name": "run_script"})
     exec(code, module.__dict__)
