@@ -38,15 +38,16 @@ def make_record(
     elif not any(process.observations.counted for process in processes):
         status, reason = Status.FAILED, _why_no_rate(processes)
     figures = _figures(processes, sampler) if status is Status.OK else []
-    notes = _notes(case, processes, _by_name(figures).get(RATE.name, []))
-    units = {RATE.name: next((p.observations.unit for p in processes if p.observations.rates), "")}
+    observing = (p.observations for p in processes if p.observations.rates)
+    unit = next((observations.unit for observations in observing), "") or RATE.unit
+    notes = _notes(case, processes, _by_name(figures).get(RATE.name, []), unit)
     return Record(
         case=case,
         id=case.id,
         status=status,
         reason=one_line(reason),
         summaries={
-            metric.name: summarise(values, units.get(metric.name) or metric.unit)
+            metric.name: summarise(values, unit if metric is RATE else metric.unit)
             for metric, values in figures
         },
         samples=_by_name(figures),
@@ -113,11 +114,13 @@ def _why_no_rate(processes: Sequence[ProgramProcess]) -> str:
     return "; ".join(("made no observation", *messages))
 
 
-def _notes(case: Case, processes: Sequence[ProgramProcess], rates: Sequence[float]) -> list[Note]:
+def _notes(
+    case: Case, processes: Sequence[ProgramProcess], rates: Sequence[float], unit: str
+) -> list[Note]:
     # With NumPy, which no command loads before it has measured.
     from opperf.instruments.profilers.noise import noise_notes
 
-    notes = noise_notes(RATE.name, rates, case.settings.precision, RATE.unit)
+    notes = noise_notes(RATE.name, rates, case.settings.precision, unit)
     for process in processes:
         count, wanted = len(process.observations.counted), process.wanted
         if 0 < count < wanted:
