@@ -1,9 +1,9 @@
 """Cost of a program's measurement beside the program's own time: what opperf adds to a bench.
 
-A program that makes a number of steps of a millisecond, writes a rate for each and ends runs by
-itself, its events to a file, and measured, in turns, until it ends by itself; for processes that
-compute side by side as well. Printed is the wall time of both, from before the start to after the
-end, their difference, and the same of a bench that has to be stopped.
+A program that makes a number of steps of a millisecond and writes a rate for each is run in turns:
+alone, with events that nobody reads, and measured; in one process, and in two side by side. Printed
+are the wall times from before the start to after the end, and their median difference: of a program
+that ends by itself, and of one that has to be stopped after as many steps.
 
 Run: python benchmarks/program_cost.py [TURNS]
 """
@@ -61,7 +61,7 @@ def measured_s(script: Path, folder: Path, steps: int, processes: int, stop: int
     return took
 
 
-def main(turns: int) -> None:
+def main(turns: int = 11) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         script = folder / "steps.py"
@@ -84,4 +84,4 @@ def main(turns: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 11)
+    main(*map(int, sys.argv[1:]))

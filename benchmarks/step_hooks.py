@@ -92,14 +92,14 @@ def step_ns(script: Path, hooks: list[list[str]], steps: int, work_ns: int) -> t
     return float(printed), 1e9 * (usage.ru_utime + usage.ru_stime) / steps
 
 
-def main(turns: int, steps: int) -> None:
+def main(turns: int = 11, steps: int = 1000) -> None:
     ratios: dict[str, list[float]] = {name: [] for name in HOOKS}
     own: dict[str, list[float]] = {name: [] for name in HOOKS}
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "loop.py")
         script.write_text(SCRIPT)
         for turn in range(turns):
-            names = list(HOOKS)[turn % 2 and slice(None, None, -1) or slice(None)]
+            names = list(HOOKS)[:: -1 if turn % 2 else 1]
             medians = {name: step_ns(script, HOOKS[name], steps, 1_000_000)[0] for name in names}
             used = {name: step_ns(script, HOOKS[name], 100 * steps, 0)[1] for name in names}
             for name in HOOKS:
@@ -117,5 +117,4 @@ def main(turns: int, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    main(*given, *(11, 1000)[len(given) :])
+    main(*map(int, sys.argv[1:]))

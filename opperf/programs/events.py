@@ -10,9 +10,7 @@ Pipe = Literal["data", "stdout", "stderr"]
 
 CONFIG, META, START, PHASE, DATA = "config", "meta", "start", "phase", "data"
 LINE, MESSAGE, ERROR, STOP, END = "line", "message", "error", "stop", "end"
-
-EVENTS = (CONFIG, META, START, PHASE, DATA, LINE, MESSAGE, ERROR, STOP, END)
-"""In the order of a stream; a program may write others."""
+"""Names of events, in the order of a stream; a program may write others."""
 
 PHASES = ("init", "parse_args", "load_script", "run_script", "finalize")
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
 from opperf.programs.launching import ALONE, Place, ProcessPlan, kill_marked, plan_processes
 from opperf.programs.lines import LineReader
-from opperf.programs.observing import parse_parts
+from opperf.programs.observing import Part, parse_parts
 from opperf.programs.process import ProgramProcess
 from opperf.programs.records import make_record, without_observations
 from opperf.programs.samples import Sampler
@@ -117,14 +117,13 @@ class Group:
     def __init__(
         self,
         case: Case,
-        parts: Iterable[Any],
+        parts: Sequence[Part],
         plans: Sequence[ProcessPlan],
         streams: Path | None,
         python: str,
     ) -> None:
         assert isinstance(case.target, ScriptTarget)
         self._case, self._target, self._python = case, case.target, python
-        parts = tuple(parts)
         self._hooks = [part[:3] for part in parts if part.pattern is None]
         patterns = [part.pattern for part in parts if part.pattern is not None]
         self._meta = {
@@ -212,7 +211,7 @@ class Group:
                 next_sample = now + self._target.interval_s
             self._stop_if_complete(now)
             times = (deadline, next_sample, self._stop_at, self._silent_until())
-            wait_s = min(time for time in times if time is not None) - now
+            wait_s = min(each for each in times if each is not None) - now
             self._handle(max(0.0, min(wait_s, self._longest_wait_s)))
 
     def _listen(self, process: ProgramProcess) -> None:

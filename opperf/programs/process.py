@@ -19,7 +19,7 @@ from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
 from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
-from opperf.programs.observations import Observations
+from opperf.programs.observations import TRAIN, Observations
 from opperf.programs.streams import StreamWriter
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
@@ -185,7 +185,7 @@ class ProgramProcess:
         """Takes a line that a pattern is in: its rate, or that of its steps, or of such lines. Of
         those that were read together, the time of the first alone is known."""
         groups = {name: _number(text) for name, text in found.groupdict().items() if text}
-        data: dict[str, Any] = {"task": "train"}
+        data: dict[str, Any] = {"task": TRAIN}
         if groups.get("rate") is not None:
             data |= {"rate": groups["rate"], "units": "items/s"}
         elif "rate" not in found.re.groupindex:
@@ -196,7 +196,8 @@ class ProgramProcess:
                 self._steps[place] = step, at
                 if step > before:
                     data |= {"rate": (step - before) / (at - before_at), "units": "steps/s"}
-        data |= {name: groups[name] for name in ("loss",) if groups.get(name) is not None}
+        if groups.get("loss") is not None:
+            data["loss"] = groups["loss"]
         if groups.get("step") is not None:
             data["batch_id"] = groups["step"]
         if len(data) > 1:
