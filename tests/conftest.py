@@ -195,6 +195,10 @@ class InProcessWorkers:
     def add_interpreters(self, interpreters):
         self.interpreters += tuple(interpreters)
 
+    @property
+    def program_cpus(self):
+        return self.pinning.available
+
     def of(self, framework, settings=None):
         process = (framework, settings.threads if settings else None)
         if process not in self.started:

@@ -23,6 +23,7 @@ from opperf.execution.workers import interpreter_of
 from opperf.instruments.wrapped.perf import SPANS
 from opperf.instruments.wrapped.program import Findings, ProcessFiles, WrappingProgram, written
 from opperf.instruments.wrapped.programs import check_program, program_of
+from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.machine.pinning import Pinning
 from opperf.metrics import check_instruments
 from opperf.model import (
@@ -41,9 +42,6 @@ from opperf.model import (
 from opperf.sources.varying import process_key
 from opperf.worker.batch import Batch, Made
 from opperf.worker.wrapped_process import Ended, WrappedProcess
-
-VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
-"""Environment variable of CUDA with the GPUs that a process sees."""
 
 ONLY_GPU = "gpu(0)"
 """The device of a process that sees one GPU."""

@@ -119,6 +119,11 @@ class Workers(AbstractContextManager["Workers"]):
                 self._worker.kill()
         return self._worker
 
+    @property
+    def program_cpus(self) -> frozenset[int]:
+        """The cores that programs may use."""
+        return self._pinning.available
+
     def _python_of(self, case: Case) -> str:
         """Returns the path of a program's interpreter; empty for opperf's own."""
         found = interpreter_of(self.interpreters, case.target.framework, case.settings.python)
@@ -134,10 +139,9 @@ class Workers(AbstractContextManager["Workers"]):
             return self.of(case.target.framework, case.settings).measure(case)
         # An idle worker's memory is the program's.
         self.close()
-        cpus = self._pinning.available
         # Beside the dumps of callgrind.
         streams = None if self.profiles is None else streams_of(self.profiles)
-        return self._programs.measure(case, streams, self._python_of(case), cpus)
+        return self._programs.measure(case, streams, self._python_of(case), self.program_cpus)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:

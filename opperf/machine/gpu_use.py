@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opperf.machine.gpus import nvidia_library, read_fact
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""Environment variable with the GPUs that a process may use, by index or UUID."""
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+"""Environment variable of CUDA with the GPUs that a process sees, by index or UUID."""
+
+UUID_BEGINS = ("GPU-", "MIG-")
 
 MILLI = 1e-3
 
@@ -40,11 +43,16 @@ def gpu_names() -> tuple[str, ...]:
 
 
 def visible_gpus(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the GPUs, by index or UUID, that a process with these environment variables sees."""
-    listed = variables.get(VISIBLE)
+    """Returns the GPUs, by index or UUID, that a process with these environment variables sees: all
+    of them, or those that are listed before any other word, as CUDA reads `-1` and `NoDevFiles`."""
+    listed = variables.get(VISIBLE_DEVICES)
     if listed is None:
         return gpu_names()
-    return tuple(filter(None, map(str.strip, listed.split(","))))
+    return tuple(itertools.takewhile(_is_gpu, map(str.strip, listed.split(","))))
+
+
+def _is_gpu(name: str) -> bool:
+    return name.isdecimal() or name.startswith(UUID_BEGINS)
 
 
 class GpuMeter:

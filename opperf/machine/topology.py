@@ -89,6 +89,11 @@ def siblings(cpu: int, sys: Path = SYSFS) -> frozenset[int]:
     return frozenset({cpu})
 
 
+def physical_cores(usable: frozenset[int], sys: Path = SYSFS) -> frozenset[int]:
+    """Returns one of the usable hardware threads of each physical core."""
+    return frozenset(min(siblings(cpu, sys) & usable) for cpu in usable)
+
+
 def group_by_node(usable: frozenset[int], sys: Path) -> dict[int, frozenset[int]]:
     """Returns, for each core, the usable cores of its memory node, or else its package."""
     nodes: list[frozenset[int]] = []

@@ -11,6 +11,7 @@ import msgspec
 
 from opperf.errors import WorkerError, one_line
 from opperf.machine.environment import environment
+from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import PROGRAM, Environment
 from opperf.programs.launching import LAUNCHER
 
@@ -22,7 +23,7 @@ class ProgramFacts:
     """The facts of programs, in place of a framework's."""
 
     name = PROGRAM
-    variables: tuple[str, ...] = ("CUDA_VISIBLE_DEVICES",)
+    variables: tuple[str, ...] = (VISIBLE_DEVICES,)
 
     def __init__(self, versions: dict[str, str]) -> None:
         self._versions = versions

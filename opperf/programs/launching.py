@@ -4,20 +4,23 @@ are started and ended."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
 from opperf.errors import UnsupportedError
-from opperf.machine.gpu_use import VISIBLE, visible_gpus
+from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
 from opperf.machine.kernel import THREAD_VARIABLES
+from opperf.machine.pinning import choose_cpus
+from opperf.machine.ports import HOST, free_port
+from opperf.machine.topology import physical_cores
 from opperf.model import ScriptTarget, Settings
 from opperf.plurals import pluralize
 
@@ -25,8 +28,6 @@ LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
 
 MARK = "OPPERF_PROGRAM"
 """Environment variable that all processes of a program have, those of sessions of their own too."""
-
-HOST = "127.0.0.1"
 
 
 class Place(NamedTuple):
@@ -60,6 +61,16 @@ class ProcessPlan(NamedTuple):
     node: str = ""
 
 
+def process_count(method: str, number: int, gpus: Sequence[str], cpus: frozenset[int]) -> int:
+    """Returns the number of processes of a program on a node of which it has these GPUs and cores:
+    `number`, or one for each GPU, one without any, or for each physical core."""
+    if method == "per_gpu":
+        return max(1, len(gpus))
+    if method == "per_core":
+        return len(physical_cores(cpus))
+    return number
+
+
 def plan_processes(
     target: ScriptTarget, settings: Settings, place: Place, cpus: frozenset[int]
 ) -> list[ProcessPlan]:
@@ -75,8 +86,7 @@ def plan_processes(
         raise UnsupportedError(f"needs {pluralize(count, 'GPU')}, and there are {len(gpus)}")
     if target.method == "per_core" and len(cpus) < count:
         raise UnsupportedError(f"needs {pluralize(count, 'core')}, and there are {len(cpus)}")
-    # The kernel handles most interrupts on core 0, so the last cores are the quietest.
-    cores = sorted(cpus, reverse=True)
+    cores = sorted(choose_cpus(count, cpus) if target.method == "per_core" else (), reverse=True)
     port = place.port or free_port()
     plans = []
     for local in range(count):
@@ -91,7 +101,7 @@ def plan_processes(
         )
         if target.method == "per_gpu" and gpus:
             own = gpus[local]
-            variables[VISIBLE] = own
+            variables[VISIBLE_DEVICES] = own
             if "LOCAL_RANK" in variables:
                 # The index of its GPU among those that it sees.
                 variables["LOCAL_RANK"] = "0"
@@ -127,14 +137,6 @@ def _ranks(target: ScriptTarget, place: Place, port: int, local: int) -> dict[st
     }
 
 
-def free_port() -> int:
-    """Returns a port of this machine that nothing listens on."""
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 class Pipes(NamedTuple):
     """This process's ends of a process's pipes."""
 
@@ -147,13 +149,11 @@ def start_process(
     plan: ProcessPlan, target: ScriptTarget, python: str, options: Mapping[str, object], mark: str
 ) -> tuple[subprocess.Popen[bytes], Pipes, list[str]]:
     """Starts a process, and returns it with its pipes and its command. Raises `OSError`."""
-    from json import dumps
-
     data, child_data = os.pipe()
     child_control, control = os.pipe()
     script = Path(target.script).resolve()
     told = {**options, "control": child_control, "cpus": plan.cpus}
-    command = [python or sys.executable, str(LAUNCHER), dumps(told), str(script), *target.argv]
+    command = [python or sys.executable, str(LAUNCHER), json.dumps(told), str(script), *target.argv]
     variables = {**plan.variables, "DATA_FD": str(child_data), MARK: mark}
     if target.voirfile:
         variables["VOIRFILE"] = str(Path(target.voirfile).resolve())

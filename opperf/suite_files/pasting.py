@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import DECLARED
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.definitions import SCRIPT
 from opperf.suite_files.system import System
-
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 OPTIONS = {
     "framework": "--framework",
@@ -34,7 +33,7 @@ def _script(bench: Bench, system: System) -> str:
     script = path if path.suffix == ".py" else path / SCRIPT
     variables = dict(bench.env.variables)
     if bench.plan.method == "per_gpu" and system.gpu_count:
-        variables[VISIBLE] = "0"
+        variables[VISIBLE_DEVICES] = "0"
     words = ["python", script.name, *bench.argv]
     return f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}{shlex.join(words)}"
 

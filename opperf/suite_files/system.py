@@ -109,14 +109,16 @@ class Machine(NamedTuple):
 
 @functools.cache
 def this_machine() -> Machine:
-    """Returns the machine of this process: usable cores, and NVIDIA's GPUs."""
+    """Returns the machine of this process: usable cores, and NVIDIA's GPUs that it sees."""
+    from opperf.machine.gpu_use import visible_gpus
     from opperf.machine.gpus import gpu_facts
+    from opperf.machine.kernel import usable_cpus
 
-    usable = getattr(os, "sched_getaffinity", None)
-    cores = len(usable(0)) if usable else os.cpu_count() or 1
     gpus = gpu_facts()
     sizes = [int(facts["memory_bytes"]) for facts in gpus if "memory_bytes" in facts]
-    return Machine(cores, len(gpus), min(sizes, default=0))
+    # A variable may list more than there are.
+    count = min(len(gpus), len(visible_gpus(os.environ)))
+    return Machine(len(usable_cpus()), count, min(sizes, default=0) if count else 0)
 
 
 def read_system(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,16 +16,16 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks import default_framework
-from opperf.machine.gpus import gpu_facts
+from opperf.machine.gpu_use import visible_gpus
 from opperf.model import DECLARED, MAPPINGS, BenchFacts, Case, Interpreter, ScriptTarget, Settings
 from opperf.model.base import digest
+from opperf.programs.launching import process_count
 from opperf.sources.base import open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, deduplicate, disambiguate
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.bench import Plan as Processes
 
 Say = Callable[[str], None]
 
@@ -76,17 +77,18 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
         if isinstance(found, str):
             reason = reason or found
         plan = Plan(cases=(), excluded={})
+        share = share_of(bench, selection.settings, workers.program_cpus)
         if not reason:
             interpreter = found if isinstance(found, Interpreter) else None
             try:
                 variables = asked.variables.get(bench.name, {})
-                plan = plan_bench(workers, bench, interpreter, every, say, variables)
+                plan = plan_bench(workers, bench, interpreter, share, every, say, variables)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
             say(f"bench {bench.name} is not run: {reason}")
         plans.append(plan)
-        own = facts_of(bench, plan.cases, found, reason)
+        own = facts_of(bench, plan.cases, found, share, reason)
         facts.append(msgspec.structs.replace(own, is_broken=bool(reason) and not obstacle))
     cases = [case for plan in plans for case in plan.cases]
     if not cases:
@@ -101,12 +103,14 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
 
 
 def facts_of(
-    bench: Bench, cases: Sequence[Case], environment: Interpreter | str | None, why_not: str
+    bench: Bench,
+    cases: Sequence[Case],
+    environment: Interpreter | str | None,
+    share: Share,
+    why_not: str,
 ) -> BenchFacts:
     """Returns what reports need to know of a bench."""
     is_script = bench.workload == "script"
-    devices = gpu_count() if is_script else 0
-    processes = process_count(bench.plan) * bench.num_machines if is_script else 1
     return BenchFacts(
         name=bench.name,
         group=bench.group,
@@ -116,8 +120,8 @@ def facts_of(
         point=bench.point,
         cases=tuple(case.id for case in cases),
         expected=bench.voir.stop if is_script else 0,
-        processes=processes,
-        gpus=devices * bench.num_machines,
+        processes=share.processes * (bench.num_machines if is_script else 1),
+        gpus=share.gpus * bench.num_machines,
         gpu_load=bench.usage.load,
         gpu_memory=bench.usage.memory,
         env=environment.label if isinstance(environment, Interpreter) else "",
@@ -140,26 +144,32 @@ def script_of(bench: Bench) -> Path:
     return path / SCRIPT if path.is_dir() else path
 
 
-def gpu_count() -> int:
-    """Returns the number of this machine's GPUs."""
-    return len(gpu_facts())
+class Share(NamedTuple):
+    """GPUs and processes of a bench on each machine."""
+
+    gpus: int
+    processes: int
 
 
-def process_count(plan: Processes) -> int:
-    """Returns the number of processes of a plan on this machine: one without a GPU."""
-    if plan.method == "per_gpu":
-        return max(1, gpu_count())
-    if plan.method == "per_core":
-        import psutil
+def share_of(bench: Bench, settings: Settings, cpus: frozenset[int]) -> Share:
+    """Returns what a script has of this machine, of whose cores it may use `cpus`; of what is no
+    script, one process."""
+    if bench.workload != "script":
+        return Share(0, 1)
+    gpus = visible_gpus({**os.environ, **variables_of(bench, settings)})
+    return Share(len(gpus), process_count(bench.plan.method, bench.plan.n, gpus, cpus))
 
-        return psutil.cpu_count(logical=False) or 1
-    return plan.n
+
+def variables_of(bench: Bench, settings: Settings) -> dict[str, str]:
+    """Returns the environment variables that a script's case sets."""
+    return {**settings.env, **bench.env.variables}
 
 
 def plan_bench(
     workers: Workers,
     bench: Bench,
     interpreter: Interpreter | None,
+    share: Share,
     selection: Selection,
     say: Say,
     variables: Mapping[str, str],
@@ -170,7 +180,7 @@ def plan_bench(
         workers.add_interpreters((interpreter,))
     label = interpreter.label if interpreter else ""
     if bench.workload == "script":
-        case = script_case(bench, label, selection.settings, variables)
+        case = script_case(bench, label, share, selection.settings, variables)
         return Plan(cases=(case,), excluded={})
     axes = axes_of(bench)
     if label:
@@ -234,7 +244,9 @@ def models_of(bench: Bench) -> Iterator[ModelWord]:
         yield found
 
 
-def script_case(bench: Bench, label: str, settings: Settings, variables: Mapping[str, str]) -> Case:
+def script_case(
+    bench: Bench, label: str, share: Share, settings: Settings, variables: Mapping[str, str]
+) -> Case:
     """Returns the case of a bench that is a script. Raises `UsageError` if that is not there."""
     script = script_of(bench)
     if not script.is_file():
@@ -245,7 +257,7 @@ def script_case(bench: Bench, label: str, settings: Settings, variables: Mapping
         script=str(script.resolve()),
         argv=bench.argv,
         method=bench.plan.method,
-        processes=process_count(bench.plan),
+        processes=share.processes,
         nodes=bench.num_machines,
         stop=bench.voir.stop,
         skip=bench.voir.skip,
@@ -257,7 +269,7 @@ def script_case(bench: Bench, label: str, settings: Settings, variables: Mapping
     )
     own = msgspec.structs.replace(
         settings,
-        env={**settings.env, **bench.env.variables},
+        env=variables_of(bench, settings),
         python=label,
         memory=False,
         **limits_of(bench),

@@ -9,7 +9,6 @@ further line, until there are no more.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import weakref
@@ -21,6 +20,7 @@ from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.instruments.prepared import case_scope
+from opperf.machine.ports import free_port
 from opperf.model import Case, TraceTarget
 from opperf.sources.traces.replays import read_sequence
 from opperf.worker.process import begin_child, child_variables, module_command
@@ -37,7 +37,7 @@ class RankedReplay:
 
     def __init__(self, case: Case, target: TraceTarget, framework: Framework) -> None:
         """Starts the processes, and waits until they have tried their calls."""
-        port = _free_port()
+        port = free_port()
         self._processes = [
             _start(case, target, framework, rank, port) for rank in range(1, target.ranks)
         ]
@@ -85,12 +85,6 @@ class RankedReplay:
                 process.stdin.flush()
             except BrokenPipeError:
                 raise UnsupportedError(f"the process of rank {rank} has ended") from None
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def _start(

@@ -62,6 +62,8 @@ def test_a_process_sees_all_gpus_or_those_of_its_variable(install):
     install(library())
     assert visible_gpus({}) == ("0", "1")
     assert visible_gpus({"CUDA_VISIBLE_DEVICES": "1, GPU-b"}) == ("1", "GPU-b")
-    assert visible_gpus({"CUDA_VISIBLE_DEVICES": ""}) == ()
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": "MIG-c,-1,0"}) == ("MIG-c",)
+    for none in ("", "-1", "NoDevFiles"):
+        assert visible_gpus({"CUDA_VISIBLE_DEVICES": none}) == ()
     install(None)
     assert visible_gpus({}) == () and GpuMeter(("0",)).read() == []

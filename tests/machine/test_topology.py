@@ -3,7 +3,8 @@
 import pytest
 
 from opperf.machine import topology as module
-from opperf.machine.topology import Cache, caches, cpu_model, last_level_bytes
+from opperf.machine.kernel import CPU_FOLDER
+from opperf.machine.topology import Cache, caches, cpu_model, last_level_bytes, physical_cores
 
 
 def add_cache(folder, index, level, size, kind="Unified"):
@@ -62,3 +63,14 @@ def test_without_the_kernels_the_name_is_pythons(tmp_path, monkeypatch):
     for known, name in (("by Python", "by Python"), ("", "m64")):
         monkeypatch.setattr(module.platform, "processor", lambda known=known: known)
         assert cpu_model(tmp_path) == name
+
+
+def test_a_physical_core_counts_once_by_what_is_usable_of_it(tmp_path):
+    for cpu, together in enumerate(("0,2", "1,3", "0,2", "1,3")):
+        folder = tmp_path / CPU_FOLDER / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(together)
+    assert physical_cores(frozenset(range(4)), tmp_path) == {0, 1}
+    assert physical_cores(frozenset({2, 3}), tmp_path) == {2, 3}
+    assert physical_cores(frozenset({0, 2}), tmp_path) == {0}
+    assert physical_cores(frozenset({8, 9}), tmp_path) == {8, 9}

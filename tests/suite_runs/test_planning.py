@@ -4,6 +4,8 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.frameworks import load
+from opperf.machine.kernel import usable_cpus
+from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Interpreter, ScriptTarget
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
@@ -16,10 +18,16 @@ EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": 
 @pytest.fixture
 def planned():
     """Returns the plan of benches, and what was said."""
-    workers = InProcessWorkers(InProcess(load("numpy")), [])
+    worker = InProcess(load("numpy"))
 
-    def made(*benches, environments=None, obstacles=None, selection=Selection()):  # noqa: B008
-        said = []
+    def made(
+        *benches,
+        environments=None,
+        obstacles=None,
+        selection=Selection(),  # noqa: B008
+        cpus=NONE,
+    ):
+        workers, said = InProcessWorkers(worker, [], pinning=Pinning(cpus)), []
         asked = SuiteRun(benches, environments or {}, obstacles or {})
         return plan_suite(workers, asked, selection, said.append), said
 
@@ -63,6 +71,22 @@ def test_a_script_is_a_case_with_what_its_file_says(planned, tmp_path):
     assert fact.cases == (case.id,) and fact.processes == 6 and fact.expected == 7
     assert (fact.weight, fact.group, fact.env, fact.gpu_load) == (2.0, "loops", "loops", 0.5)
     assert list(fact.config["argv"]) == ["--n", "3"] and fact.point == {"n": 3} and said == []
+
+
+def test_a_script_has_a_process_for_each_gpu_and_core_that_it_may_use(
+    planned, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
+    two = EnvironmentSpec(variables={"CUDA_VISIBLE_DEVICES": "4,6"})
+    cpu = min(usable_cpus())
+    (plan, facts), _ = planned(
+        script(tmp_path, "all", plan=Plan("per_gpu"), num_machines=2),
+        script(tmp_path, "two", plan=Plan("per_gpu"), env=two),
+        script(tmp_path, "cores", plan=Plan("per_core")),
+        cpus=str(cpu),
+    )
+    assert [case.target.processes for case in plan.cases] == [4, 2, 1]
+    assert [(fact.processes, fact.gpus) for fact in facts] == [(8, 8), (2, 2), (1, 4)]
 
 
 def test_operators_and_models_are_planned_as_by_their_commands(planned):
