@@ -104,13 +104,13 @@ class Workers(AbstractContextManager["Workers"]):
         key = process_key(framework, settings)
         if self._worker is None or key != self._key:
             self.close()
-            found = interpreter_of(self.interpreters, framework, settings.python)
+            python = self._python_of(framework, settings)
             cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
             self._pinning.keep_off(cpus)
             self._worker = Worker(
                 framework,
                 settings,
-                python=found.path if found else "",
+                python=python,
                 cpus=cpus,
                 profiles=self.profiles,
             )
@@ -124,14 +124,14 @@ class Workers(AbstractContextManager["Workers"]):
         """The cores that programs may use."""
         return self._pinning.available
 
-    def _python_of(self, case: Case) -> str:
-        """Returns the path of a program's interpreter; empty for opperf's own."""
-        found = interpreter_of(self.interpreters, case.target.framework, case.settings.python)
+    def _python_of(self, framework: str, settings: Settings) -> str:
+        """Returns the path of the interpreter of a framework's cases; empty for opperf's own."""
+        found = interpreter_of(self.interpreters, framework, settings.python)
         return found.path if found else ""
 
     def environment(self, case: Case) -> Environment:
         if isinstance(case.target, ScriptTarget):
-            return program_environment(self._python_of(case))
+            return program_environment(self._python_of(case.target.framework, case.settings))
         return self.of(case.target.framework, case.settings).environment()
 
     def measure(self, case: Case) -> Record:
@@ -141,7 +141,8 @@ class Workers(AbstractContextManager["Workers"]):
         self.close()
         # Beside the dumps of callgrind.
         streams = None if self.profiles is None else streams_of(self.profiles)
-        return self._programs.measure(case, streams, self._python_of(case), self.program_cpus)
+        python = self._python_of(case.target.framework, case.settings)
+        return self._programs.measure(case, streams, python, self.program_cpus)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
