@@ -113,3 +113,18 @@ def one_line(text: str, limit: int = 300) -> str:
     """Returns the text as one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+LAST_OUTPUT = "; last output: "
+
+LAST_LINES = 3
+"""Lines of a process's output that a reason has: those that a fault in C or in Python ends with."""
+
+LONGEST_LINE = 160
+"""Most characters of each of them."""
+
+
+def with_last_output(reason: str, lines: Iterable[str]) -> str:
+    """Returns the reason with the last lines that a process wrote, if it wrote any."""
+    last = [one_line(line, LONGEST_LINE) for line in lines if line.strip()][-LAST_LINES:]
+    return f"{reason}{LAST_OUTPUT}{' | '.join(last)}" if last else reason

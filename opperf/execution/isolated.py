@@ -7,17 +7,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from opperf.errors import one_line
+from opperf.errors import LAST_OUTPUT, with_last_output
 from opperf.execution.workers import Workers
 from opperf.model import Case, Environment, Record, ScriptTarget, Status
-
-LAST_LINES = 3
-"""Lines of a process's output that a reason has: those that a fault in C or in Python ends with."""
-
-LONGEST_LINE = 160
-"""Most characters of each of them."""
-
-SEPARATOR = " | "
 
 
 class Isolated:
@@ -52,16 +44,11 @@ class Isolated:
 
 
 def _with_last_lines(record: Record, log: str) -> Record:
-    lines = [one_line(line, LONGEST_LINE) for line in log.splitlines() if line.strip()]
+    if not log.strip():
+        return record
     # A crash's reason has the last one already.
     said, *_ = record.reason.partition(LAST_OUTPUT)
-    if not lines:
-        return record
-    reason = f"{said}{LAST_OUTPUT}{SEPARATOR.join(lines[-LAST_LINES:])}"
-    return msgspec.structs.replace(record, reason=reason)
-
-
-LAST_OUTPUT = "; last output: "
+    return msgspec.structs.replace(record, reason=with_last_output(said, log.splitlines()))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.decoding import read_json
-from opperf.errors import one_line
+from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
@@ -24,14 +24,6 @@ from opperf.programs.streams import StreamWriter
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""
-
-LAST_LINES = 3
-"""Lines of the standard error that a reason has: those that a fault in C or in Python ends with."""
-
-LONGEST_SHOWN = 160
-"""Most characters of each of them."""
-
-SEPARATOR = " | "
 
 SIGNALS = {each.value: each.name for each in signal.Signals}
 
@@ -73,6 +65,7 @@ class ProgramProcess:
         self._control = -1
         self._error = ""
         self._tail: deque[str] = deque(maxlen=LAST_LINES)
+        """The last lines of the standard error."""
         self._steps: dict[int, tuple[float, float]] = {}
         """By pattern, the last step whose time is known, and that time."""
         self._lines: dict[int, int] = {}
@@ -136,7 +129,7 @@ class ProgramProcess:
             self.writer.write_printed(BINARY, line.decode(errors="backslashreplace"), pipe)
         else:
             if pipe == "stderr" and text.strip():
-                self._tail.append(one_line(text, LONGEST_SHOWN))
+                self._tail.append(text)
             self.writer.write_printed(LINE, text, pipe)
             for place, pattern in enumerate(self._patterns):
                 found = pattern.search(text)
@@ -166,9 +159,9 @@ class ProgramProcess:
         elif name == PHASE and isinstance(data, dict):
             self.phase = str(data.get("name", ""))
         elif name == MESSAGE and isinstance(data, str):
-            self.messages.append(one_line(data, LONGEST_SHOWN))
+            self.messages.append(one_line(data, LONGEST_LINE))
         elif name == ERROR and isinstance(data, dict):
-            self._error = one_line(f"{data.get('type')}: {data.get('message')}", LONGEST_SHOWN)
+            self._error = one_line(f"{data.get('type')}: {data.get('message')}", LONGEST_LINE)
 
     def _observe(self, data: dict[str, Any]) -> None:
         observations = self.observations
@@ -270,13 +263,10 @@ class ProgramProcess:
         if code < 0:
             name = SIGNALS.get(-code, f"signal {-code}")
             advice = ", probably out of memory" if -code == signal.SIGKILL else ""
-            return Status.CRASHED, self._with_output(f"ended by {name}{advice}")
+            return Status.CRASHED, with_last_output(f"ended by {name}{advice}", self._tail)
         if self._error:
             return Status.FAILED, f"exit code {code}: {self._error}"
-        return Status.FAILED, self._with_output(f"exit code {code}")
-
-    def _with_output(self, reason: str) -> str:
-        return f"{reason}; last output: {SEPARATOR.join(self._tail)}" if self._tail else reason
+        return Status.FAILED, with_last_output(f"exit code {code}", self._tail)
 
 
 def _number(text: str) -> float | None:

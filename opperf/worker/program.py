@@ -12,7 +12,7 @@ from typing import IO
 
 import msgspec
 
-from opperf.errors import WorkerError, one_line
+from opperf.errors import WorkerError, with_last_output
 from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
@@ -137,5 +137,4 @@ def describe_end(died: WorkerDied) -> str:
         reason = f"the process was ended by {handled.name}, with exit code {code}"
     else:
         reason = f"the process ended with exit code {code}"
-    last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
-    return f"{reason}; last output: {last}" if last else reason
+    return with_last_output(reason, died.log.strip().splitlines()[-1:])
