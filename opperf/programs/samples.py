@@ -70,8 +70,10 @@ class Tree:
                 times = process.cpu_times()
                 self._cpu_s[process.pid] = times.user + times.system
                 memory += process.memory_info().rss
-                counters = process.io_counters()
-                self._io[process.pid] = counters.read_bytes, counters.write_bytes
+                # A kernel may not count them.
+                if hasattr(process, "io_counters"):
+                    counters = process.io_counters()
+                    self._io[process.pid] = counters.read_bytes, counters.write_bytes
         self.memory_bytes = memory
         self.core = root.cpu_num() if hasattr(root, "cpu_num") else 0
         self.at = time.monotonic()
@@ -88,6 +90,13 @@ class Network(NamedTuple):
 def _network() -> Network:
     counters = psutil.net_io_counters()
     return Network(counters.bytes_sent, counters.bytes_recv) if counters else Network(0, 0)
+
+
+def _disks() -> Any:
+    """Returns what the disks have read and written; None in a container that does not say it."""
+    with contextlib.suppress(NotImplementedError):
+        return psutil.disk_io_counters()
+    return None
 
 
 class Sample(NamedTuple):
@@ -138,7 +147,7 @@ class Sampler:
         found: list[Data] = [
             {"cpudata": {"memory": [memory.used, memory.total], "load": psutil.cpu_percent()}}
         ]
-        disks, network = psutil.disk_io_counters(), psutil.net_io_counters()
+        disks, network = _disks(), psutil.net_io_counters()
         if disks is not None:
             found.append({"iodata": dict(disks._asdict())})
         if network is not None:

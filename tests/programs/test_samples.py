@@ -2,6 +2,7 @@
 
 import os
 
+import psutil
 import pytest
 
 from opperf.machine.gpu_use import GpuUse
@@ -87,3 +88,14 @@ def test_data_have_the_fields_of_milabench(monkeypatch):
         }
     }
     assert sampler.gpu_data(("1",)) is None
+
+
+def test_a_machine_that_does_not_count_bytes_of_disks_is_sampled(monkeypatch):
+    def refuse():
+        raise NotImplementedError
+
+    monkeypatch.setattr(psutil, "disk_io_counters", refuse)
+    monkeypatch.delattr(psutil.Process, "io_counters")
+    sampler = Sampler([os.getpid()], ())
+    assert not [each for each in sampler.read() if "iodata" in each]
+    assert sampler.process_data(os.getpid())["process"]["read_bytes"] == 0
