@@ -21,10 +21,15 @@ from opperf.reports.model import (
     texts,
     words,
 )
-from opperf.results.units import Figure, align, format_figure
+from opperf.results.units import mark_legend
 from opperf.suite_results.comparing import Change, Comparison, Kind, Row
-from opperf.suite_results.performance import Performance
-from opperf.suite_results.score_report import PLAIN, gpus_text, machine_text, ratio_text
+from opperf.suite_results.score_report import (
+    figure_of,
+    gpus_text,
+    machine_text,
+    performances,
+    ratio_text,
+)
 
 COMMAND = "suite compare"
 
@@ -179,8 +184,8 @@ def _table(rows: Sequence[Row]) -> Table:
         words("Verdict", [])._replace(
             cells=[Cell(row.verdict.value, TONES.get(row.verdict, "")) for row in rows]
         ),
-        numbers("A", align([format_figure(_figure(row.base), PLAIN) for row in rows])),
-        numbers("B", align([format_figure(_figure(row.new), PLAIN) for row in rows])),
+        numbers("A", performances([row.base for row in rows])),
+        numbers("B", performances([row.new for row in rows])),
         words("Unit", [row.new.unit for row in rows]),
         numbers("Runs", [f"{row.base.attempts}, {row.new.attempts}" for row in rows]),
     ]
@@ -189,16 +194,17 @@ def _table(rows: Sequence[Row]) -> Table:
     return Table(tuple(columns))
 
 
-def _figure(performance: Performance) -> Figure:
-    return Figure(performance.value, performance.half_width)
-
-
 def _legend(found: Comparison) -> list[str]:
-    said = ["Ratio: performance of B over that of A; below 1 is worse."]
+    sides = [side for row in found.rows for side in (row.base, row.new)]
+    said = [
+        "Ratio: performance of B over that of A; below 1 is worse.",
+        *mark_legend(map(figure_of, sides)),
+    ]
     if any(row.ratio.assumed for row in found.rows):
         said.append(
             f"Of benches that were run once on each side, a scatter of {found.scatter:.0%} between "
-            "runs is assumed (--scatter); several runs of a side show what it is."
+            "runs is assumed (--scatter), and as much again of a single observation; several runs "
+            "of a side show what it is."
         )
     return said
 

@@ -44,8 +44,8 @@ class Sample(NamedTuple):
 
     value: float
     unit: str
-    error: float
-    """Standard error within the attempt, as a share."""
+    error: float | None
+    """Standard error within the attempt, as a share; None of a single observation."""
 
 
 def sample_of(attempt: Attempt) -> Sample | None:
@@ -67,28 +67,34 @@ def _of_program(attempt: Attempt) -> Sample | None:
     total = math.fsum(rate.median for rate in rates)
     if not (math.isfinite(total) and total > 0):
         return None
-    error = math.hypot(*(_error(rate) for rate in rates)) / total
-    return Sample(total, rates[0].unit, error)
+    return Sample(total, rates[0].unit, _error(rates, total))
 
 
-def _times_of(record: Record) -> tuple[tuple[str, ...], ...]:
-    return COLD if record.case.settings.compile_cache == "cold" else TIMES
+def _times_of(record: Record) -> dict[str, Summary]:
+    """Returns the times of which a call consists, by metric; nothing where there is none."""
+    choices = COLD if record.case.settings.compile_cache == "cold" else TIMES
+    for names in choices:
+        found = {name: record.summaries[name] for name in names if name in record.summaries}
+        total = math.fsum(summary.median for summary in found.values())
+        if math.isfinite(total) and total > 0:
+            return found
+    return {}
 
 
 def _of_times(record: Record) -> Sample | None:
-    for names in _times_of(record):
-        found = [record.summaries[name] for name in names if name in record.summaries]
-        total = math.fsum(summary.median for summary in found)
-        if found and math.isfinite(total) and total > 0:
-            error = math.hypot(*map(_error, found)) / total
-            return Sample(NS_PER_S / total, CALLS_UNIT, error)
-    return None
+    found = list(_times_of(record).values())
+    if not found:
+        return None
+    total = math.fsum(summary.median for summary in found)
+    return Sample(NS_PER_S / total, CALLS_UNIT, _error(found, total))
 
 
-def _error(summary: Summary) -> float:
-    """Returns the standard error of a median, in its unit; 0 where there is no interval."""
-    width = summary.half_width
-    return 0.0 if width is None or not math.isfinite(width) else width / NORMAL_95
+def _error(summaries: Sequence[Summary], total: float) -> float | None:
+    """Returns the standard error of the sum of medians, as a share of it; None where one of them
+    has no interval."""
+    widths = [summary.half_width for summary in summaries]
+    known = [width for width in widths if width is not None]
+    return math.hypot(*known) / NORMAL_95 / total if len(known) == len(widths) else None
 
 
 class Performance(NamedTuple):
@@ -108,24 +114,28 @@ class Performance(NamedTuple):
         return max(map(len, self.cases.values()))
 
     @property
-    def half_width(self) -> float:
-        """Half-width of the 95 % interval of the value, in its unit."""
+    def half_width(self) -> float | None:
+        """Half-width of the 95 % interval of the value, in its unit; None without an error."""
+        if self.error is None:
+            return None
         freedom = sum(len(found) - 1 for found in self.cases.values())
         reach = float(t_exceeded(TAIL, np.array([freedom]))[0]) if freedom else NORMAL_95
         return self.value * reach * self.error
 
     @property
-    def error(self) -> float:
+    def error(self) -> float | None:
         """Standard error of the value, as a share: of the scatter of attempts, if there are
-        several, else within the one."""
+        several, else within the one; None where a case has a single observation in all."""
         parts = [_mean_error(found) for found in self.cases.values()]
-        return math.hypot(*parts) / len(parts)
+        known = [part for part in parts if part is not None]
+        return math.hypot(*known) / len(parts) if len(known) == len(parts) else None
 
 
-def _mean_error(found: Sequence[Sample]) -> float:
-    within = math.hypot(*(sample.error for sample in found)) / len(found)
+def _mean_error(found: Sequence[Sample]) -> float | None:
     if len(found) < 2:
-        return within
+        return found[0].error
+    # The scatter of attempts has what is not known within them.
+    within = math.hypot(*(sample.error or 0.0 for sample in found)) / len(found)
     return max(within, math.sqrt(variance(math.log(sample.value) for sample in found) / len(found)))
 
 
@@ -183,8 +193,5 @@ def _observations(attempt: Attempt) -> Sequence[Sequence[float]]:
         # Those of several processes are not told apart.
         own = attempt.record.samples.get(RATE) if len(attempt.processes) == 1 else None
         return of_processes or ([own] if own else [])
-    for names in _times_of(attempt.record):
-        found = [attempt.record.samples[name] for name in names if name in attempt.record.samples]
-        if found:
-            return found
-    return []
+    samples = attempt.record.samples
+    return [samples[name] for name in _times_of(attempt.record) if name in samples]

@@ -3,8 +3,9 @@ geometric mean.
 
 Assumption: the logarithms of the attempts at a case are normal and independent, with one variance
 for both sides, and the variances of benches resemble each other (`moderate`). Where neither side
-has two attempts the scatter between attempts is not known: it is assumed to be `Scatter.assumed`, a
-number that reports state.
+has two attempts the scatter between attempts is not known: it is assumed, by default to be
+`ASSUMED_SCATTER`, and reports state the number. The error of a single observation in a single
+attempt is not known either, and as much is assumed of it besides.
 Breaks where programs of a suite scatter by very different amounts and have few attempts.
 """
 
@@ -39,7 +40,7 @@ class Ratio(NamedTuple):
     high: float
     """Its 95 % interval."""
     assumed: bool
-    """Whether the scatter between attempts is assumed."""
+    """Whether the scatter between attempts is, or the error of a single observation."""
 
     @classmethod
     def of(cls, mean: float, width: float, assumed: bool = False) -> Ratio:
@@ -72,7 +73,7 @@ def estimates(
 ) -> tuple[Estimate, list[bool]]:
     """Returns the log ratios of benches with their standard errors, and whether each error is
     assumed. Each pair has a common case."""
-    means, within, squares, freedom, counts = (np.zeros(len(pairs)) for _ in range(5))
+    means, within, squares, freedom, counts, single = (np.zeros(len(pairs)) for _ in range(6))
     for row, pair in enumerate(pairs):
         ids = common_cases(pair)
         for id in ids:
@@ -84,18 +85,23 @@ def estimates(
                 squares[row] += math.fsum((value - centre) ** 2 for value in values)
                 freedom[row] += len(values) - 1
                 counts[row] += 1 / len(values) / len(ids) ** 2
-                within[row] += sum(sample.error**2 for sample in side) / (len(side) * len(ids)) ** 2
+                errors = [sample.error for sample in side]
+                within[row] += (
+                    sum((error or 0.0) ** 2 for error in errors) / (len(side) * len(ids)) ** 2
+                )
+                single[row] += (errors == [None]) / len(ids) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         moderated = moderate(squares / freedom, freedom)
     known = freedom > 0
     variance = np.where(known, moderated.variance, scatter**2) * counts
     # Attempts may be alike by chance, but not more so than their observations allow.
     variance = np.where(known, np.maximum(variance, within), variance + within)
-    variance = np.maximum(variance, SMALLEST_ERROR**2)
+    # A single observation is not exact, and nothing in it says how far from it.
+    variance = np.maximum(variance + scatter**2 * single, SMALLEST_ERROR**2)
     found = Estimate.of(
         means, variance, np.ones(len(pairs)), np.where(known, moderated.freedom, MANY)
     )
-    return found, [not is_known for is_known in known]
+    return found, [bool(is_assumed) for is_assumed in ~known | (single > 0)]
 
 
 def ratios_of(found: Estimate, assumed: Sequence[bool]) -> list[Ratio]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from opperf.model import Environment
 from opperf.plurals import pluralize
-from opperf.reports.markdown import code
 from opperf.reports.model import (
     Cell,
     Column,
@@ -21,7 +20,15 @@ from opperf.reports.model import (
     texts,
     words,
 )
-from opperf.results.units import NOT_APPLICABLE, Figure, Unit, align, format_figure
+from opperf.results.units import (
+    NOT_APPLICABLE,
+    Figure,
+    Unit,
+    align,
+    format_figure,
+    mark_legend,
+)
+from opperf.suite_results.performance import Performance
 from opperf.suite_results.ratios import Ratio
 from opperf.suite_results.scores import Group, Row, Scores, values
 
@@ -43,7 +50,6 @@ def report_of(scores: Scores) -> Report:
         data=shown,
         header=COLUMNS,
         rows=[[bench[name] for name in COLUMNS] for bench in shown["benches"]],
-        headline=f"Suite: {code(scores.run.name)}",
         answer=tuple(_totals(scores)[:1]),
     )
 
@@ -110,7 +116,7 @@ def _table(rows: Sequence[Row]) -> Table:
         Column("Fail", [_fail(row) for row in rows], is_number=True),
         numbers("n", [str(row.n) for row in rows]),
         numbers("GPUs", [str(row.gpus) for row in rows]),
-        numbers("Perf", performances(rows)),
+        numbers("Perf", performances([row.performance for row in rows])),
         words("Unit", [row.performance.unit if row.performance else "" for row in rows]),
         numbers("sem", [percent(row.sem) for row in rows]),
         numbers("std", [percent(row.std) for row in rows]),
@@ -127,15 +133,17 @@ def _fail(row: Row) -> Cell:
     return Cell(str(row.fail), tone)
 
 
-def performances(rows: Sequence[Row]) -> list[str]:
+def performances(found: Sequence[Performance | None]) -> list[str]:
     """Returns the performances with their 95 % intervals, aligned."""
-    found = [
-        None
-        if row.performance is None
-        else Figure(row.performance.value, row.performance.half_width)
-        for row in rows
-    ]
-    return align([format_figure(figure, PLAIN) for figure in found])
+    return align([format_figure(figure_of(performance), PLAIN) for performance in found])
+
+
+def figure_of(performance: Performance | None) -> Figure | None:
+    """Returns a performance as a figure: one without an interval is uncertain."""
+    if performance is None:
+        return None
+    width = performance.half_width
+    return Figure(performance.value, width, unreliable=width is None)
 
 
 def _figure(value: float | None) -> Figure | None:
@@ -171,15 +179,16 @@ def _digits(ratio: float) -> str:
 def _legend(scores: Scores) -> list[str]:
     said = [
         "Perf: items per second of all processes together after the warm-up, and its 95 % "
-        "interval; of what is no program, calls per second. Peak memory is the maximum."
+        "interval; of what is no program, calls per second. Peak memory is the maximum.",
+        *mark_legend(figure_of(row.performance) for row in scores.rows),
     ]
     if scores.baseline is None:
         said.append("Score: the ratio to a baseline machine; --baseline RUN names its run.")
     elif any(row.ratio and row.ratio.assumed for row in scores.rows):
         said.append(
             f"Intervals of scores assume that a program's speed differs by {scores.scatter:.0%} "
-            "from one start to the next, as these benches were run once; several runs of a "
-            "machine show by how much it does."
+            "from one start to the next, as these benches were run once, and a single observation "
+            "as much again; several runs of a machine show by how much it does."
         )
     return said
 

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import Case, ModelTarget, ProcessResult, Status
+from opperf.model import Case, ModelTarget, ProcessResult, Record, Settings, Status
 from opperf.reports.data import write_json
 from opperf.reports.text import write_text
 from opperf.results.runfile import merge
@@ -141,8 +141,6 @@ def test_groups_are_by_key_of_the_matrix_and_by_group(tmp_path):
 
 def test_what_is_no_program_is_in_calls_per_second(tmp_path):
     case = Case(ModelTarget("torch", "mlp", "opperf"), {})
-    from opperf.model import Record
-
     summaries = {
         "forward": summarise([1e6] * 20, "ns"),
         "backward": summarise([3e6] * 20, "ns"),
@@ -152,6 +150,61 @@ def test_what_is_no_program_is_in_calls_per_second(tmp_path):
     found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
     assert found.performance.value == pytest.approx(250.0)
     assert (found.performance.unit, found.peak_bytes) == ("calls/s", 5e6)
+
+
+def first_calls(tmp_path, levels, name="run.jsonl"):
+    """A suite of a bench of models, each with one first call, cold, of so many seconds and with
+    steps that are no part of its figure."""
+    records = []
+    for model, level in levels.items():
+        settings = Settings(compile_cache="cold")
+        case = Case(ModelTarget("torch", model, "opperf"), {}, settings)
+        steps = [1e6, 2e6, 3e6]
+        samples = {"first_call": [level * 1e9], "step": steps}
+        summaries = {metric: summarise(found, "ns") for metric, found in samples.items()}
+        stored = {"step": steps}
+        records.append(
+            Record(case=case, id=case.id, status=Status.OK, summaries=summaries, samples=stored)
+        )
+    return suite(tmp_path, [facts_of(*records)], records, name)
+
+
+def test_a_single_observation_has_no_interval_and_is_not_exact(tmp_path):
+    run = first_calls(tmp_path, {"mlp": 4.0, "transformer": 1.0})
+    other = first_calls(tmp_path, {"mlp": 4.4, "transformer": 1.1}, "other.jsonl")
+    (found,) = scores_of(run, other).rows
+    assert found.performance.value == pytest.approx(0.5)
+    assert (found.performance.half_width, found.sem, found.std) == (None, None, None)
+    report = report_of(scores_of(run))
+    text = write_text(report)
+    table = str(report.sections[1].table)
+    assert "0.5000 ?" in text and "? uncertain:" in text and "±" not in table
+    assert report.data["benches"][0]["sem"] is None
+    # Two cases on two sides, each with the assumed scatter for its start and for its observation.
+    error = 0.05 * math.sqrt(2 * 2 * 2) / 2
+    assert found.ratio.assumed
+    assert math.log(found.ratio.high / found.ratio.value) == pytest.approx(1.96 * error, rel=1e-3)
+
+
+def test_the_scatter_of_attempts_is_the_error_of_single_observations(tmp_path):
+    records = [record_of(script_case(repeat=n), [rate]) for n, rate in enumerate((10.0, 11.0))]
+    run = suite(tmp_path, [facts_of(*records)], records)
+    (found,) = scores_of(run, run).rows
+    assert found.sem == pytest.approx(math.log(1.1) / 2) and not found.ratio.assumed
+
+
+def test_a_case_of_a_single_observation_has_an_assumed_error_beside_repeated_ones(tmp_path):
+    repeated = [record_of(script_case(repeat=n), rates_around(10 + n / 10)) for n in range(3)]
+    other = script_case(argv=("--other",))
+    ratios = []
+    for number, rates in enumerate(([5.0] * 40, [5.0])):
+        records = [*repeated, record_of(other, rates)]
+        run = suite(tmp_path, [facts_of(*records)], records, f"{number}.jsonl")
+        (found,) = scores_of(run, run).rows
+        ratios.append(found.ratio)
+        assert (found.sem is None) == (number == 1)
+    assert [one.assumed for one in ratios] == [False, True]
+    assert ratios[1].half_width > ratios[0].half_width
 
 
 def test_performance_per_money(tmp_path):

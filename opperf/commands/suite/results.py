@@ -60,7 +60,7 @@ scatter = click.option(
     metavar="SHARE",
     callback=parse_share,
     help="Standard deviation of a program's speed from one start to the next, which is assumed of "
-    "benches that were run once.  [default: 5%]",
+    "benches that were run once, and as much again of a single observation.  [default: 5%]",
 )
 
 overwrite = click.option(

@@ -56,26 +56,26 @@ def statistics_of(values: Iterable[float | None]) -> Statistics:
     )
 
 
-class Row(Struct, frozen=True):
-    """The figures of a benchmark; NaN for one that did not run."""
+class Row(Struct, frozen=True, kw_only=True):
+    """The figures of a benchmark; the defaults are those of one that did not run."""
 
     bench: str
     group: str
-    fail: float
-    n: float
-    ngpu: int
-    perf: float
-    sem: float
-    std: float
-    """As shares of `perf`."""
-    peak_memory: float
-    """MB."""
-    score: float
     weight: float
     enabled: bool
-    energy_kj: float
-    perf_watt: float
-    median_watt: float
+    fail: float = math.nan
+    n: float = math.nan
+    ngpu: int = 0
+    perf: float = math.nan
+    sem: float = math.nan
+    std: float = math.nan
+    """As shares of `perf`."""
+    peak_memory: float = math.nan
+    """MB."""
+    score: float = math.nan
+    energy_kj: float = 0.0
+    perf_watt: float = 0.0
+    median_watt: float = math.nan
 
 
 class Figures(Struct, frozen=True):
@@ -131,25 +131,9 @@ def _row(bench: BenchResults, is_milabench: bool) -> Row:
         for process in bench.processes
         if process.observed and _is_whole(process.observed)
     ]
+    group = facts.group or facts.name
     if not whole:
-        nan = math.nan
-        return Row(
-            bench=facts.name,
-            group=facts.group or facts.name,
-            fail=nan,
-            n=nan,
-            ngpu=0,
-            perf=nan,
-            sem=nan,
-            std=nan,
-            peak_memory=nan,
-            score=nan,
-            weight=weight,
-            enabled=enabled,
-            energy_kj=0.0,
-            perf_watt=0.0,
-            median_watt=nan,
-        )
+        return Row(bench=facts.name, group=group, weight=weight, enabled=enabled)
     perf = statistics_of(rate for seen in whole for rate in seen.all_rates)
     fail = sum(not _succeeded(seen) for seen in whole)
     loads = _by_device(whole)
@@ -159,7 +143,9 @@ def _row(bench: BenchResults, is_milabench: bool) -> Row:
     score = _of_devices(whole) or perf.mean
     return Row(
         bench=facts.name,
-        group=facts.group or facts.name,
+        group=group,
+        weight=weight,
+        enabled=enabled,
         fail=fail,
         n=len(whole),
         ngpu=max(map(_gpu_count, whole)),
@@ -167,9 +153,7 @@ def _row(bench: BenchResults, is_milabench: bool) -> Row:
         sem=_quotient(perf.sem, perf.mean),
         std=_quotient(perf.std, perf.mean),
         peak_memory=max(memory, default=math.nan),
-        score=score * (1 - fail / max(len(whole), 1)),
-        weight=weight,
-        enabled=enabled,
+        score=score * (1 - fail / len(whole)),
         energy_kj=energy_kj,
         perf_watt=_quotient(perf.mean, _quotient(energy_kj, elapsed)),
         median_watt=sum(power) / len(power) if power else math.nan,

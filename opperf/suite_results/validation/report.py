@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from opperf.plurals import pluralize
-from opperf.reports.markdown import code
 from opperf.reports.model import Cell, Report, Section, Table, Test, names, texts, words
 from opperf.suite_results.validation.layers import Finding, Validation
 
@@ -44,7 +43,6 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
         header=COLUMNS,
         rows=[_values(finding) for finding in found.findings],
         tests=list(_tests(found)),
-        headline=f"Validation: {code(found.run.name)}",
         answer=(_summary(found),),
     )
 
