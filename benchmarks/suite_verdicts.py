@@ -15,7 +15,7 @@ import numpy as np
 
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.model import BenchFacts
-from opperf.suite_results.comparing import _rows
+from opperf.suite_results.comparing import verdicts_of
 from opperf.suite_results.milabench.figures import figures_of
 from opperf.suite_results.performance import Performance, Sample
 from opperf.suite_results.ratios import Pair, estimates, ratios_of, total_of
@@ -62,7 +62,7 @@ def judge(draw: np.random.Generator, scatter: float, n: int) -> tuple[np.ndarray
     }
     found, assumed = estimates(list(pairs.values()))
     benches = {name: BenchResults(BenchFacts(name), {}) for name in pairs}
-    rows = _rows(pairs, benches, found, assumed, Thresholds())
+    rows = verdicts_of(pairs, benches, found, assumed, Thresholds())
     verdicts = np.array([row.verdict is Verdict.REGRESSED for row in rows])
     ratios = np.array([ratio.value for ratio in ratios_of(found, assumed)])
     total = total_of(found, [1.0] * BENCHES)

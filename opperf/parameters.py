@@ -415,6 +415,9 @@ max_configs = count_option(
 )
 
 
+overwrite = click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+
+
 def output_options(
     description: str, what: str = "", default: str | None = None
 ) -> Callable[[Command], Command]:
@@ -432,7 +435,23 @@ def output_options(
             metavar="FILE",
             help=description,
         ),
-        click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
+        overwrite,
+    )
+
+
+def written_file(description: str) -> Callable[[Command], Command]:
+    """Returns the options for the one file, of one format, that a command writes."""
+    return combine(
+        click.option(
+            "-o",
+            "--output-file",
+            "output",
+            required=True,
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=description,
+        ),
+        overwrite,
     )
 
 

@@ -9,7 +9,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.errors import UsageError
-from opperf.parameters import debug
+from opperf.parameters import debug, written_file
 from opperf.parsing import KeptPath
 
 
@@ -19,16 +19,7 @@ from opperf.parsing import KeptPath
     }
 )
 @click.argument("paths", metavar="RUNFILE...", nargs=-1, required=True, type=KeptPath())
-@click.option(
-    "-o",
-    "--output-file",
-    "output",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The run file of all.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@written_file("The run file of all.")
 @debug
 @click.pass_context
 def merge(ctx: click.Context, /, debug: bool, **options: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -40,6 +41,15 @@ def gpu_names() -> tuple[str, ...]:
     if nvml is None:
         return ()
     return tuple(map(str, range(read_fact(nvml, "nvmlDeviceGetCount") or 0)))
+
+
+DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Devices of the drivers of NVIDIA, of AMD, and of both on Windows."""
+
+
+def has_driver() -> bool:
+    """Returns whether the machine has a driver of GPUs, without which none works."""
+    return bool(gpu_names()) or any(map(os.path.exists, DRIVERS))
 
 
 def visible_gpus(variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def head_of(report: Report) -> list[str]:
 
 def ordered(report: Report) -> list[Section]:
     """Returns the sections in the order of a page: how to read it is said at its end."""
-    shown = [section for section in report.sections if not section.is_extra]
+    shown = [section for section in report.sections if not (section.is_extra or section.in_answer)]
     return sorted(shown, key=lambda section: bool(section.manual))
 
 

@@ -218,6 +218,8 @@ class Section(NamedTuple):
     """Drawn in HTML, and alone as an image."""
     is_extra: bool = False
     """Whether HTML alone has it, as there is room for it."""
+    in_answer: bool = False
+    """Whether pages omit it, whose `answer` says the same."""
     page_title: str = ""
     tip: str = ""
     manual: str = ""

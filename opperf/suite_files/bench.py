@@ -78,6 +78,8 @@ class Bench(Struct, frozen=True):
     requires_capabilities: tuple[str, ...] = ()
     """Expressions on the system, each true where the bench can run."""
     env: EnvironmentSpec = EnvironmentSpec()
+    dirs: dict[str, str] = {}
+    """Folders that are not the usual ones, by `FOLDERS` of `placeholders`."""
     voir: Voir = Voir()
     usage: Usage = Usage()
     observe: tuple[str, ...] = ()

@@ -70,7 +70,7 @@ USED = (
     *WORKLOADS,
     *("group", "install_group", "enabled", "tags", "weight", "num_machines"),
     *("requires_capabilities", "max_duration", "plan", "argv", "voir", "validation", "env"),
-    *("observe", "settings"),
+    *("dirs", "observe", "settings"),
 )
 """Keys whose values are fields of a bench."""
 
@@ -120,7 +120,6 @@ def make_bench(
             f"{entries['settings'].at}: settings are of benches that are no script; give a script "
             "its arguments (argv)"
         )
-    voir = _voir(entries.get("voir"))
     return Made(
         Bench(
             name=name,
@@ -140,7 +139,8 @@ def make_bench(
             max_duration_s=read(entries, "max_duration", seconds, None),
             requires_capabilities=_capabilities(entries.get("requires_capabilities")),
             env=_env(entries.get("env"), install_group, definition, replace),
-            voir=voir,
+            dirs=dirs,
+            voir=_voir(entries.get("voir")),
             usage=_usage(entries.get("validation")),
             observe=read(entries, "observe", texts, ()),
             settings=_settings(entries.get("settings"), replace),

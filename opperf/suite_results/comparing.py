@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -105,7 +105,7 @@ def compare(
         elif joined is not None:
             changes.append(joined)
     found, assumed = estimates(list(pairs.values()), scatter)
-    rows = _rows(pairs, theirs, found, assumed, thresholds)
+    rows = verdicts_of(pairs, theirs, found, assumed, thresholds)
     facts = [row.facts for row in rows]
     weights = [bench.weight for bench in facts]
     groups = [
@@ -163,13 +163,15 @@ def _reason(bench: BenchResults) -> str:
     return next(reasons, bench.facts.why_not or "never started")
 
 
-def _rows(
-    pairs: dict[str, Pair],
-    theirs: dict[str, BenchResults],
+def verdicts_of(
+    pairs: Mapping[str, Pair],
+    theirs: Mapping[str, BenchResults],
     found: Estimate,
     assumed: Sequence[bool],
     thresholds: Thresholds,
 ) -> list[Row]:
+    """Returns the pairs, each with its ratio and verdict; `found` and `assumed` are those of
+    `estimates`, and `theirs` has the benches of B by name."""
     p_changed = p_beyond(found, thresholds.margin)
     changed = reject(p_changed, thresholds.changed_q)
     changed &= np.abs(found.mean) > thresholds.margin

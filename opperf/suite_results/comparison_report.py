@@ -156,7 +156,7 @@ def _sections(found: Comparison) -> Iterator[Section]:
         yield Section(title, table=table)
     streams = [*found.base.warnings, *found.new.warnings]
     yield Section("Streams", items=streams, is_folded=True)
-    yield Section(prose=[_summary(found)])
+    yield Section(prose=[_summary(found)], in_answer=True)
 
 
 def _differences(found: Comparison) -> Section:

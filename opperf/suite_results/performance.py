@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opperf.comparison.statistics.distributions import t_exceeded
+from opperf.instruments.program_metrics import RATE
 from opperf.model import Record, Summary
 from opperf.suite_results.suite_run import Attempt, BenchResults
 
@@ -27,8 +28,6 @@ TAIL = 0.025
 
 NORMAL_95 = 1.959964
 """Standard errors from the median to a bound of its 95 % interval."""
-
-RATE = "rate"
 
 TIMES = (("step",), ("total",), ("forward", "backward"), ("kernel",))
 """Metrics of what is no program whose sum is the time of a call: the first of which it has one."""
@@ -62,7 +61,7 @@ def _of_program(attempt: Attempt) -> Sample | None:
         process.result.rate for process in attempt.processes if process.result.rate is not None
     ]
     if not rates:
-        whole = attempt.record.summaries.get(RATE)
+        whole = attempt.record.summaries.get(RATE.name)
         rates = [whole] if whole is not None else []
     total = math.fsum(rate.median for rate in rates)
     if not (math.isfinite(total) and total > 0):
@@ -191,7 +190,7 @@ def _observations(attempt: Attempt) -> Sequence[Sequence[float]]:
     ]
     if of_processes or attempt.is_program:
         # Those of several processes are not told apart.
-        own = attempt.record.samples.get(RATE) if len(attempt.processes) == 1 else None
+        own = attempt.record.samples.get(RATE.name) if len(attempt.processes) == 1 else None
         return of_processes or ([own] if own else [])
     samples = attempt.record.samples
     return [samples[name] for name in _times_of(attempt.record) if name in samples]

@@ -50,7 +50,7 @@ def report_of(scores: Scores) -> Report:
         data=shown,
         header=COLUMNS,
         rows=[[bench[name] for name in COLUMNS] for bench in shown["benches"]],
-        answer=tuple(_totals(scores)[:1]),
+        answer=_totals(scores),
     )
 
 
@@ -86,7 +86,7 @@ def _sections(scores: Scores) -> Iterator[Section]:
         yield Section(f"By {key}", table=_group_table(key, groups))
     if scores.run.warnings:
         yield Section("Streams", items=list(scores.run.warnings), is_folded=True)
-    yield Section(prose=_totals(scores))
+    yield Section(prose=_totals(scores), in_answer=True)
 
 
 def _facts(scores: Scores) -> Iterator[Fact]:

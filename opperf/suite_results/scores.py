@@ -25,11 +25,6 @@ from opperf.suite_results.ratios import (
 from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
 
-BYTES_PER = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20}
-"""Of the units of memory that records have."""
-
-JOULES_PER = {"J": 1.0, "mJ": 1e-3, "kJ": 1e3}
-
 STREAM_MB = 1e6
 """Bytes of the MB in streams."""
 
@@ -221,14 +216,14 @@ def _peak(attempt: Attempt, gpu_count: int) -> float | None:
     for name in (*gpus, "memory", "program_memory"):
         found = attempt.record.summaries.get(name)
         if found is not None and math.isfinite(found.max):
-            return found.max * BYTES_PER.get(found.unit, 1.0)
+            return found.max
     return None
 
 
 def _energy(attempt: Attempt) -> float | None:
     found = attempt.record.summaries.get("energy")
     if found is not None:
-        return found.median * JOULES_PER.get(found.unit, 1.0)
+        return found.median
     by_device: dict[str, list[tuple[float, float]]] = {}
     for process in attempt.processes:
         for sample in process.observed.gpus if process.observed else ():

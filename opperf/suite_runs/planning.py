@@ -16,7 +16,7 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks import default_framework
-from opperf.machine.gpu_use import visible_gpus
+from opperf.machine.gpu_use import has_driver, visible_gpus
 from opperf.model import DECLARED, MAPPINGS, BenchFacts, Case, Interpreter, ScriptTarget, Settings
 from opperf.model.base import digest
 from opperf.programs.launching import process_count
@@ -157,7 +157,9 @@ def share_of(bench: Bench, settings: Settings, cpus: frozenset[int]) -> Share:
     if bench.workload != "script":
         return Share(0, 1)
     gpus = visible_gpus({**os.environ, **variables_of(bench, settings)})
-    return Share(len(gpus), process_count(bench.plan.method, bench.plan.n, gpus, cpus))
+    # The variable may list GPUs that are not there.
+    count = len(gpus) if has_driver() else 0
+    return Share(count, process_count(bench.plan.method, bench.plan.n, gpus, cpus))
 
 
 def variables_of(bench: Bench, settings: Settings) -> dict[str, str]:

@@ -50,6 +50,7 @@ def test_each_key_is_a_field(bench):
         index_urls=("https://e.org",),
         variables={"OMP_NUM_THREADS": "4", "A": "1", "B": "cuda"},
     )
+    assert found.dirs == {"data": "/d", "extra": "more"} and "dirs" not in found.others
     assert found.others["own"] == {"a": [1]} and found.others["install_variant"] == "cuda"
     assert found.locations["own.a"].line == 25
 

@@ -73,6 +73,8 @@ def test_findings_in_formats(tmp_path):
     assert list(csv.DictReader(io.StringIO(texts[".csv"])))[0]["level"] == "failure"
     assert "<failure" in texts[".xml"] and "<table" in texts[".html"] and "|" in texts[".md"]
     assert "loss nan at observation 5 of 9" in texts[".txt"]
+    said = [texts[end].count("of 1 benches failed") for end in (".txt", ".md", ".html")]
+    assert said == [1, 1, 1]
 
 
 def test_reports(runs, tmp_path):

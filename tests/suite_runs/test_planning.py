@@ -9,6 +9,7 @@ from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Interpreter, ScriptTarget
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
+from opperf.suite_runs import planning
 from opperf.suite_runs.planning import SuiteRun, axes_of, plan_suite
 from tests.conftest import InProcess, InProcessWorkers
 
@@ -77,6 +78,7 @@ def test_a_script_has_a_process_for_each_gpu_and_core_that_it_may_use(
     planned, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
+    monkeypatch.setattr(planning, "has_driver", lambda: True)
     two = EnvironmentSpec(variables={"CUDA_VISIBLE_DEVICES": "4,6"})
     cpu = min(usable_cpus())
     (plan, facts), _ = planned(
@@ -87,6 +89,9 @@ def test_a_script_has_a_process_for_each_gpu_and_core_that_it_may_use(
     )
     assert [case.target.processes for case in plan.cases] == [4, 2, 1]
     assert [(fact.processes, fact.gpus) for fact in facts] == [(8, 8), (2, 2), (1, 4)]
+    monkeypatch.setattr(planning, "has_driver", lambda: False)
+    _, (fact,) = planned(script(tmp_path, "none", plan=Plan("per_gpu")))[0]
+    assert fact.gpus == 0
 
 
 def test_operators_and_models_are_planned_as_by_their_commands(planned):

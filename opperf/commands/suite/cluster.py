@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug
+from opperf.parameters import debug, written_file
 
 
 @command(
@@ -32,16 +32,7 @@ from opperf.parameters import debug
     is_flag=True,
     help="Do not look whether nodes answer here.",
 )
-@click.option(
-    "-o",
-    "--output-file",
-    "output",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The configuration, for `ray up FILE`.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@written_file("The configuration, for `ray up FILE`.")
 @debug
 @click.pass_context
 def cluster(ctx: click.Context, /, debug: bool, **options: Any) -> None:

@@ -143,9 +143,11 @@ def _run(bench: Bench, command: list[str], folder: Path, variables: dict[str, st
 def bench_variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
     """Returns the environment variables of a bench's scripts, milabench's too."""
     code = str(_folder(bench))
-    values = bench_values(suite.system, bench.name, code, bench.env.name, bench.group, {})
+    values = bench_values(suite.system, bench.name, code, bench.env.name, bench.group, bench.dirs)
     folders = {f"MILABENCH_DIR_{name.upper()}": values[f"milabench_{name}"] for name in FOLDERS}
-    own = {} if environment is None else environment.variables
+    own = {}
+    if environment is not None:
+        own = {"MILABENCH_DIR_VENV": environment.folder, **environment.variables}
     # What programs fetch is kept beside the data.
     cache = {"XDG_CACHE_HOME": values["milabench_cache"], "MILABENCH_DIR_CODE": code}
     return {**folders, **cache, **own, **bench.env.variables}

@@ -83,7 +83,7 @@ def _remarks(bench: Bench, suite: Suite) -> Iterator[str]:
 FIELDS = (
     *("content", "argv", "client_argv", "server_argv", "plan", "num_machines", "max_duration_s"),
     *("voir", "observe", "settings", "group", "tags", "enabled", "weight"),
-    *("requires_capabilities", "usage", "env", "point", "others"),
+    *("requires_capabilities", "usage", "env", "dirs", "point", "others"),
 )
 """Fields of a bench that are shown as values, in this order."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from opperf.commands.command import command
 from opperf.commands.suite.files import suite_files, suite_options
-from opperf.parameters import count_option, debug
+from opperf.parameters import count_option, debug, written_file
 
 
 @command(
@@ -45,16 +44,7 @@ from opperf.parameters import count_option, debug
     metavar="LINE",
     help="A line of shell before the suite: --setup 'module load cuda'. Repeat it for several.",
 )
-@click.option(
-    "-o",
-    "--output-file",
-    "output",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The script. Run files and logs are in the folder of its name without the extension.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the script if it exists.")
+@written_file("The script. Run files and logs are in the folder of its name without the extension.")
 @click.option("--submit", is_flag=True, help="Submit it too, by submitit.")
 @debug
 @click.pass_context

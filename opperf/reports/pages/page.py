@@ -52,7 +52,7 @@ def write_page(report: Report, width: int | None = None) -> str:
         preamble=scripts.preamble,
     )
     code = [] if content.is_empty else list(map(_static, SCRIPTS))
-    own = [section for section in report.sections if section.has_content]
+    own = [section for section in report.sections if section.has_content and not section.in_answer]
     return render(
         "opperf.reports",
         TEMPLATE,

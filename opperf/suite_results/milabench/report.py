@@ -54,7 +54,7 @@ def report_of(figures: Figures, name: str, price: float | None) -> Report:
                     (names("bench", [row.bench for row in figures.rows]), *_columns(figures))
                 ),
             ),
-            Section("Scores", prose=_sentences(scores)),
+            Section("Scores", prose=_sentences(scores), in_answer=True),
             *(
                 [Section("Passed over, without a beginning or an end", items=figures.ignored)]
                 if figures.ignored
@@ -71,7 +71,7 @@ def report_of(figures: Figures, name: str, price: float | None) -> Report:
         header=header,
         rows=rows,
         headline=f"Suite: {code(name)}",
-        answer=(_sentences(scores)[0],),
+        answer=_sentences(scores),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
+from opperf.instruments.program_metrics import RATE
 from opperf.model import (
     BenchFacts,
     Case,
@@ -26,8 +27,6 @@ from opperf.programs.streams import encode_event
 from opperf.suite_results.environments import benches_of
 from opperf.suite_results.milabench.reading import DATA
 from opperf.suite_results.streams import read_stream
-
-RATE = "rate"
 
 
 def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
@@ -158,7 +157,7 @@ def _recorded(
     for loss in result.losses:
         yield Event(events.DATA, {"task": "train", "loss": loss}, "data")
     if result.rate is not None:
-        own = record.samples.get(RATE, []) if len(record.processes) == 1 else []
+        own = record.samples.get(RATE.name, []) if len(record.processes) == 1 else []
         # Of several processes the record has a median each.
         for rate in own or [result.rate.median]:
             data = {"task": "train", "rate": rate, "units": result.rate.unit}

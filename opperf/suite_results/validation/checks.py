@@ -8,6 +8,7 @@ from statistics import fmean, median
 from typing import Literal, NamedTuple
 
 from opperf.instruments.profilers.noise import noise_notes
+from opperf.instruments.program_metrics import RATE
 from opperf.machine.environment import incomparable_facts
 from opperf.model import NoteCode, Status
 from opperf.plurals import pluralize
@@ -22,8 +23,6 @@ class Found(NamedTuple):
     process: str = ""
     """Names of the processes it is about; empty for the bench."""
 
-
-RATE = "rate"
 
 DRIFT_SHARE = 0.05
 """Smallest drift that is named: rates of one program differ by less from one second to the next."""
@@ -221,7 +220,7 @@ def drift(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields processes whose rate tends to grow or to fall after the warm-up; of what is no
     program, and of programs without a stream, what their records say."""
     for name, process in processes_of(bench):
-        for note in noise_notes(RATE, process.rates, DRIFT_SHARE):
+        for note in noise_notes(RATE.name, process.rates, DRIFT_SHARE):
             if note.code is NoteCode.DRIFT:
                 yield _warn(f"rate, {note.message}", name)
     unseen = [

@@ -43,7 +43,7 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
         header=COLUMNS,
         rows=[_values(finding) for finding in found.findings],
         tests=list(_tests(found)),
-        answer=(_summary(found),),
+        answer=(_summary(found, as_milabench),),
     )
 
 
@@ -68,18 +68,18 @@ def _sections(found: Validation, as_milabench: bool) -> Iterator[Section]:
         )
         yield Section(title, table=table)
     yield Section("Streams", items=list(found.run.warnings), is_folded=True)
-    code = f" milabench would exit with {found.milabench_code}." if as_milabench else ""
-    yield Section(prose=[_summary(found) + code])
+    yield Section(prose=[_summary(found, as_milabench)], in_answer=True)
 
 
-def _summary(found: Validation) -> str:
+def _summary(found: Validation, as_milabench: bool) -> str:
     validated = [bench for bench in found.run.benches if bench.was_to_run]
     failed = {finding.bench for finding in found.failures}
     layers = ", ".join(layer.name for layer in found.layers)
+    code = f" milabench would exit with {found.milabench_code}." if as_milabench else ""
     return (
         f"{len(failed)} of {len(validated)} benches failed; "
         f"{pluralize(len(found.failures), 'failure')}, {pluralize(len(found.warnings), 'warning')} "
-        f"by the layers: {layers}."
+        f"by the layers: {layers}.{code}"
     )
 
 

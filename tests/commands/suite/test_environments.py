@@ -57,6 +57,15 @@ def test_a_shell_has_the_environment_and_variables_of_its_bench(opperf, here):
     assert done.stdout.splitlines() == ["1", "two words", str(here / "bench")], done.stderr
 
 
+def test_folders_are_those_of_the_bench_and_its_environment(opperf):
+    words = ("shell", "suite.yaml", "one", "--print", "--base", "/base")
+    _, out, _ = opperf(*words, "--override", "one.dirs.data=/own", "--override", "one.dirs.extra=x")
+    exports = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+    assert exports["export MILABENCH_DIR_DATA"] == "/own"
+    assert exports["export MILABENCH_DIR_EXTRA"] == "/base/x"
+    assert exports["export MILABENCH_DIR_VENV"] == exports["export VIRTUAL_ENV"]
+
+
 def test_a_shell_is_started(here):
     words = [sys.executable, "-m", "opperf", "suite", "shell", "suite.yaml", "plain"]
     commands = "echo $MILABENCH_DIR_CODE\nexit 7\n"
