@@ -155,5 +155,5 @@ def test_a_word_that_looks_like_a_command_is_not_only_an_operator(failed, messag
 
 
 def test_options_of_a_command_that_there_is_not_are_no_fault_of_run(printed):
-    code, _, err = printed("history", "--limit", "5")
-    assert code == 2 and err.startswith("opperf: there is no command 'history'")
+    code, _, err = printed("timeline", "--limit", "5")
+    assert code == 2 and err.startswith("opperf: there is no command 'timeline'")

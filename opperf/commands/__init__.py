@@ -14,6 +14,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "suite:suite",
         "Run suites of benchmarks; report and compare machines.",
     ),
+    "history": (
+        "history:history",
+        "Keep results over months: what changed since when.",
+    ),
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),

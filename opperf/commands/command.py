@@ -49,6 +49,10 @@ SECTIONS: dict[str, str] = {
         "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "
         "by x rank least"
     ),
+    "History": (
+        "store project repository revision branch is_dirty commits_of what environment with_dirty "
+        "dirty until identities why"
+    ),
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
         "overwrite columns flame tool json "

@@ -88,6 +88,8 @@ class Fact(NamedTuple):
     key: Callable[[Environment], Any] | None = None
     """Returns its part of the comparability key; None if it has none."""
     tolerance: float = 0.0
+    of_build: bool = False
+    """Whether it differs from one build of the framework to the next."""
 
 
 def _read_threads(process: Process) -> dict[str, str]:
@@ -124,9 +126,21 @@ FACTS = (
         "Versions",
         lambda of: _list_text(of.versions, "{} {}"),
         key=lambda of: of.versions.get(of.framework, ""),
+        of_build=True,
     ),
-    Fact("commit", lambda process: process.framework.commit(), "Commit", key=lambda of: of.commit),
-    Fact("features", lambda process: process.framework.features(), key=lambda of: of.features),
+    Fact(
+        "commit",
+        lambda process: process.framework.commit(),
+        "Commit",
+        key=lambda of: of.commit,
+        of_build=True,
+    ),
+    Fact(
+        "features",
+        lambda process: process.framework.features(),
+        key=lambda of: of.features,
+        of_build=True,
+    ),
     Fact(
         "devices",
         lambda process: process.framework.devices(),
@@ -240,9 +254,12 @@ def _comparable_facts(environment: Environment) -> dict[str, Any]:
     return {fact.name: fact.key(environment) for fact in FACTS if fact.key is not None}
 
 
-def comparability(environment: Environment) -> str:
-    """Returns a key that is the same for environments whose times may be joined."""
-    return digest(_comparable_facts(environment))[:ID_LENGTH]
+def comparability(environment: Environment, any_build: bool = False) -> str:
+    """Returns a key that is the same for environments whose times may be joined; with `any_build`
+    also for builds of a framework, where these are what is compared."""
+    facts = _comparable_facts(environment)
+    kept = {name: facts[name] for name in facts if not (any_build and BY_NAME[name].of_build)}
+    return digest(kept)[:ID_LENGTH]
 
 
 def incomparable_facts(one: Environment, other: Environment) -> tuple[str, ...]:

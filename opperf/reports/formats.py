@@ -45,7 +45,16 @@ LISTINGS = frozenset({"list", "show", "coverage"})
 SUITE_REPORTS = frozenset({"suite report", "suite validate", "suite compare"})
 """Commands on the results of suites."""
 
-REPORTS = COMPARISONS | LISTINGS | SUITE_REPORTS | {"report", "explain", "trace", "nodes"}
+HISTORY_REPORTS = frozenset({"history list", "history show"})
+"""Commands on the results of many commits."""
+
+REPORTS = (
+    COMPARISONS
+    | LISTINGS
+    | SUITE_REPORTS
+    | HISTORY_REPORTS
+    | {"report", "explain", "trace", "nodes"}
+)
 """Commands that make a report."""
 
 

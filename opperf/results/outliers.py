@@ -149,17 +149,23 @@ def commands_for(run: Run, record: Record) -> dict[str, str]:
     del settings["python"]
     settings = needed_settings(settings, environment.devices if environment else ())
     selection = run.header.options["selection"]
-    fuzz = selection["fuzz"]
-    shapes = {
+    fuzz = selection.get("fuzz") or {}
+    sizes = {
+        "--size": None if fuzz else selection.get("size"),
         "--max-configs": selection.get("configurations"),
-        "--fuzz-shapes": fuzz["count"],
+        "--fuzz-shapes": fuzz.get("count"),
         "--min-elements": fuzz.get("least"),
         "--max-elements": fuzz.get("most"),
     }
     options = [
         *("--framework", case.target.framework),
         *(word for python in run.header.interpreters for word in python.words),
-        *(str(word) for pair in shapes.items() if pair[1] is not None for word in pair),
+        *(str(word) for pair in sizes.items() if pair[1] is not None for word in pair),
+        *(
+            word
+            for name, shape in selection.get("shapes", {}).items()
+            for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")
+        ),
         *option_words(settings),
         *("--id", record.id),
     ]

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from opperf import commands
 from opperf.commands.command import OTHER, SECTIONS
+from opperf.commands.group import Group
 from opperf.opperf import HELP_WIDTH, cli, load_command
 
 COMMANDS = [load_command(name) for name in commands.COMMANDS]
@@ -58,7 +59,9 @@ def test_examples_are_three_commands_with_options_that_there_are(name):
 
 
 def test_names_of_sections_are_of_parameters():
-    known = {param.name for command in COMMANDS for param in command.params}
+    groups = [command for command in COMMANDS if isinstance(command, Group)]
+    below = [group.get_command(None, name) for group in groups for name in group.table]
+    known = {param.name for command in (*COMMANDS, *below) for param in command.params}
     assert {one for names in SECTIONS.values() for one in names.split()} <= known
 
 

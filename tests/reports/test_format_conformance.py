@@ -27,6 +27,12 @@ from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
 from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
+from opperf.history.reports.listing import projects_report, runs_report, series_report
+from opperf.history.reports.showing import show_report
+from opperf.history.store.adding import add_runs
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project, read_environments, read_failures
+from opperf.history.timelines import read_history
 from opperf.model import ListedOperator, Listing, Note, NoteCode, Operator, Status
 from opperf.reports import formats
 from opperf.reports.coverage import coverage
@@ -50,6 +56,7 @@ from opperf.suite_results.validation.layers import OWN, validate
 from opperf.suite_results.validation.report import report_of as of_validation
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
+from tests.history.submissions import entry, failure, submission
 from tests.recordings import called, measured, site, transformer
 from tests.sources.traces.reports.making import reports_of_traces
 from tests.suite_results.making import facts_of, record_of, script_case, suite
@@ -112,6 +119,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "trace": list(reports_of_traces(NASTY)),
         "nodes": [of_nodes(nodes_compared(), NASTY, 0.02)],
         **of_suites(tmp_path),
+        **of_history(tmp_path),
     }
 
 
@@ -121,6 +129,28 @@ def nodes_compared():
     found = find_stragglers(figures, dict.fromkeys(figures, 0.01), 0.02)
     kinds = (Kind(NASTY, found), Kind(f"{NASTY}!", (), (NASTY,)))
     return NodeComparison(kinds, (Unmeasured(NASTY, 1, NASTY),))
+
+
+def of_history(folder):
+    """Reports on a history whose names are markup."""
+    name = NASTY.replace("\x07", "")
+    with Store(str(folder / "history.sqlite")) as store:
+        runs = [
+            submission(number, entry(100.0 * number, name=name), failure(name, "c1"), branch=name)
+            for number in (1, 2)
+        ]
+        add_runs(store, name, runs)
+        project = find_project(store)
+        history, environments = read_history(store, project), read_environments(store)
+        failures = read_failures(store, project)
+    return {
+        "history list": [
+            series_report(history, project, environments),
+            runs_report(history.runs, project),
+            projects_report([project]),
+        ],
+        "history show": [show_report(history, project, environments, failures)],
+    }
 
 
 def of_suites(folder):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import cast
-
 import click
 
-from opperf.commands.command import Context
+from opperf.commands.group import Group
 
 SUITE_COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("files:check", "Check suite files: whether they resolve, and what they lack."),
@@ -26,41 +23,8 @@ SUITE_COMMANDS: dict[str, tuple[str, str]] = {
 """Each command's function, as `module:name`, and its line in the help, in that order."""
 
 
-class SuiteGroup(click.Group):
-    """The group, whose commands are imported when they are named."""
-
-    context_class = Context
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(SUITE_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in SUITE_COMMANDS:
-            return None
-        module, _, function = SUITE_COMMANDS[cmd_name][0].partition(":")
-        found = getattr(importlib.import_module(f"opperf.commands.suite.{module}"), function)
-        return cast(click.Command, found)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in SUITE_COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in SUITE_COMMANDS and not args[0].startswith("-"):
-            # Imported for an error only.
-            from opperf.errors import unknown
-
-            raise unknown("command", args[0], SUITE_COMMANDS, "opperf suite")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=SuiteGroup, invoke_without_command=True)
-@click.pass_context
-def suite(ctx: click.Context) -> None:
+@click.group(cls=Group, table=SUITE_COMMANDS)
+def suite() -> None:
     """Run suites of benchmarks, and report, validate and compare their results. A suite is a YAML
     file that says what is run, how, and what counts as failure; milabench's files are read as they
     are."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())

@@ -1,0 +1,76 @@
+"""The command `history list`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opperf.commands.command import command
+from opperf.commands.history.choosing import choose, chosen_series
+from opperf.commands.history.options import branch, project, store
+from opperf.parameters import choice_option, debug, report_output
+
+
+@command(
+    "list",
+    examples={
+        "Every series with its latest figure": "opperf history list",
+        "Those of an operator": "opperf history list 'conv*' --metric forward",
+        "The runs of a branch": "opperf history list --what runs --branch main",
+    },
+)
+@chosen_series
+@choice_option("--what", choices=("series", "runs", "projects"), help="What to list.")
+@store
+@project
+@branch
+@report_output("history list")
+@debug
+@click.pass_context
+def list_history(ctx: click.Context, /, debug: bool, **options: Any) -> None:
+    """List what a history holds: series, each with its latest figure, runs, or projects. Series of
+    several environments are never joined. The number of a series, #12, names it elsewhere."""
+    ctx.exit(_list(**options))
+
+
+def _list(
+    names: tuple[str, ...],
+    metrics: tuple[str, ...],
+    environment: str,
+    what: str,
+    store: str | None,
+    project: str,
+    branch: str,
+    output_file: Path,
+    output_format: str,
+    overwrite: bool,
+) -> int:
+    # Help and completion do without the imports.
+    from opperf.history.store.opening import Store, default_store
+    from opperf.reports.writing import write_reports
+    from opperf.results.output import Output, check_output
+
+    output = Output(output_file, output_format)
+    check_output(output.path, overwrite)
+    with Store(store or default_store(), must_exist=True) as opened:
+        from opperf.history.reports import listing
+        from opperf.history.store import reading
+        from opperf.history.timelines import read_history
+
+        if what == "projects":
+            report = listing.projects_report(reading.read_projects(opened))
+        else:
+            of = reading.find_project(opened, project)
+            if what == "runs":
+                runs = reading.read_runs(opened, of)
+                report = listing.runs_report(
+                    [run for run in runs if branch in ("", run.branch)], of
+                )
+            else:
+                series = choose(reading.read_series(opened, of), names, metrics, environment)
+                history = read_history(opened, of, {chosen.id for chosen in series}, branch)
+                report = listing.series_report(history, of, reading.read_environments(opened))
+    write_reports(report, [output])
+    return 0

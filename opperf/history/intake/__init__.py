@@ -1,0 +1,1 @@
+"""Reads runs to add to a history: opperf's own, and files of other tools."""

@@ -1,0 +1,149 @@
+"""A run file as a history takes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from opperf.errors import RunFileError
+from opperf.history.model import (
+    WHOLE,
+    CommitsOf,
+    Entry,
+    Point,
+    SeriesFacts,
+    SeriesKey,
+    Submission,
+)
+from opperf.history.repository import Checkout
+from opperf.machine.environment import comparability
+from opperf.metrics import metrics_in
+from opperf.model import Metric, MetricKind, Record, Run, Status, Summary
+from opperf.model.base import ID_LENGTH, digest
+from opperf.model.runs import SELECTION
+from opperf.results.outliers import commands_for
+from opperf.results.runfile import read_run
+from opperf.results.settings import changed_settings_text
+from opperf.results.text import inputs_text
+from opperf.results.verifications import is_wrong, wrong_reason
+
+OF_PYTHON = ("values", "swept_shapes", "sweeps")
+"""Fields of a selection whose cases `--id` alone does not name."""
+
+
+def read_submission(
+    path: Path, checkout: Checkout, commits_of: CommitsOf
+) -> tuple[Submission, list[str]]:
+    """Returns a run file's figures, and what is doubtful about the file, a line each. Raises
+    `RunFileError` for a file that is none, or that has no record."""
+    run, warnings = read_run(path)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to add")
+    keys = {
+        name: comparability(environment, commits_of is CommitsOf.FRAMEWORK)
+        for name, environment in run.environments.items()
+    }
+    first = next(iter(keys.values()), "")
+    entries = tuple(
+        entry
+        for record in run.records
+        for entry in _entries(run, record, keys.get(record.environment, first))
+    )
+    submission = Submission(
+        id=run.header.id or digest(run.header)[:ID_LENGTH],
+        commit=checkout.commit,
+        branch=checkout.branch,
+        is_dirty=checkout.is_dirty,
+        started=_seconds(path, run.header.started),
+        entries=_last_of_each(entries),
+        command=str(run.header.options.get("command", "")),
+        labels=run.header.labels,
+        environments={
+            keys[name]: msgspec.to_builtins(environment)
+            for name, environment in run.environments.items()
+        },
+    )
+    return submission, warnings
+
+
+def _last_of_each(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Returns one entry of each series: of a case that was retried the last."""
+    return tuple({entry.key: entry for entry in entries}.values())
+
+
+def _seconds(path: Path, started: str) -> float:
+    try:
+        return datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp()
+    except ValueError as error:
+        raise RunFileError(
+            f"{path}: its header has no time when it started: {started!r}"
+        ) from error
+
+
+def _entries(run: Run, record: Record, environment: str) -> Iterator[Entry]:
+    case = record.case
+    common: dict[str, Any] = {
+        "name": case.label,
+        "inputs": inputs_text(case),
+        "settings": changed_settings_text(case.settings.identity()),
+        "category": case.category,
+        "framework": case.target.framework,
+        "command": _command(run, record),
+    }
+    reason = wrong_reason(record) if is_wrong(record) else record.reason
+    if record.status is not Status.OK or is_wrong(record):
+        status = record.status.value if record.status is not Status.OK else "wrong"
+        yield Entry(
+            SeriesKey(record.id, WHOLE, environment),
+            SeriesFacts(**common, unit="", kind=MetricKind.COUNT),
+            Point(status=status, reason=reason),
+        )
+        return
+    for metric in metrics_in([record]):
+        summary = record.summaries[metric.name]
+        if metric.usual and math.isfinite(summary.median):
+            yield Entry(
+                SeriesKey(record.id, metric.name, environment),
+                _facts(metric, summary, common),
+                _point(summary, record.samples.get(metric.name, ())),
+            )
+
+
+def _command(run: Run, record: Record) -> str:
+    """Returns the command that measures a case again; empty for one that no command names."""
+    selection = run.header.options.get(SELECTION)
+    if not record.case.pattern or not selection or any(map(selection.get, OF_PYTHON)):
+        return ""
+    return commands_for(run, record).get("run", "")
+
+
+def _facts(metric: Metric, summary: Summary, common: dict[str, Any]) -> SeriesFacts:
+    return SeriesFacts(
+        **common,
+        unit=summary.unit,
+        kind=metric.kind,
+        lower_is_better=metric.lower_is_better,
+        relative_tolerance=metric.relative_tolerance,
+        absolute_tolerance=metric.absolute_tolerance,
+    )
+
+
+def _point(summary: Summary, samples: Any) -> Point:
+    kept = tuple(map(float, samples)) if all(map(math.isfinite, samples)) else ()
+    q25, q75 = np.quantile(kept, (0.25, 0.75)).tolist() if len(kept) > 1 else (math.nan, math.nan)
+    has_interval = summary.half_width is not None
+    return Point(
+        n=summary.n,
+        median=summary.median,
+        low=summary.ci_low if has_interval else math.nan,
+        high=summary.ci_high if has_interval else math.nan,
+        q25=q25,
+        q75=q75,
+        samples=kept,
+    )

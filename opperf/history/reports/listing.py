@@ -1,0 +1,154 @@
+"""Lists of series, runs and projects, as reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from opperf.history.model import WHOLE
+from opperf.history.reports.values import commit_date, figure_at, figure_with_unit, sha_text
+from opperf.history.store.reading import StoredEnvironment
+from opperf.history.store.rows import Project, StoredRun
+from opperf.history.timelines import History
+from opperf.plurals import pluralize
+from opperf.reports.model import Report, Section, Table, names, numbers, texts, words
+
+COMMAND = "history list"
+
+SERIES = (
+    *("series", "operator", "inputs", "settings", "metric", "environment", "figures", "commit"),
+    *("median", "unit", "id", "command"),
+)
+
+
+def series_report(
+    history: History, project: Project, environments: Mapping[str, StoredEnvironment]
+) -> Report:
+    """Returns the series of a project, each with its latest figure."""
+    rows = []
+    for line in history.timelines:
+        if line.key.metric == WHOLE:
+            continue
+        latest = history.runs[line.run[-1]]
+        rows.append(
+            (
+                *(
+                    line.id,
+                    line.facts.name,
+                    line.facts.inputs,
+                    line.facts.settings,
+                    line.key.metric,
+                ),
+                *(line.key.environment, len(line.run), latest.commit.sha, float(line.median[-1])),
+                *(line.facts.unit, line.key.case, line.facts.command),
+            )
+        )
+    shown = [line for line in history.timelines if line.key.metric != WHOLE]
+    keys = list(dict.fromkeys(line.key.environment for line in shown))
+    table = Table(
+        (
+            numbers("Series", [f"#{line.id}" for line in shown]),
+            names("Operator", [line.facts.name for line in shown]),
+            texts("Inputs", [line.facts.inputs for line in shown]),
+            words("Metric", [line.key.metric for line in shown], is_whole=True),
+            numbers("Figures", [str(len(line.run)) for line in shown]),
+            words("At", [sha_text(history.runs[line.run[-1]].commit.sha) for line in shown], True),
+            numbers(
+                "Latest", [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
+            ),
+            *(
+                [words("Environment", [line.key.environment for line in shown])]
+                if len(keys) > 1
+                else []
+            ),
+        )
+    )
+    machines = [
+        f"{key}: {environments[key].label or 'unknown'}" for key in keys if key in environments
+    ]
+    title = f"Series of {project.name}"
+    closing = f"{pluralize(len(shown), 'row')}, {pluralize(len(history.runs), 'run')}"
+    return Report(
+        command=COMMAND,
+        title=title,
+        sections=[
+            Section(table=table, below=[closing]),
+            Section(title="Environments", items=machines),
+        ],
+        data={
+            "project": project.name,
+            "series": [dict(zip(SERIES, row, strict=True)) for row in rows],
+            "environments": {
+                key: msgspec.to_builtins(environments[key]._asdict())
+                for key in keys
+                if key in environments
+            },
+        },
+        header=SERIES,
+        rows=rows,
+    )
+
+
+RUNS = (
+    *("run", "commit", "position", "date", "branch", "dirty", "source", "figures", "subject"),
+    *("command", "labels"),
+)
+
+
+def runs_report(runs: Sequence[StoredRun], project: Project) -> Report:
+    """Returns the runs of a project, in the order of their commits."""
+    rows = [
+        (
+            *(run.identity, run.commit.sha, run.commit.position),
+            *(commit_date(run.commit, run.started), run.branch, run.is_dirty, run.source),
+            *(run.points, run.commit.subject, run.command, run.labels),
+        )
+        for run in runs
+    ]
+    table = Table(
+        (
+            names("Run", [run.identity for run in runs]),
+            words("Commit", [sha_text(run.commit.sha) for run in runs], is_whole=True),
+            words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
+            words("Branch", [run.branch for run in runs]),
+            words("Tree", ["dirty" if run.is_dirty else "" for run in runs]),
+            words("From", [run.source for run in runs]),
+            numbers("Figures", [str(run.points) for run in runs]),
+            texts("Subject", [run.commit.subject for run in runs]),
+        )
+    )
+    title = f"Runs of {project.name}"
+    return Report(
+        command=COMMAND,
+        title=title,
+        sections=[Section(table=table, below=[pluralize(len(runs), "run")])],
+        data={
+            "project": project.name,
+            "runs": [dict(zip(RUNS, row, strict=True)) for row in rows],
+        },
+        header=RUNS,
+        rows=[(*row[:-1], "; ".join(f"{k}={v}" for k, v in row[-1].items())) for row in rows],
+    )
+
+
+PROJECTS = ("project", "commits_of")
+
+
+def projects_report(projects: Sequence[Project]) -> Report:
+    """Returns the projects of a store."""
+    rows = [(project.name, project.commits_of.value) for project in projects]
+    table = Table(
+        (
+            names("Project", [project.name for project in projects]),
+            words("Commits of", [project.commits_of.value for project in projects]),
+        )
+    )
+    return Report(
+        command=COMMAND,
+        title="Projects",
+        sections=[Section(table=table)],
+        data={"projects": [dict(zip(PROJECTS, row, strict=True)) for row in rows]},
+        header=PROJECTS,
+        rows=rows,
+    )

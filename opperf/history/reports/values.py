@@ -1,0 +1,46 @@
+"""Parts of rows that several reports have."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timezone
+
+from opperf.history.model import Commit
+from opperf.history.timelines import Timeline
+from opperf.results.units import Figure, choose_unit, format_figure
+
+SHOWN_SHA = 10
+"""Characters of a commit's id in tables, as git shows it of large repositories."""
+
+
+def sha_text(sha: str) -> str:
+    """Returns the beginning of a commit's id."""
+    return sha[:SHOWN_SHA]
+
+
+def date_text(seconds: float) -> str:
+    """Returns a time as its date in UTC; empty if it is unknown."""
+    if math.isnan(seconds):
+        return ""
+    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
+
+
+def commit_date(commit: Commit, started: float) -> str:
+    """Returns the date of a commit, else that of its run."""
+    return date_text(started if math.isnan(commit.time) else commit.time)
+
+
+def figure_at(timeline: Timeline, place: int) -> Figure:
+    """Returns a figure of a timeline, with its half-width if that is known."""
+    median, low, high = (
+        float(column[place]) for column in (timeline.median, timeline.low, timeline.high)
+    )
+    width = max(high - median, median - low)
+    return Figure(median, width if math.isfinite(width) else None)
+
+
+def figure_with_unit(figure: Figure, unit: str) -> str:
+    """Returns a figure in the unit that suits it, with that."""
+    chosen = choose_unit(unit, [figure])
+    text = format_figure(figure, chosen)
+    return " ".join(filter(None, (text.value, chosen.name, text.share)))

@@ -1,0 +1,1 @@
+"""The store of a history: SQLite, or PostgreSQL by its URL."""

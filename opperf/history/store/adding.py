@@ -1,0 +1,174 @@
+"""Adds runs to a store: each with all of its points, or not at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Table, func, literal, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from opperf.history.model import Added, Commit, CommitsOf, Entry, SeriesKey, Submission
+from opperf.history.store import schema
+from opperf.history.store.opening import Store
+from opperf.history.store.rows import (
+    commit_row,
+    environment_label,
+    facts_row,
+    json_text,
+    point_row,
+)
+
+INSERT: dict[str, Callable[..., Any]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+"""By dialect, an insert that can leave rows which are there."""
+
+CHUNK = 500
+"""Rows of one statement: with twenty columns they stay below SQLite's 32,766 values."""
+
+WHOLE_SHA = 40
+"""Characters of a whole commit id; imported files may have its beginning."""
+
+
+def add_runs(
+    store: Store,
+    project: str,
+    submissions: Iterable[Submission],
+    commits_of: CommitsOf = CommitsOf.CODE,
+) -> list[Added]:
+    """Adds runs to a project, which is made if it is not there, all or none; those that are there
+    change nothing. Raises `StoreError` of the database."""
+    with store.writing() as connection:
+        row = {"name": project, "commits_of": commits_of.value, "created": time.time()}
+        insert_missing(connection, schema.projects, [row])
+        find = select(schema.projects.c.id).filter_by(name=project)
+        number = int(connection.execute(find).scalar_one())
+        return [_add(connection, number, submission) for submission in submissions]
+
+
+def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Inserts the rows whose keys are not there yet, and returns their number."""
+    statement = INSERT[connection.dialect.name](table).on_conflict_do_nothing()
+    count = 0
+    for begin in range(0, len(rows), CHUNK):
+        count += connection.execute(statement, rows[begin : begin + CHUNK]).rowcount
+    return count
+
+
+def _add(connection: Connection, project: int, submission: Submission) -> Added:
+    row = {
+        "project": project,
+        "identity": submission.id,
+        "commit_id": _commit(connection, project, submission.commit),
+        "branch": submission.branch,
+        "is_dirty": submission.is_dirty,
+        "started": submission.started,
+        "added": time.time(),
+        "source": submission.source,
+        "command": submission.command,
+        "labels": json_text(dict(submission.labels)),
+    }
+    insert_missing(connection, schema.runs, [row])
+    runs, commits = schema.runs, schema.commits
+    find = (
+        select(runs.c.id, runs.c.branch, commits.c.sha)
+        .join(commits, runs.c.commit_id == commits.c.id)
+        .where(runs.c.project == project, runs.c.identity == submission.id)
+    )
+    run, branch, sha = connection.execute(find).one()
+    environments = _environments(connection, submission)
+    ids, begun = _series(connection, project, submission.entries, environments)
+    keys = [{"series_id": ids[entry.key], "run_id": run} for entry in submission.entries]
+    count = select(func.count()).select_from(schema.points).filter_by(run_id=run)
+    before = connection.execute(count).scalar_one()
+    insert_missing(
+        connection,
+        schema.points,
+        [
+            {**key, **point_row(entry.point)}
+            for key, entry in zip(keys, submission.entries, strict=True)
+        ],
+    )
+    insert_missing(
+        connection,
+        schema.samples,
+        [
+            {**key, "content": np.asarray(entry.point.samples, "<f8").tobytes()}
+            for key, entry in zip(keys, submission.entries, strict=True)
+            if entry.point.samples
+        ],
+    )
+    return Added(sha, branch, connection.execute(count).scalar_one() - before, begun)
+
+
+def _commit(connection: Connection, project: int, commit: Commit) -> int:
+    """Returns the id of a commit's row, which a file with more of the commit completes."""
+    table = schema.commits
+    is_whole = len(commit.sha) >= WHOLE_SHA
+    # One that an imported file has the beginning of is the same.
+    same = [table.c.sha == commit.sha, literal(commit.sha).like(table.c.sha + "%")]
+    if not is_whole:
+        same.append(table.c.sha.like(commit.sha + "%"))
+    find = select(table).where(table.c.project == project, or_(*same))
+    found = connection.execute(find).first()
+    row = {"project": project, **commit_row(commit)}
+    if found is None:
+        insert_missing(connection, table, [row])
+        found = connection.execute(find).one()
+    elif len(found.sha) < len(commit.sha) or (found.position is None and commit.position):
+        connection.execute(update(table).where(table.c.id == found.id).values(row))
+    return int(found.id)
+
+
+def _environments(connection: Connection, submission: Submission) -> dict[str, int]:
+    table = schema.environments
+    keys = sorted({entry.key.environment for entry in submission.entries})
+    facts = {key: submission.environments.get(key, {}) for key in keys}
+    rows = [
+        {"key": key, "label": environment_label(found), "facts": json_text(found)}
+        for key, found in facts.items()
+    ]
+    insert_missing(connection, table, rows)
+    find = select(table.c.key, table.c.id).where(table.c.key.in_(keys))
+    return {row.key: row.id for row in connection.execute(find)}
+
+
+def _series(
+    connection: Connection,
+    project: int,
+    entries: Sequence[Entry],
+    environments: Mapping[str, int],
+) -> tuple[dict[SeriesKey, int], int]:
+    """Returns the ids of the entries' series, and the number of those that are new."""
+    table = schema.series
+    names = {number: key for key, number in environments.items()}
+    find = select(table.c.case_id, table.c.metric, table.c.environment_id, table.c.id).where(
+        table.c.project == project, table.c.environment_id.in_(names)
+    )
+
+    def read() -> dict[SeriesKey, int]:
+        return {
+            SeriesKey(case, metric, names[environment]): number
+            for case, metric, environment, number in connection.execute(find)
+        }
+
+    found = read()
+    missing = {entry.key: entry.facts for entry in entries if entry.key not in found}
+    if not missing:
+        return found, 0
+    rows = [
+        {
+            "project": project,
+            "case_id": key.case,
+            "metric": key.metric,
+            "environment_id": environments[key.environment],
+            **facts_row(facts),
+        }
+        for key, facts in missing.items()
+    ]
+    insert_missing(connection, table, rows)
+    return read(), len(missing)

@@ -1,0 +1,1 @@
+"""Migrations of a store's tables, in order, as Alembic runs them."""

@@ -1,0 +1,237 @@
+"""Opens a store, and brings its tables to this version."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import OpperfError, UsageError, one_line
+from opperf.folders import data_folder
+from opperf.installing import install_command
+
+VARIABLE = "OPPERF_HISTORY"
+"""Environment variable with the URL or the path of the store."""
+
+URL = re.compile(r"[a-z][a-z0-9+]*://")
+
+DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "sqlite": "sqlite"}
+"""By the scheme of a URL, that with the driver."""
+
+WAIT_S = 60.0
+"""Seconds that a writer waits for another one: far longer than any takes to add a run."""
+
+CONNECT_S = 10
+"""Seconds within which a server has to answer."""
+
+LOCK = 0x6F707065
+"""Number of PostgreSQL's advisory lock under which tables are migrated: `oppe`."""
+
+MIGRATIONS = "opperf.history.store:migrations"
+
+
+class StoreError(OpperfError):
+    """A store that cannot be opened, read or written."""
+
+
+def default_store() -> str:
+    """Returns the store that is used if none is named: that in `OPPERF_HISTORY`, else a file in the
+    data folder."""
+    return os.environ.get(VARIABLE) or str(data_folder() / "history.sqlite")
+
+
+def load(module: str) -> Any:
+    """Returns a module of the extra. Raises `UsageError` if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        extra = "opperf[postgresql]" if module == "psycopg" else "opperf[history]"
+        raise UsageError(
+            f"a history needs {module} ({one_line(str(error))}): {install_command(extra)}"
+        ) from error
+
+
+def display(store: str) -> str:
+    """Returns the store's name for messages, without a password."""
+    if not URL.match(store):
+        return store
+    # After "//" and before the last "@" of the host's part.
+    return re.sub(r"(//[^/:@]*):[^/]*@", r"\1:***@", store)
+
+
+def make_engine(store: str, must_exist: bool = False) -> Any:
+    """Returns SQLAlchemy's engine of a URL or of a path of SQLite. Raises `UsageError` for another
+    database, and for a file that is not there but has to be."""
+    sqlalchemy = load("sqlalchemy")
+    if not URL.match(store):
+        return _sqlite(sqlalchemy, Path(store).expanduser(), must_exist)
+    scheme, _, rest = store.partition("://")
+    driver = DRIVERS.get(scheme.partition("+")[0])
+    if driver is None:
+        raise UsageError(
+            f"{display(store)}: a store is a path of SQLite, or a URL postgresql://USER@HOST/NAME"
+        )
+    if driver == "sqlite":
+        return _sqlite(sqlalchemy, Path("/" + rest.lstrip("/")), must_exist)
+    load("psycopg")
+    try:
+        url = sqlalchemy.engine.make_url(f"{driver}://{rest}")
+        return sqlalchemy.create_engine(url, connect_args={"connect_timeout": CONNECT_S})
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:
+        raise UsageError(f"{display(store)} is no URL of a database: {error}") from error
+
+
+def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
+    if must_exist and not path.exists():
+        raise UsageError(f"{path}: no store is there; `opperf history add` makes one")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; a store is a file in it, as {path}/history.sqlite")
+    if not must_exist:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+    url = sqlalchemy.engine.URL.create("sqlite", database=str(path))
+    engine = sqlalchemy.create_engine(url, connect_args={"timeout": WAIT_S})
+
+    def configure(connection: sqlite3.Connection, record: object) -> None:
+        # Transactions begin below, and not before the first write as Python's module has it.
+        connection.isolation_level = None
+        # A reader and a writer do not wait for each other, and a kill loses no commit.
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    def begin(connection: Any) -> None:
+        mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
+        if mode:
+            connection.exec_driver_sql(f"BEGIN {mode}")
+
+    sqlalchemy.event.listen(engine, "connect", configure)
+    sqlalchemy.event.listen(engine, "begin", begin)
+    return engine
+
+
+class Store:
+    """A history in a database, closed at the end of a `with`."""
+
+    def __init__(self, name: str, must_exist: bool = False) -> None:
+        self.name = name
+        self.engine = make_engine(name, must_exist)
+        migrate(self.engine, name)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.engine.dispose()
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite` or `postgresql`."""
+        return str(self.engine.dialect.name)
+
+    @contextmanager
+    def writing(self) -> Iterator[Any]:
+        """A connection whose changes are made together, or not at all."""
+        engine = self.engine.execution_options(sqlite_begin="IMMEDIATE")
+        with said_of(self.name), engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """A connection that sees one state of the store."""
+        with said_of(self.name), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def outside_transactions(self) -> Iterator[Any]:
+        """A connection on which statements run that a transaction must not have."""
+        with said_of(self.name), self.engine.connect() as connection:
+            yield connection.execution_options(sqlite_begin="")
+
+
+@contextmanager
+def said_of(store: str) -> Iterator[None]:
+    """Raises a database's errors as one line of the store."""
+    sqlalchemy = load("sqlalchemy")
+    try:
+        yield
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        raise StoreError(
+            f"{display(store)}: {one_line(str(cause))}{_advice(str(cause))}"
+        ) from error
+
+
+ADVICE = {
+    "disk is full": "; free space there, nothing was changed",
+    "file is not a database": "; name another file with --store",
+    "readonly database": "; make it writable, or name another with --store",
+    "connection refused": "; start the server, or correct the URL",
+    "connection failed": "; start the server, or correct the URL",
+    "locked": "; another process is writing for long, try again",
+}
+"""By a part of a database's message."""
+
+
+def _advice(message: str) -> str:
+    lower = message.lower()
+    return next((advice for part, advice in ADVICE.items() if part in lower), "")
+
+
+def migrate(engine: Any, store: str) -> None:
+    """Makes the tables, or brings them to this version, under a lock. Raises `StoreError` for the
+    tables of a newer opperf, which it leaves."""
+    from opperf.history.store.schema import VERSION
+
+    with said_of(store):
+        # One that needs nothing does not wait for writers.
+        with engine.connect() as connection:
+            version = _version(connection)
+        if version == VERSION:
+            return
+        if version is not None and version > VERSION:
+            raise _newer(store, version)
+        locking = engine.execution_options(sqlite_begin="IMMEDIATE")
+        with locking.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+            version = _version(connection)
+            if version is not None and version > VERSION:
+                raise _newer(store, version)
+            if version != VERSION:
+                _upgrade(connection)
+
+
+def _newer(store: str, version: str) -> StoreError:
+    from opperf.history.store.schema import VERSION
+
+    return StoreError(
+        f"{display(store)} is of a newer opperf (version {version} of its tables, this one knows "
+        f"{VERSION}); upgrade opperf, nothing was changed"
+    )
+
+
+def _version(connection: Any) -> str | None:
+    """Returns the version of the tables; None without tables."""
+    sqlalchemy = load("sqlalchemy")
+    if not sqlalchemy.inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Any) -> None:
+    load("alembic")
+    from alembic.command import upgrade
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", MIGRATIONS)
+    config.attributes["connection"] = connection
+    upgrade(config, "head")

@@ -1,0 +1,166 @@
+"""Reads projects, runs, series and points of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from sqlalchemy import Row, func, select
+
+from opperf.errors import UsageError, unknown
+from opperf.history.model import CommitsOf, Point, SeriesKey
+from opperf.history.store import schema
+from opperf.history.store.aliases import read_aliases
+from opperf.history.store.opening import Store, display
+from opperf.history.store.rows import (
+    COMMIT,
+    Project,
+    StoredRun,
+    StoredSeries,
+    facts_of,
+    point_of,
+    run_of,
+    run_order,
+)
+
+FETCHED = 100_000
+"""Rows that are fetched at once: some megabytes."""
+
+
+class Columns(NamedTuple):
+    """Figures of some series, sorted by series and run: an element of each array for each."""
+
+    series: np.ndarray[Any, Any]
+    run: np.ndarray[Any, Any]
+    median: np.ndarray[Any, Any]
+    low: np.ndarray[Any, Any]
+    high: np.ndarray[Any, Any]
+
+
+def read_projects(store: Store) -> list[Project]:
+    """Returns all projects, by name."""
+    with store.reading() as connection:
+        rows = connection.execute(select(schema.projects).order_by(schema.projects.c.name))
+        return [Project(row.id, row.name, CommitsOf(row.commits_of)) for row in rows]
+
+
+def find_project(store: Store, name: str = "") -> Project:
+    """Returns a project, the only one if none is named. Raises `UsageError` for one that is not
+    there, and without a name if there are several."""
+    found = {project.name: project for project in read_projects(store)}
+    if name and name in found:
+        return found[name]
+    if not found:
+        raise UsageError(
+            f"{display(store.name)} has no runs yet; add some: opperf history add RUNFILE"
+        )
+    if name:
+        raise unknown("project", name, found, display(store.name))
+    if len(found) > 1:
+        raise UsageError(f"name one of the projects with --project: {', '.join(found)}")
+    return next(iter(found.values()))
+
+
+def read_runs(store: Store, project: Project) -> list[StoredRun]:
+    """Returns the runs of a project, in the order of their commits."""
+    runs, commits, points = schema.runs, schema.commits, schema.points
+    counts = (
+        select(points.c.run_id, func.count().label("points")).group_by(points.c.run_id).subquery()
+    )
+    query = (
+        select(runs, *(commits.c[name] for name in COMMIT), counts.c.points)
+        .join(commits, runs.c.commit_id == commits.c.id)
+        .outerjoin(counts, counts.c.run_id == runs.c.id)
+        .where(runs.c.project == project.id)
+    )
+    with store.reading() as connection:
+        found = [run_of(row) for row in connection.execute(query)]
+    return sorted(found, key=run_order(found))
+
+
+def read_series(store: Store, project: Project) -> list[StoredSeries]:
+    """Returns the series of a project, those of a case with an alias under the id that goes on."""
+    series, environments = schema.series, schema.environments
+    names = read_aliases(store, project)
+    query = (
+        select(series, environments.c.key)
+        .join(environments, series.c.environment_id == environments.c.id)
+        .where(series.c.project == project.id)
+        .order_by(series.c.name, series.c.inputs, series.c.metric, series.c.id)
+    )
+    with store.reading() as connection:
+        return [
+            _series(row, names.get(row.case_id, row.case_id)) for row in connection.execute(query)
+        ]
+
+
+def _series(row: Row[Any], case: str) -> StoredSeries:
+    return StoredSeries(row.id, SeriesKey(case, row.metric, row.key), facts_of(row))
+
+
+def read_figures(store: Store, project: Project, series: Collection[int] | None = None) -> Columns:
+    """Returns the figures of some series, or of all of the project; bounds are NaN if unknown."""
+    points = schema.points
+    columns = (points.c.series_id, points.c.run_id, points.c.median, points.c.low, points.c.high)
+    query = (
+        select(*columns)
+        .join(schema.series, points.c.series_id == schema.series.c.id)
+        .where(schema.series.c.project == project.id, points.c.median.is_not(None))
+    )
+    if series is not None:
+        query = query.where(points.c.series_id.in_(series))
+    with store.reading() as connection:
+        streamed = connection.execution_options(yield_per=FETCHED).execute(query)
+        parts = [np.array(rows, dtype=np.float64) for rows in streamed.partitions()]
+    found = np.concatenate(parts) if parts else np.empty((0, len(columns)))
+    ids = found[:, :2].astype(np.int64)
+    order = np.lexsort((ids[:, 1], ids[:, 0]))
+    return Columns(ids[order, 0], ids[order, 1], *found[order, 2:].T)
+
+
+def read_point(store: Store, series: int, run: int) -> Point | None:
+    """Returns the point of a series and a run with its samples, or None."""
+    key = {"series_id": series, "run_id": run}
+    with store.reading() as connection:
+        row = connection.execute(select(schema.points).filter_by(**key)).one_or_none()
+        content = connection.execute(select(schema.samples.c.content).filter_by(**key)).scalar()
+    return None if row is None else point_of(row, np.frombuffer(content or b"", "<f8").tolist())
+
+
+class Failure(NamedTuple):
+    """A case that a run has no figure of."""
+
+    series: int
+    run: int
+    status: str
+    reason: str
+
+
+def read_failures(store: Store, project: Project) -> list[Failure]:
+    """Returns what ended without a figure."""
+    points, runs = schema.points, schema.runs
+    query = (
+        select(points.c.series_id, points.c.run_id, points.c.status, points.c.reason)
+        .join(runs, points.c.run_id == runs.c.id)
+        .where(runs.c.project == project.id, points.c.status != "ok")
+    )
+    with store.reading() as connection:
+        return [Failure(*row) for row in connection.execute(query)]
+
+
+class StoredEnvironment(NamedTuple):
+    """An environment of a store."""
+
+    label: str
+    facts: dict[str, Any]
+
+
+def read_environments(store: Store) -> dict[str, StoredEnvironment]:
+    """Returns the environments by their keys."""
+    with store.reading() as connection:
+        return {
+            row.key: StoredEnvironment(row.label, msgspec.json.decode(row.facts))
+            for row in connection.execute(select(schema.environments))
+        }

@@ -1,0 +1,140 @@
+"""Rows of the tables, and what they are of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.history.model import Commit, CommitsOf, Point, SeriesFacts, SeriesKey
+from opperf.model import MetricKind
+
+
+class Project(NamedTuple):
+    """A project of a store."""
+
+    id: int
+    name: str
+    commits_of: CommitsOf
+
+
+class StoredSeries(NamedTuple):
+    """A series of a store."""
+
+    id: int
+    key: SeriesKey
+    facts: SeriesFacts
+
+
+class StoredRun(NamedTuple):
+    """A run of a store, without its points."""
+
+    id: int
+    identity: str
+    commit: Commit
+    branch: str
+    is_dirty: bool
+    started: float
+    added: float
+    source: str
+    command: str
+    labels: dict[str, str]
+    points: int
+
+
+FIGURES = ("status", "reason", "n", "median", "low", "high", "q25", "q75")
+"""Columns of a point."""
+
+
+def number_or_null(value: float) -> float | None:
+    """Returns a number; None of NaN and infinity, which not every database has."""
+    return value if math.isfinite(value) else None
+
+
+def point_row(point: Point) -> dict[str, Any]:
+    """Returns the columns of a point but for its keys."""
+    values = {name: getattr(point, name) for name in FIGURES}
+    return {
+        name: number_or_null(value) if isinstance(value, float) else value
+        for name, value in values.items()
+    }
+
+
+def point_of(row: Any, samples: Sequence[float]) -> Point:
+    """Returns the point of a row."""
+    found = {name: getattr(row, name) for name in FIGURES}
+    values = {name: math.nan if value is None else value for name, value in found.items()}
+    return msgspec.convert({**values, "samples": tuple(samples)}, Point)
+
+
+FACTS = tuple(field.name for field in msgspec.structs.fields(SeriesFacts))
+
+
+def facts_row(facts: SeriesFacts) -> dict[str, Any]:
+    """Returns the columns of a series' facts."""
+    return {**{name: getattr(facts, name) for name in FACTS}, "kind": facts.kind.value}
+
+
+def facts_of(row: Any) -> SeriesFacts:
+    """Returns the facts of a series' row."""
+    values = {name: getattr(row, name) for name in FACTS}
+    return SeriesFacts(**{**values, "kind": MetricKind(row.kind)})
+
+
+COMMIT = ("sha", "parent", "position", "time", "author", "subject")
+
+
+def commit_row(commit: Commit) -> dict[str, Any]:
+    """Returns the columns of a commit but for its project."""
+    values = {name: getattr(commit, name) for name in COMMIT}
+    return {**values, "time": number_or_null(commit.time)}
+
+
+def commit_of(row: Any) -> Commit:
+    """Returns the commit of a row."""
+    values = {name: getattr(row, name) for name in COMMIT}
+    return Commit(**{**values, "time": math.nan if row.time is None else row.time})
+
+
+def run_of(row: Any) -> StoredRun:
+    """Returns the run of a row with its commit's columns."""
+    return StoredRun(
+        row.id,
+        row.identity,
+        commit_of(row),
+        row.branch,
+        row.is_dirty,
+        row.started,
+        row.added,
+        row.source,
+        row.command,
+        msgspec.json.decode(row.labels),
+        row.points or 0,
+    )
+
+
+def run_order(runs: Sequence[StoredRun]) -> Callable[[StoredRun], tuple[Any, ...]]:
+    """Returns a key that sorts runs by their commits: by their number of ancestors if all have one,
+    else by their times, and runs of one commit by when they started."""
+    by_position = all(run.commit.position is not None for run in runs)
+
+    def key(run: StoredRun) -> tuple[Any, ...]:
+        commit = run.commit
+        when = run.started if math.isnan(commit.time) else commit.time
+        return (commit.position if by_position else 0, when, commit.sha, run.started, run.id)
+
+    return key
+
+
+def environment_label(facts: Mapping[str, Any]) -> str:
+    """Returns an environment in a few words: host, processor, GPUs."""
+    gpus = [gpu.get("model", "") for gpu in facts.get("gpus") or ()]
+    words = [facts.get("hostname"), facts.get("cpu"), *gpus]
+    return ", ".join(str(word) for word in words if word)
+
+
+def json_text(value: Any) -> str:
+    """Returns a value as JSON."""
+    return msgspec.json.encode(value).decode()

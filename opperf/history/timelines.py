@@ -1,0 +1,110 @@
+"""Series of a store as lines: the figures of a branch in the order of its commits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opperf.history.model import SeriesFacts, SeriesKey
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import Columns, read_figures, read_runs, read_series
+from opperf.history.store.rows import Project, StoredRun, StoredSeries
+
+Array = np.ndarray[Any, Any]
+
+
+class Timeline(NamedTuple):
+    """The figures of one case, metric and environment: an element of each array for each run."""
+
+    id: int
+    """That of its newest series: a renamed case has several."""
+    key: SeriesKey
+    facts: SeriesFacts
+    run: Array
+    """Indices of the runs among those of the history."""
+    median: Array
+    low: Array
+    high: Array
+
+
+class History(NamedTuple):
+    """Runs in the order of their commits, and the timelines that have a figure of one."""
+
+    runs: Sequence[StoredRun]
+    timelines: Sequence[Timeline]
+
+
+def read_history(
+    store: Store,
+    project: Project,
+    chosen: Collection[int] | None = None,
+    branch: str = "",
+    with_dirty: bool = False,
+) -> History:
+    """Returns the runs of a branch, or of all, and the timelines of the chosen series, or of all.
+    Series are joined that are of the same case, metric and environment. Runs of trees with
+    uncommitted changes are omitted unless wanted."""
+    runs = [
+        run
+        for run in read_runs(store, project)
+        if (not branch or run.branch == branch) and (with_dirty or not run.is_dirty)
+    ]
+    groups: dict[SeriesKey, list[StoredSeries]] = {}
+    for stored in read_series(store, project):
+        groups.setdefault(stored.key, []).append(stored)
+    if chosen is not None:
+        groups = {
+            key: group
+            for key, group in groups.items()
+            if any(stored.id in chosen for stored in group)
+        }
+    newest = {key: max(group, key=lambda stored: stored.id) for key, group in groups.items()}
+    joined = {stored.id: newest[key].id for key, group in groups.items() for stored in group}
+    columns = read_figures(store, project, None if chosen is None else joined)
+    parts = _split(columns, joined, runs)
+    timelines = [
+        Timeline(
+            stored.id,
+            key,
+            stored.facts,
+            where,
+            columns.median[rows],
+            columns.low[rows],
+            columns.high[rows],
+        )
+        for key, stored in newest.items()
+        for where, rows in [parts.get(stored.id, (_EMPTY, _EMPTY))]
+        if len(rows)
+    ]
+    return History(runs, timelines)
+
+
+_EMPTY = np.empty(0, dtype=np.int64)
+
+
+def _split(
+    columns: Columns, joined: Mapping[int, int], runs: Sequence[StoredRun]
+) -> dict[int, tuple[Array, Array]]:
+    """Returns, by the series that others are joined to, the indices of the runs that have a figure,
+    in order, and the rows of these figures."""
+    where = _lookup(columns.run, {run.id: index for index, run in enumerate(runs)})
+    line = _lookup(columns.series, joined)
+    kept = np.flatnonzero((where >= 0) & (line >= 0))
+    # Of a renamed case that a run has under both ids, the new one counts, which sorts first.
+    is_old = columns.series[kept] != line[kept]
+    order = kept[np.lexsort((is_old, where[kept], line[kept]))]
+    pairs = np.stack((line[order], where[order]))
+    order = order[np.insert((np.diff(pairs) != 0).any(axis=0), 0, True)[: len(order)]]
+    lines = line[order]
+    begins = np.flatnonzero(np.insert(np.diff(lines) != 0, 0, True)[: len(lines)])
+    groups = np.split(order, begins[1:])
+    return {int(line[rows[0]]): (where[rows], rows) for rows in groups if len(rows)}
+
+
+def _lookup(ids: Array, values: Mapping[int, int]) -> Array:
+    """Returns the value of each id; -1 of one that has none."""
+    table = np.full(max([*values, int(ids.max(initial=0))]) + 1, -1)
+    table[list(values)] = list(values.values())
+    return np.asarray(table[ids])

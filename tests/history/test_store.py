@@ -1,0 +1,286 @@
+"""The store of a history: what is added is there once, whole, and in order."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from opperf.errors import UsageError
+from opperf.history.store.adding import add_runs
+from opperf.history.store.aliases import add_alias
+from opperf.history.store.opening import Store, StoreError, make_engine
+from opperf.history.store.reading import (
+    find_project,
+    read_failures,
+    read_figures,
+    read_point,
+    read_runs,
+    read_series,
+)
+from opperf.history.store.removing import remove_runs
+from opperf.history.store.schema import METADATA
+from opperf.history.timelines import read_history
+from tests.history.submissions import entry, failure, sha, submission
+
+SERVER = Path("/usr/lib/postgresql")
+"""Where Debian has the programs of a server."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The URL of a server's database; skips where there is none, or no user that may run one."""
+    programs = sorted(SERVER.glob("*/bin"))
+    if not programs or (os.getuid() == 0 and shutil.which("runuser") is None):
+        pytest.skip("no PostgreSQL is installed")
+    folder = tmp_path_factory.mktemp("server")
+    as_user = []
+    if os.getuid() == 0:
+        as_user = ["runuser", "-u", "postgres", "--"]
+        for parent in (folder, *folder.parents[:2]):
+            parent.chmod(0o755)
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def call(program, *words):
+        command = [*as_user, str(programs[-1] / program), "-D", str(folder / "data"), *words]
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+    call("initdb", "-A", "trust", "-U", "perf", "--no-sync")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    call("pg_ctl", "-o", options, "-l", str(folder / "log"), "-w", "start")
+    yield f"postgresql://perf@127.0.0.1:{port}/postgres"
+    call("pg_ctl", "-m", "immediate", "stop")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def name(request, tmp_path):
+    """An empty store of each kind."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "history.sqlite")
+        return
+    url = request.getfixturevalue("server")
+    yield url
+    engine = make_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
+    engine.dispose()
+
+
+@pytest.fixture
+def store(name):
+    with Store(name) as opened:
+        yield opened
+
+
+def medians(store, **more):
+    """By operator and environment, the figures in the order of the commits."""
+    history = read_history(store, find_project(store), **more)
+    return {
+        (one.facts.name, one.key.metric, one.key.environment): one.median.tolist()
+        for one in history.timelines
+    }
+
+
+def test_what_is_added_is_read(store):
+    samples = (99.0, 100.0, 102.5)
+    add_runs(store, "p", [submission(1, entry(samples=samples), failure("no kernel", case="c1"))])
+    project = find_project(store)
+    (run,) = read_runs(store, project)
+    assert (run.commit.sha, run.commit.position, run.points) == (sha(1), 1, 2)
+    one, whole = sorted(read_series(store, project), key=lambda one: one.key.case)
+    assert one.facts == entry().facts and one.key == entry().key
+    point = read_point(store, one.id, run.id)
+    assert (point.median, point.low, point.high, point.samples) == (100.0, 99.0, 101.0, samples)
+    (failed,) = read_failures(store, project)
+    assert (failed.series, failed.status, failed.reason) == (whole.id, "failed", "no kernel")
+
+
+def test_adding_again_changes_nothing_and_more_of_a_run_is_added(store):
+    (first,) = add_runs(store, "p", [submission(1, entry())])
+    assert (first.points, first.series) == (1, 1)
+    (again,) = add_runs(store, "p", [submission(2, entry(999.0), id="run1")])
+    assert (again.points, again.series, again.sha) == (0, 0, sha(1))
+    (more,) = add_runs(store, "p", [submission(1, entry(999.0), entry(case="c1", name="exp"))])
+    assert (more.points, more.series) == (1, 1)
+    assert medians(store) == {
+        ("relu", "forward", "e0"): [100.0],
+        ("exp", "forward", "e0"): [100.0],
+    }
+
+
+def test_points_are_in_the_order_of_commits_whenever_they_come(store):
+    for number in (3, 1, 2):
+        add_runs(store, "p", [submission(number, entry(100.0 + number), time=False)])
+    assert medians(store) == {("relu", "forward", "e0"): [101.0, 102.0, 103.0]}
+
+
+def test_without_positions_the_times_of_commits_are_the_order(store):
+    for number, has_position in ((3, True), (1, True), (2, False)):
+        add_runs(store, "p", [submission(number, entry(100.0 + number), position=has_position)])
+    assert medians(store) == {("relu", "forward", "e0"): [101.0, 102.0, 103.0]}
+
+
+def test_environments_branches_and_dirty_trees_are_kept_apart(store):
+    add_runs(
+        store,
+        "p",
+        [
+            submission(1, entry(1.0)),
+            submission(2, entry(2.0, environment="e1")),
+            submission(3, entry(3.0), branch="feature"),
+            submission(4, entry(4.0), is_dirty=True),
+        ],
+    )
+    assert medians(store, branch="main") == {
+        ("relu", "forward", "e0"): [1.0],
+        ("relu", "forward", "e1"): [2.0],
+    }
+    assert medians(store)["relu", "forward", "e0"] == [1.0, 3.0]
+    assert medians(store, with_dirty=True)["relu", "forward", "e0"] == [1.0, 3.0, 4.0]
+
+
+def test_a_renamed_case_goes_on(store):
+    add_runs(store, "p", [submission(1, entry(1.0)), submission(2, entry(2.0))])
+    both = (entry(3.5), entry(3.0, case="c9", name="relu2"))
+    add_runs(store, "p", [submission(3, *both), submission(4, entry(4.0, case="c9", name="relu2"))])
+    project = find_project(store)
+    add_alias(store, project, "c0", "c9", "renamed")
+    # Of the run that has both, the new name counts.
+    assert medians(store) == {("relu2", "forward", "e0"): [1.0, 2.0, 3.0, 4.0]}
+    with pytest.raises(UsageError, match="goes on as"):
+        add_alias(store, project, "c9", "c0", "back")
+
+
+def test_the_beginning_of_a_commits_id_is_that_commit(store):
+    whole = "ab" * 20
+    short = submission(1, entry())
+    short = type(short)(**{**_fields(short), "commit": _commit(short, whole[:8])})
+    add_runs(store, "p", [short])
+    full = submission(2, entry())
+    add_runs(store, "p", [type(full)(**{**_fields(full), "commit": _commit(full, whole)})])
+    assert {run.commit.sha for run in read_runs(store, find_project(store))} == {whole}
+
+
+def _fields(one):
+    return {name: getattr(one, name) for name in one.__struct_fields__}
+
+
+def _commit(one, sha):
+    return type(one.commit)(sha, "", 2, one.commit.time)
+
+
+def test_writers_at_once_lose_nothing(name):
+    def add(writer):
+        with Store(name) as own:
+            for run in range(5):
+                entries = [entry(case=f"c{case}") for case in range(20)]
+                add_runs(own, "p", [submission(run + 1, *entries, id=f"{writer}-{run}")])
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(add, range(4)))
+    with Store(name) as store:
+        assert len(read_runs(store, find_project(store))) == 20
+        assert len(read_figures(store, find_project(store)).median) == 20 * 20
+
+
+KILLED = """
+import os, signal, sys
+from opperf.history.store import adding
+from opperf.history.store.opening import Store
+from tests.history.submissions import entry, submission
+insert = adding.insert_missing
+def die(connection, table, rows):
+    count = insert(connection, table, rows)
+    if table.name == "points":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return count
+adding.insert_missing = die
+with Store(sys.argv[1]) as store:
+    adding.add_runs(store, "p", [submission(2, entry(), entry(case="c1"))])
+"""
+
+
+def test_a_writer_that_is_killed_leaves_nothing_of_its_run(name):
+    with Store(name) as store:
+        add_runs(store, "p", [submission(1, entry())])
+    done = subprocess.run([sys.executable, "-c", KILLED, name])
+    assert done.returncode == -signal.SIGKILL
+    with Store(name) as store:
+        project = find_project(store)
+        assert [run.identity for run in read_runs(store, project)] == ["run1"]
+        assert len(read_series(store, project)) == 1
+        (added,) = add_runs(store, "p", [submission(2, entry(), entry(case="c1"))])
+        assert added.points == 2
+
+
+def test_a_full_disk_changes_nothing(tmp_path):
+    with Store(str(tmp_path / "history.sqlite")) as store:
+        add_runs(store, "p", [submission(1, entry())])
+        many = [entry(case=f"c{case}", samples=(1.0,) * 500) for case in range(200)]
+        with pytest.raises(StoreError, match="disk is full; free space") as caught:
+            with store.reading() as connection:
+                pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+                connection.exec_driver_sql(f"PRAGMA max_page_count={pages + 10}")
+            add_runs(store, "p", [submission(2, *many)])
+        assert "\n" not in str(caught.value)
+        project = find_project(store)
+        assert [run.identity for run in read_runs(store, project)] == ["run1"]
+        assert len(read_series(store, project)) == 1
+
+
+def test_deleted_runs_take_what_only_they_had(store):
+    add_runs(store, "p", [submission(1, entry(1.0)), submission(2, entry(2.0), failure("x", "c1"))])
+    project = find_project(store)
+    remove_runs(store, project, [read_runs(store, project)[1].id])
+    assert medians(store) == {("relu", "forward", "e0"): [1.0]}
+    assert [one.key.case for one in read_series(store, project)] == ["c0"]
+
+
+def test_the_migrations_make_the_tables_of_this_version(store):
+    with store.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+def test_a_store_of_a_newer_version_is_left(name):
+    with Store(name) as store:
+        add_runs(store, "p", [submission(1, entry())])
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreError, match="newer opperf .*upgrade opperf, nothing was changed"):
+        Store(name)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("mysql://a/b", "path of SQLite, or a URL postgresql://"),
+        ("postgresql://u:secret@127.0.0.1:1/x", r"u:\*\*\*@.*start the server"),
+        ("/", "is a folder"),
+        ("/proc/none/h.sqlite", "cannot be made"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_line(name, message):
+    with pytest.raises((UsageError, StoreError), match=message) as caught:
+        Store(name)
+    assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
+
+
+def test_a_file_that_is_no_store_is_left(tmp_path):
+    (tmp_path / "notes.txt").write_text("not a store\n" * 100)
+    with pytest.raises(StoreError, match="not a database; name another"):
+        Store(str(tmp_path / "notes.txt"))
+    assert (tmp_path / "notes.txt").read_text() == "not a store\n" * 100
+    with pytest.raises(UsageError, match="no store is there"):
+        Store(str(tmp_path / "none.sqlite"), must_exist=True)
+    assert not (tmp_path / "none.sqlite").exists()
