@@ -25,7 +25,7 @@ def entry(
     point = Point(n=20, median=value, low=value - width, high=value + width, samples=samples)
     kind = MetricKind.MEMORY if metric == "memory" else MetricKind.WALL
     facts = SeriesFacts(
-        name, "B" if metric == "memory" else "ns", kind, inputs="x: (2,)", command=f"opperf {name}"
+        name, "B" if metric == "memory" else "ns", kind, inputs="x: (2,)", command="opperf run relu"
     )
     return Entry(SeriesKey(case, metric, environment), facts, point)
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,17 +36,16 @@ SERVER = Path("/usr/lib/postgresql")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     """The URL of a server's database; skips where there is none, or no user that may run one."""
     programs = sorted(SERVER.glob("*/bin"))
     if not programs or (os.getuid() == 0 and shutil.which("runuser") is None):
         pytest.skip("no PostgreSQL is installed")
-    folder = tmp_path_factory.mktemp("server")
+    # Not in pytest's folder, which no other user may enter, and a server has to be another's.
+    folder = Path(tempfile.mkdtemp(prefix="opperf-server-"))
     as_user = []
     if os.getuid() == 0:
         as_user = ["runuser", "-u", "postgres", "--"]
-        for parent in (folder, *folder.parents[:2]):
-            parent.chmod(0o755)
         shutil.chown(folder, "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -60,6 +60,7 @@ def server(tmp_path_factory):
     call("pg_ctl", "-o", options, "-l", str(folder / "log"), "-w", "start")
     yield f"postgresql://perf@127.0.0.1:{port}/postgres"
     call("pg_ctl", "-m", "immediate", "stop")
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -144,5 +144,5 @@ def _what_was_added(added: Added, project: str, checkout: Checkout) -> str:
         is_other = added.sha != checkout.commit.sha or added.branch != checkout.branch
         return f"is in {project} already, at {at}{', where it stays' if is_other else ''}"
     new = f", {added.series} of them the first of their series" if added.series else ""
-    dirty = ", of a tree with other changes" if checkout.is_dirty else ""
+    dirty = ", of a tree with uncommitted changes" if checkout.is_dirty else ""
     return f"{pluralize(added.points, 'figure')} added to {project} at {at}{dirty}{new}"
