@@ -9,6 +9,12 @@
 
     [tolerance."conv2d*"]
     instructions = "3%"
+
+    [[blessed]]
+    commit = "1f3a9c2"
+    operator = "softmax"
+    metric = "forward"
+    why = "exact results for long rows"
 """
 
 from __future__ import annotations
@@ -16,14 +22,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.tolerances import Rule, Tolerances, make_rule
 from opperf.errors import UsageError, suggest
 from opperf.model import Struct
 from opperf.shares import read_share, share_text
+from opperf.sources.selecting import make_matcher
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,6 +52,17 @@ ROOT = ".git"
 Value = TypeVar("Value")
 
 
+class Blessing(Struct, frozen=True, forbid_unknown_fields=True):
+    """A change that is accepted: of the commit, or the beginning of its id, and if they are named
+    of a case's id, an operator's name or pattern, a metric."""
+
+    commit: str
+    why: str
+    case: str = ""
+    operator: str = ""
+    metric: str = ""
+
+
 class ProjectFile(Struct, frozen=True):
     """The content of such a file."""
 
@@ -49,6 +70,7 @@ class ProjectFile(Struct, frozen=True):
     threshold: float | None = None
     same_within: float | None = None
     rules: tuple[Rule, ...] = ()
+    blessed: tuple[Blessing, ...] = ()
 
 
 class Limits(Struct, frozen=True):
@@ -194,6 +216,23 @@ def _rule(path: Path, place: str, metric: str, value: Any, operator: str = "") -
     return _placed(path, place, lambda: make_rule(metric, value, operator))
 
 
+def _blessings(path: Path, place: str, value: Any) -> tuple[Blessing, ...]:
+    """Returns the accepted changes, which the history reads."""
+    if not isinstance(value, list):
+        raise UsageError(f"{path}: {place} is a list of tables [[{place}]], not {value!r}")
+    found = []
+    for number, table in enumerate(value):
+        try:
+            blessing = msgspec.convert(table, Blessing)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{path}: {place}[{number}]: {error}") from error
+        if not (blessing.commit and blessing.why):
+            raise UsageError(f"{path}: {place}[{number}] needs a commit and a reason, `why`")
+        _placed(path, f"{place}[{number}]", partial(make_matcher, blessing.operator, ()))
+        found.append(blessing)
+    return tuple(found)
+
+
 def _placed(path: Path, place: str, read: Callable[[], Value]) -> Value:
     try:
         return read()
@@ -205,5 +244,6 @@ KEYS: dict[str, tuple[str, Callable[[Path, str, Any], Any]]] = {
     "threshold": ("threshold", _share),
     "same-within": ("same_within", _share),
     "tolerance": ("rules", _rules),
+    "blessed": ("blessed", _blessings),
 }
 """Keys of the file, each with its field and how its value is read."""

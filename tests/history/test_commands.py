@@ -81,6 +81,14 @@ def test_runs_are_added_to_their_commits_and_shown_in_order(opperf, measured, re
     assert "is in kernels already" in again and "(main), where it stays" in again
 
 
+def test_series_are_drawn(opperf, measured, tmp_path):
+    opperf("history", "add", measured("old"), "--commit", "HEAD~2")
+    opperf("history", "add", measured("new"))
+    assert "in the order of the commits" in opperf("history", "plot", "relu")
+    opperf("history", "plot", "-o", tmp_path / "relu.svg")
+    assert "forward" in (tmp_path / "relu.svg").read_text()
+
+
 def test_a_changed_tree_is_dirty(opperf, measured, repository):
     (repository / "kernel.c").write_text("// not committed\n")
     try:
@@ -104,6 +112,8 @@ def test_a_changed_tree_is_dirty(opperf, measured, repository):
         (("show", "#99"), "no series is of '#99'"),
         (("show", "relu", "--environment", "zz"), "no series is of 'zz'"),
         (("alias", "#1", "#99", "--why", "x"), "kernels has no case #99"),
+        (("plot", "--branch", "none"), "these series have no figure of none"),
+        (("plot", "-o", "relu.bmp"), "the name of an image ends in"),
         (("gc",), "say which runs"),
         (("gc", "--run", "zz"), "unknown run 'zz'"),
     ],

@@ -10,6 +10,7 @@ HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("adding:add", "Add runs, each as the figures of a commit."),
     "list": ("listing:list_history", "List series, runs or projects."),
     "show": ("showing:show", "Show a series run by run, and what reproduces it."),
+    "plot": ("plotting:plot", "Draw series over the commits."),
     "alias": ("aliases:alias", "Let the series of a renamed case go on."),
     "gc": ("cleaning:gc", "Delete runs that are not wanted any more."),
 }

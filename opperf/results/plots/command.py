@@ -57,7 +57,7 @@ class Request:
 def plot_command(request: Request) -> int:
     """Draws run files, and returns the exit code. Raises `OpperfError` if it cannot."""
     files, output = request.files, request.output_file
-    suffix = _check_output(output, files, request.overwrite)
+    suffix = check_image(output, files, request.overwrite)
     runs = [_read(path) for path in files]
     names = _names(files)
     sources = [
@@ -76,7 +76,7 @@ def plot_command(request: Request) -> int:
     if output is None:
         _print(plot)
         return 0
-    _need("altair", "vl_convert")
+    need("altair", "vl_convert")
     records = [entry.record for entry in measured(sources)]
     replace(output, WRITERS[suffix](_chart(plot, runs, records)))
     tell(f"written to {output}")
@@ -89,7 +89,7 @@ def _print(plot: Plot | BarPlot) -> None:
     if isinstance(plot, BarPlot):
         print(bar_text(plot, width, color))
         return
-    _need("plotext")
+    need("plotext")
     print(plot_text(plot, width, color))
 
 
@@ -105,7 +105,7 @@ def _lower(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(word.lower() for word in words)
 
 
-def _check_output(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
+def check_image(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
     """Returns the image's extension. Raises `UsageError` or `OutputError` for a bad output."""
     if output is None:
         return ""
@@ -142,7 +142,8 @@ def _names(files: Sequence[Path]) -> list[str]:
     return [Path(name).stem if stems[Path(name).stem] == 1 else name for name in names]
 
 
-def _need(*modules: str) -> None:
+def need(*modules: str) -> None:
+    """Raises `UsageError` unless the modules of the extra are installed."""
     for name in modules:
         try:
             importlib.import_module(name)

@@ -1,0 +1,140 @@
+"""Reads and writes the events of a store."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, insert, select, update
+
+from opperf.errors import UsageError
+from opperf.history.events import Event, Kind, State, Update
+from opperf.history.store import schema
+from opperf.history.store.aliases import user_name
+from opperf.history.store.opening import Store
+from opperf.history.store.rows import Project, number_or_null
+
+FIGURES = ("before", "after", "ratio", "low", "high", "p")
+
+TEXTS = ("branch", "last_good", "first_bad", "method")
+
+DETECTION = "opperf history check"
+"""Who sets a state by later points."""
+
+
+class StateOf(NamedTuple):
+    """A state that an event had, from a time on."""
+
+    state: State
+    who: str
+    why: str
+    time: float
+
+
+def read_events(store: Store, project: Project, branch: str = "") -> list[Event]:
+    """Returns the events of a branch, or of all, the latest last."""
+    events, environments = schema.events, schema.environments
+    query = (
+        select(events, environments.c.key)
+        .join(environments, events.c.environment_id == environments.c.id)
+        .where(events.c.project == project.id)
+        .order_by(events.c.id)
+    )
+    if branch:
+        query = query.where(events.c.branch == branch)
+    with store.reading() as connection:
+        return [_event(row) for row in connection.execute(query)]
+
+
+def find_event(store: Store, project: Project, number: int) -> Event:
+    """Returns an event by its number. Raises `UsageError` if it is not there."""
+    for event in read_events(store, project):
+        if event.id == number:
+            return event
+    raise UsageError(f"{project.name} has no event {number}; opperf history check lists them")
+
+
+def read_states(store: Store, event: Event) -> list[StateOf]:
+    """Returns the states that an event had, in order."""
+    states = schema.states
+    query = select(states).where(states.c.event_id == event.id).order_by(states.c.id)
+    with store.reading() as connection:
+        return [
+            StateOf(State(row.state), row.who, row.why, row.time)
+            for row in connection.execute(query)
+        ]
+
+
+def write_events(store: Store, project: Project, updates: Iterable[Update]) -> None:
+    """Stores what a detection found, all or nothing."""
+    now = time.time()
+    with store.writing() as connection:
+        environments = schema.environments
+        ids = {row.key: row.id for row in connection.execute(select(environments))}
+        for event, why in updates:
+            row = {
+                "project": project.id,
+                "environment_id": ids[event.environment],
+                "series_id": event.series,
+                "kind": event.kind.value,
+                "state": event.state.value,
+                "count": event.count,
+                "updated": now,
+                **{name: getattr(event, name) for name in TEXTS},
+                **{name: number_or_null(getattr(event, name)) for name in FIGURES},
+            }
+            if event.id:
+                _update(connection, event, row, why, now)
+            else:
+                made = connection.execute(insert(schema.events), {**row, "created": now})
+                number = made.inserted_primary_key[0]
+                _add_state(connection, number, event.state, DETECTION, "detected", now)
+
+
+def _update(
+    connection: Connection, event: Event, row: dict[str, Any], why: str, now: float
+) -> None:
+    events = schema.events
+    before = connection.execute(select(events.c.state).where(events.c.id == event.id)).scalar_one()
+    connection.execute(update(events).where(events.c.id == event.id).values(row))
+    if before != event.state.value:
+        _add_state(connection, event.id, event.state, DETECTION, why, now)
+
+
+def set_state(store: Store, event: Event, state: State, why: str, who: str = "") -> None:
+    """Sets the state of an event, by the user unless another one is named."""
+    now = time.time()
+    with store.writing() as connection:
+        events = schema.events
+        values = {"state": state.value, "updated": now}
+        connection.execute(update(events).where(events.c.id == event.id).values(values))
+        _add_state(connection, event.id, state, who or user_name(), why, now)
+
+
+def _add_state(
+    connection: Connection, event: int, state: State, who: str, why: str, now: float
+) -> None:
+    row = {"event_id": event, "state": state.value, "who": who, "why": why, "time": now}
+    connection.execute(insert(schema.states), row)
+
+
+def _event(row: Any) -> Event:
+    values = {name: getattr(row, name) for name in FIGURES}
+    return msgspec.convert(
+        {
+            **{name: math.nan if value is None else value for name, value in values.items()},
+            **{name: getattr(row, name) for name in TEXTS},
+            "id": row.id,
+            "kind": Kind(row.kind),
+            "state": State(row.state),
+            "series": row.series_id,
+            "environment": row.key,
+            "count": row.count,
+            "created": row.created,
+            "updated": row.updated,
+        },
+        Event,
+    )

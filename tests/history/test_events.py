@@ -1,0 +1,157 @@
+"""Events over several detections: what is known keeps its state, and nothing is there twice."""
+
+import numpy as np
+import pytest
+
+from opperf.comparison.project_file import Blessing, ProjectFile, read_project_file
+from opperf.errors import UsageError
+from opperf.history.blessing import add_blessing, find_blessing
+from opperf.history.events import Event, Kind, State, reconcile
+from opperf.history.store.adding import add_runs
+from opperf.history.store.events import (
+    find_event,
+    read_events,
+    read_states,
+    set_state,
+    write_events,
+)
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
+from opperf.history.timelines import Timeline
+from tests.history.submissions import entry, sha, submission
+
+ORDER = {sha(number): number for number in range(100)}
+
+
+def event(first_bad=50, ratio=1.1, series=1, **more):
+    return Event(
+        Kind.SERIES,
+        "main",
+        "e0",
+        sha(first_bad - 1),
+        sha(first_bad),
+        series,
+        before=100.0,
+        after=100.0 * ratio,
+        ratio=ratio,
+        **more,
+    )
+
+
+def changed(known, found, level=110.0):
+    updates = reconcile(known, found, ORDER, {1: level})
+    return [(one.event.id, one.event.state, one.event.first_bad) for one in updates]
+
+
+def test_a_change_is_stored_once_and_its_figures_follow_the_points():
+    assert changed([], [event()]) == [(0, State.NEW, sha(50))]
+    known = event(id=7)
+    assert changed([known], [event()]) == []
+    # Later points place it a run earlier.
+    assert changed([known], [event(49)]) == [(7, State.NEW, sha(49))]
+
+
+@pytest.mark.parametrize("other", [event(60), event(ratio=0.9), event(series=2)])
+def test_another_change_is_another_event(other):
+    updates = reconcile([event(id=7, state=State.BLESSED)], [event(), other], ORDER, {})
+    assert [one.event.id for one in updates] == [0]
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_a_new_event_that_is_not_found_any_more_is_noise(state):
+    is_new = state is State.NEW
+    assert changed([event(id=7, state=state)], []) == [(7, State.NOISE, sha(50))] * is_new
+
+
+@pytest.mark.parametrize("state", State)
+def test_an_open_event_whose_series_is_back_is_fixed(state):
+    known = event(id=7, state=state)
+    is_open = state in (State.NEW, State.CONFIRMED)
+    assert changed([known], [event()], level=101.0) == [(7, State.FIXED, sha(50))] * is_open
+    assert changed([known], [event()], level=106.0) == []
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(str(tmp_path / "history.sqlite")) as opened:
+        add_runs(opened, "p", [submission(1, entry()), submission(2, entry(110.0))])
+        yield opened
+
+
+def test_states_are_kept_with_who_and_why(store):
+    project = find_project(store)
+    write_events(store, project, reconcile([], [event(2)], ORDER, {}))
+    (stored,) = read_events(store, project)
+    assert (stored.state, stored.ratio, stored.p) == (
+        State.NEW,
+        1.1,
+        pytest.approx(np.nan, nan_ok=True),
+    )
+    # The same again changes nothing.
+    assert reconcile([stored], [event(2)], ORDER, {}) == []
+    set_state(store, stored, State.CONFIRMED, "measured again", who="someone")
+    write_events(
+        store, project, reconcile(read_events(store, project), [event(2)], ORDER, {1: 100.0})
+    )
+    stored = find_event(store, project, stored.id)
+    states = [(one.state, one.who, one.why) for one in read_states(store, stored)]
+    assert states[0][0] is State.NEW and states[1] == (State.CONFIRMED, "someone", "measured again")
+    assert states[2][0] is stored.state is State.FIXED and "old level" in states[2][2]
+    with pytest.raises(UsageError, match="no event 99"):
+        find_event(store, project, 99)
+
+
+LINE = Timeline(1, entry().key, entry().facts, np.array([0]), *np.ones((3, 1)))
+
+
+@pytest.mark.parametrize(
+    "blessing, is_found",
+    [
+        (Blessing("abcdef1", "wanted"), True),
+        (Blessing("1234567", "wanted"), True),
+        (Blessing("abcdef1", "wanted", operator="re*", metric="forward", case="c"), True),
+        (Blessing("abcdef2", "another commit"), False),
+        (Blessing("abc", "too short to be a commit"), False),
+        (Blessing("abcdef1", "wanted", operator="softmax"), False),
+        (Blessing("abcdef1", "wanted", metric="memory"), False),
+        (Blessing("abcdef1", "wanted", case="c1"), False),
+    ],
+)
+def test_an_entry_blesses_the_change_that_it_names(blessing, is_found):
+    between = ("1234567" + "0" * 33, "abcdef1" + "0" * 33)
+    found = find_blessing(LINE, between, ProjectFile(blessed=(blessing,)))
+    assert found == (blessing if is_found else None)
+
+
+@pytest.mark.parametrize("name", ["opperf.toml", "pyproject.toml"])
+def test_an_entry_is_added_and_the_rest_stays(tmp_path, name):
+    path = tmp_path / name
+    head = {
+        "opperf.toml": 'threshold = "5%"  # ours',
+        "pyproject.toml": "[tool.opperf]\nthreshold = 0.05",
+    }
+    path.write_text(head[name])
+    entries = (Blessing("abcdef1", 'a "reason"', operator="relu"), Blessing("abcdef2", "é"))
+    for entry_ in entries:
+        add_blessing(path, entry_)
+    assert path.read_text().startswith(head[name])
+    read = read_project_file(path)
+    assert read.blessed == entries and read.threshold == 0.05
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("blessed = 3", r"blessed is a list of tables"),
+        ("[[blessed]]\nwhy = 'x'", r"blessed\[0\].*commit"),
+        ("[[blessed]]\ncommit = 'abc'\nwhy = ''", r"blessed\[0\] needs a commit and a reason"),
+        ("[[blessed]]\ncommit = 'abc'\nwhy = 'x'\nwho = 'me'", r"blessed\[0\].*who"),
+        ("[[blessed]]\ncommit = 'abc'\nwhy = 'x'\noperator = 're:('", r"blessed\[0\].*re:\("),
+    ],
+)
+def test_a_wrong_entry_is_one_line(tmp_path, text, message):
+    path = tmp_path / "opperf.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message) as caught:
+        add_blessing(path, Blessing("abcdef1", "x"))
+    assert "\n" not in str(caught.value) and path.read_text() == text
