@@ -87,6 +87,8 @@ class Bench(Struct, frozen=True):
     `function:module:NAME`, `line:PATTERN`."""
     settings: dict[str, tuple[str, ...]] = {}
     """Options of `opperf run` for what is not a script, by setting: `dtype`, `mode` ..."""
+    sizes: dict[str, int] = {}
+    """Those that `auto_batch` and `auto` gave: `batch_size`, and `cpu`, the number of workers."""
     point: dict[str, Any] = {}
     """Values of the matrix, by key; empty without one."""
     matrix: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -34,7 +35,7 @@ from opperf.suite_files.fields import (
 from opperf.suite_files.inheriting import tags_of
 from opperf.suite_files.nodes import Node, kind_of, locations
 from opperf.suite_files.placeholders import FOLDERS, Placeholders, bench_values, machine_values
-from opperf.suite_files.system import System
+from opperf.suite_files.sizing import Sizer
 
 DEFINITION = "definition"
 
@@ -92,12 +93,14 @@ class Made(NamedTuple):
 def make_bench(
     name: str,
     node: Node,
-    system: System,
+    sizer: Sizer,
     templates: tuple[str, ...],
     point: Mapping[str, Any],
     matrix: str,
 ) -> Made:
-    """Returns the bench of an entry. Raises `UsageError`, with the place, for what it cannot be."""
+    """Returns the bench of an entry on the system that `sizer` is of. Raises `UsageError`, with the
+    place, for what it cannot be."""
+    system = sizer.system
     entries = mapping(node)
     check_spelling(entries, KEYS)
     key = _workload(name, node, entries)
@@ -112,7 +115,8 @@ def make_bench(
         **machine_values(system),
         **bench_values(system, name, code, install_group, group, dirs),
     }
-    replace = Placeholders(values, system).replace
+    placeholders = Placeholders(values, system, partial(sizer.size, name))
+    replace = placeholders.replace
     if not is_script:
         _refuse_script_keys(entries, key)
     elif "settings" in entries:
@@ -144,6 +148,8 @@ def make_bench(
             usage=_usage(entries.get("validation")),
             observe=read(entries, "observe", texts, ()),
             settings=_settings(entries.get("settings"), replace),
+            # Of the values above, in which placeholders are replaced by now.
+            sizes=placeholders.sizes,
             point=dict(point),
             matrix=matrix,
             templates=templates,

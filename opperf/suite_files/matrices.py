@@ -170,6 +170,12 @@ def _matches(point: Mapping[str, Any], pattern: Mapping[str, Sequence[Any]]) -> 
 def _name_of(node: Node | None, matrix: str, point: Mapping[str, Any]) -> str:
     if node is None:
         return "-".join([matrix, *map(str, point.values())])
+    return filled_name(node, point)
+
+
+def filled_name(node: Node, point: Mapping[str, Any]) -> str:
+    """Returns a name with the point's values for their keys. Raises `UsageError` for a key that it
+    does not have, and for what is no text."""
     if not isinstance(node.content, str):
         raise UsageError(f"{node.at}: a name is text, and this is {kind_of(node)}")
     for key, _, _ in FIELD.findall(node.content):

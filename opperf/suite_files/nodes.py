@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +52,15 @@ def locations(node: Node, path: str = "") -> Iterator[tuple[str, Location]]:
         whole = f"{path}.{key}" if path else key
         yield whole, value.at
         yield from locations(value, whole)
+
+
+NOT_IN_NAMES = re.compile(r"[/\\\0\n]")
+"""Characters that the name of a file cannot have."""
+
+
+def is_file_name(name: str) -> bool:
+    """Returns whether what is called so can have files of its name."""
+    return bool(name.strip()) and not NOT_IN_NAMES.search(name)
 
 
 def kind_of(node: Node) -> str:

@@ -13,7 +13,7 @@ from opperf.suite_files.merging import merge
 from opperf.suite_files.nodes import Node
 from opperf.suite_files.placeholders import PLACEHOLDER
 from opperf.suite_files.reading import parse
-from opperf.suite_files.system import OPTIONS, PREFIX, SYSTEM
+from opperf.suite_files.system import PREFIX, SPELLINGS, SYSTEM
 
 OPTION = "--override"
 
@@ -92,7 +92,7 @@ def _named(text: str, path: str, names: Sequence[str]) -> tuple[str, str]:
 def of_environment(variables: Mapping[str, str], entries: Mapping[str, Node]) -> Iterator[Override]:
     """Yields what the environment sets: `MILABENCH_RESNET50_ARGV_LR` for a key that `resnet50` has,
     in which other characters than letters and digits are `_`."""
-    options = {_as_variable(path) for path in OPTIONS}
+    options = {_as_variable(path) for path in SPELLINGS}
     given = {
         name.removeprefix(PREFIX): text
         for name, text in variables.items()

@@ -68,8 +68,14 @@ def bench_values(
 class Placeholders:
     """Replaces placeholders and calls of functions in texts."""
 
-    def __init__(self, values: Mapping[str, Any], system: System) -> None:
-        self._values, self._system = values, system
+    def __init__(
+        self, values: Mapping[str, Any], system: System, resize: Callable[[Any], int]
+    ) -> None:
+        """`resize` gives the size of a batch for that of the file."""
+        self._values, self._system, self._resize = values, system, resize
+        self.sizes: dict[str, int] = {}
+        """Sizes that were chosen, as tables of sizes name them: `batch_size`, and `cpu` of
+        workers."""
         self._functions: dict[str, Callable[..., Any]] = {
             **FUNCTIONS,
             "auto": self._auto,
@@ -107,16 +113,11 @@ class Placeholders:
 
     def _auto(self, value: Any, default: Any) -> Any:
         """Returns the machine's value where `cpu.enabled` is set, else the default."""
-        return value if self._system.options["cpu.enabled"] else default
+        found = value if self._system.options["cpu.enabled"] else default
+        if isinstance(found, int):
+            self.sizes["cpu"] = found
+        return found
 
-    def _auto_batch(self, default: int) -> int:
-        """Returns the size of a batch: `sizer.batch_size`, or with `sizer.auto` the default changed
-        by `sizer.mult`, `sizer.add` and `sizer.multiple`."""
-        options = self._system.options
-        if options["sizer.batch_size"]:
-            return int(options["sizer.batch_size"])
-        if not options["sizer.auto"]:
-            return default
-        size = int(default * (options["sizer.mult"] or 1)) + (options["sizer.add"] or 0)
-        multiple = options["sizer.multiple"] or 1
-        return max(size // multiple * multiple, 1)
+    def _auto_batch(self, default: Any) -> int:
+        self.sizes["batch_size"] = size = self._resize(default)
+        return size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +15,12 @@ from opperf.suite_files.expressions import evaluate
 from opperf.suite_files.inheriting import EVERY, Inheritance, Inherited
 from opperf.suite_files.matrices import JOB, Expanded, expand
 from opperf.suite_files.merging import settle
-from opperf.suite_files.nodes import Node, kind_of
+from opperf.suite_files.nodes import Node, is_file_name, kind_of
 from opperf.suite_files.overriding import Override, apply, of_environment, read_overrides
 from opperf.suite_files.reading import INCLUDE, Files, parse, read_text
 from opperf.suite_files.references import References
 from opperf.suite_files.selecting import select
+from opperf.suite_files.sizing import Sizer
 from opperf.suite_files.system import SYSTEM, Machine, System, read_system
 
 TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
@@ -104,9 +104,10 @@ def resolve(
     system = _system(overrides, options, machine)
     own = [*_of_environment(options.variables, expanded), *overrides]
     resolution = _Resolution(expanded, own, options.variables)
+    sizer = Sizer(system)
     empty = [name for name in resolution.bench_names() if has_nothing(resolution.entry(name).node)]
     made = [
-        _make(name, resolution, expanded, system)
+        _make(name, resolution, expanded, sizer)
         for name in resolution.bench_names()
         if name not in empty
     ]
@@ -123,7 +124,7 @@ def resolve(
         tuple(name for name in resolution.names() if is_template(name)),
         tuple(files.paths),
         problems,
-        tuple(_notes(benches, empty)),
+        tuple(_notes(benches, empty, [name for name in sizer.unsized if name in selected])),
         tuple(found.bench for found in made if found.bench.name not in selected),
     )
 
@@ -148,10 +149,6 @@ def obstacles(bench: Bench, system: System) -> list[str]:
     return found
 
 
-NOT_IN_NAMES = re.compile(r"[/\\\0\n]")
-"""Characters that the name of a file cannot have."""
-
-
 def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
     """Returns the entries, of which each is a mapping, with the keys of benches as opperf writes
     them. Raises `UsageError` for another."""
@@ -160,7 +157,7 @@ def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
             raise UsageError(f"{node.at}: a system is no bench; give its file by --system")
         if not isinstance(node.content, dict):
             raise UsageError(f"{node.at}: a bench is a mapping, and this is {kind_of(node)}")
-        if not name.strip() or NOT_IN_NAMES.search(name):
+        if not is_file_name(name):
             raise UsageError(f"{node.at}: {name!r} cannot be the name of a bench, and of its files")
     return {name: _with_underscores(node) for name, node in root.items()}
 
@@ -232,21 +229,23 @@ class _Resolution:
         return found._replace(node=self._references.resolve(name, found.node))
 
 
-def _make(name: str, resolution: _Resolution, expanded: Expanded, system: System) -> Made:
+def _make(name: str, resolution: _Resolution, expanded: Expanded, sizer: Sizer) -> Made:
     found = resolution.resolved(name)
     point = expanded.points.get(name, {})
     return make_bench(
-        name, found.node, system, found.templates, point, expanded.origins.get(name, "")
+        name, found.node, sizer, found.templates, point, expanded.origins.get(name, "")
     )
 
 
-def _notes(benches: Sequence[Bench], empty: Sequence[str]) -> Iterator[str]:
+def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str]) -> Iterator[str]:
     if empty:
         yield f"not enabled, and nothing to run: {', '.join(empty)}"
-    odd = [
-        bench.name
-        for bench in benches
-        if bench.workload == "script" and sum(tag in bench.tags for tag in GPU_TAGS) != 1
-    ]
-    if odd:
+    if unsized:
+        names = ", ".join(dict.fromkeys(unsized))
+        yield f"batches of the size in the file, as sizer.config has no sizes of them: {names}"
+    scripts = [bench for bench in benches if bench.workload == "script"]
+    tagged = {bench.name: sum(tag in bench.tags for tag in GPU_TAGS) for bench in scripts}
+    odd = [name for name, number in tagged.items() if number != 1]
+    # A suite without any of the tags is none of milabench's.
+    if odd and any(tagged.values()):
         yield f"not exactly one of the tags {', '.join(GPU_TAGS)}: {', '.join(odd)}"

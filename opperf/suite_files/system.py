@@ -36,19 +36,29 @@ OPTIONS: dict[str, Option] = {
     "gpu.count": Option(int),
     "gpu.capacity": Option(str),
     "cpu.enabled": Option(bool, False),
+    "cpu.total_count": Option(int),
     "cpu.max": Option(int, 16),
     "cpu.min": Option(int, 2),
     "cpu.reserved_cores": Option(int, 0),
     "cpu.n_workers": Option(int),
     "sizer.auto": Option(bool, False),
+    "sizer.optimized": Option(bool, False),
     "sizer.batch_size": Option(int),
     "sizer.mult": Option(float),
     "sizer.add": Option(int),
     "sizer.multiple": Option(int),
+    "sizer.power": Option(int),
+    "sizer.capacity": Option(str),
+    "sizer.config": Option(str),
+    "sizer.save": Option(str),
     "torchrun.port": Option(int, 29400),
     "torchrun.backend": Option(str, "c10d"),
 }
 """Options that opperf uses, by their paths, and milabench's defaults."""
+
+SPELLINGS = {**{path: path for path in OPTIONS}, "cpu.auto": "cpu.enabled"}
+"""Paths of options as files and variables have them, those of older files too, and as `OPTIONS`
+has them."""
 
 DEVICES = {"cuda": "cuda", "rocm": "cuda", "xpu": "xpu", "hpu": "hpu"}
 """PyTorch's name of an architecture's devices; of others the processor's."""
@@ -140,9 +150,7 @@ def read_system(
     values.update(_by_path(content))
     values.update(_of_environment(variables))
     for path, node in overrides.items():
-        short = path.removeprefix("options.")
-        if short not in OPTIONS:
-            raise UsageError(f"{node.at}: unknown option {short}{suggest(short, OPTIONS)}")
+        short = option_named(path.removeprefix("options."), str(node.at))
         values[short] = typed(short, node.content, str(node.at))
     if base is not None:
         values["base"] = str(base)
@@ -157,7 +165,9 @@ def read_system(
     }
     return System(
         arch=values["arch"],
-        cpu_count=max(1, found.cpu_count - values["cpu.reserved_cores"]),
+        cpu_count=max(
+            1, (values["cpu.total_count"] or found.cpu_count) - values["cpu.reserved_cores"]
+        ),
         gpu_count=values["gpu.count"],
         gpu_capacity=values["gpu.capacity"] or "",
         nodes=nodes,
@@ -166,6 +176,13 @@ def read_system(
         options=values,
         others={key: node.plain() for key, node in content.items() if key not in own},
     )
+
+
+def option_named(path: str, at: str) -> str:
+    """Returns an option as `OPTIONS` has it. Raises `UsageError` for a path of none."""
+    if path not in SPELLINGS:
+        raise UsageError(f"{at}: unknown option {path}{suggest(path, SPELLINGS)}")
+    return SPELLINGS[path]
 
 
 def _read(file: Path, variables: Mapping[str, str]) -> dict[str, Node]:
@@ -185,9 +202,9 @@ def _by_path(content: Mapping[str, Node]) -> Iterator[tuple[str, Any]]:
     """Yields the options of a file: in `options`, or beside it."""
     options = content.get("options")
     nested = [content] if options is None else [content, options.entries()]
-    for path in OPTIONS:
+    for spelt, path in SPELLINGS.items():
         for entries in nested:
-            first, _, second = path.partition(".")
+            first, _, second = spelt.partition(".")
             node = entries.get(first)
             if node is not None and second:
                 node = node.entries().get(second)
@@ -196,8 +213,8 @@ def _by_path(content: Mapping[str, Node]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    for path in OPTIONS:
-        name = PREFIX + path.replace(".", "_").upper()
+    for spelt, path in SPELLINGS.items():
+        name = PREFIX + spelt.replace(".", "_").upper()
         if variables.get(name):
             yield path, typed(path, import_yaml().safe_load(variables[name]), name)
 

@@ -113,14 +113,14 @@ def gpus_text(gpus: Sequence[Mapping[str, str]]) -> str:
 def _table(rows: Sequence[Row]) -> Table:
     columns = [
         names("Bench", [row.facts.name for row in rows]),
-        Column("Fail", [_fail(row) for row in rows], is_number=True),
+        Column("Fail", [fail_cell(row) for row in rows], is_number=True),
         numbers("n", [str(row.n) for row in rows]),
         numbers("GPUs", [str(row.gpus) for row in rows]),
         numbers("Perf", performances([row.performance for row in rows])),
         words("Unit", [row.performance.unit if row.performance else "" for row in rows]),
         numbers("sem", [percent(row.sem) for row in rows]),
         numbers("std", [percent(row.std) for row in rows]),
-        figures("Peak memory", [_figure(row.peak_bytes) for row in rows], "B"),
+        figures("Peak memory", [memory_figure(row) for row in rows], "B"),
         numbers("Score", [ratio_text(row.ratio) for row in rows]),
         numbers("Weight", [f"{row.facts.weight:g}" for row in rows]),
         numbers("Energy kJ", [_kilo(row.energy_j) for row in rows]),
@@ -128,7 +128,8 @@ def _table(rows: Sequence[Row]) -> Table:
     return Table(tuple(columns))
 
 
-def _fail(row: Row) -> Cell:
+def fail_cell(row: Row) -> Cell:
+    """Returns the number of failures, marked where there are any."""
     tone: Tone = "worse" if row.fail else ""
     return Cell(str(row.fail), tone)
 
@@ -144,6 +145,11 @@ def figure_of(performance: Performance | None) -> Figure | None:
         return None
     width = performance.half_width
     return Figure(performance.value, width, unreliable=width is None)
+
+
+def memory_figure(row: Row) -> Figure | None:
+    """Returns the peak of the memory in bytes."""
+    return _figure(row.peak_bytes)
 
 
 def _figure(value: float | None) -> Figure | None:

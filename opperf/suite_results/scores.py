@@ -25,8 +25,8 @@ from opperf.suite_results.ratios import (
 from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
 
-STREAM_MB = 1e6
-"""Bytes of the MB in streams."""
+STREAM_MB = 2**20
+"""Bytes of the MB in streams: voir divides those of NVIDIA's library by 1024 twice."""
 
 
 class Row(NamedTuple):
@@ -161,7 +161,7 @@ def _row(
         )
     ]
     missing = sum(attempt.missing for attempt in attempts) + len(bench.failed_rounds)
-    fail = sum(status is not Status.OK for status in ended) + missing
+    fail = sum(map(_failures, attempts)) + missing
     if not ended and bench.was_to_run:
         fail = 1
     energies = [
@@ -188,6 +188,13 @@ def _row(
         ratio=ratio,
         why=refused if performance else _why_nothing(bench),
     )
+
+
+def _failures(attempt: Attempt) -> int:
+    """Returns how many processes failed: one of an attempt that failed though all ended well, as
+    one without an observation."""
+    failed = sum(process.result.status is not Status.OK for process in attempt.processes)
+    return max(failed, attempt.record.status is not Status.OK)
 
 
 def _why_nothing(bench: BenchResults) -> str:

@@ -52,7 +52,7 @@ def test_the_peak_of_memory_is_the_maximum(tmp_path):
     used = [500.0, 600.0, 900.0, 400.0, 550.0]
     gpus = [({"0": {"memory": [one, 1000.0], "load": 0.5}}, t) for t, one in enumerate(used)]
     run = load([folder_of(tmp_path / "runs", a=stream_lines([1.0], gpus=gpus))])
-    assert scores_of(run).rows[0].peak_bytes == 900e6
+    assert scores_of(run).rows[0].peak_bytes == 900 * 2**20
 
 
 def test_energy_is_the_integral_of_power_over_devices(tmp_path):
@@ -99,6 +99,13 @@ def test_a_failed_attempt_has_no_performance(tmp_path):
     record = record_of(script_case(), rates_around(10), Status.FAILED, "exit code 1")
     found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
     assert found.performance is None and found.why == "failed: exit code 1" and found.fail == 1
+
+
+def test_a_record_that_failed_though_its_processes_ended_well_is_a_failure(tmp_path):
+    silent = tuple(ProcessResult(name=str(n), status=Status.OK, exit_code=0) for n in range(2))
+    record = record_of(script_case(), None, Status.FAILED, "made no observation", silent)
+    found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
+    assert (found.fail, found.n) == (1, 2) and found.why == "failed: made no observation"
 
 
 def test_a_folder_that_lacks_a_process_has_no_performance(tmp_path):

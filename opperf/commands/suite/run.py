@@ -10,6 +10,7 @@ from opperf.commands.run.cluster import cluster_options
 from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
     case_ids,
+    combine,
     count_option,
     cpus,
     debug,
@@ -23,6 +24,36 @@ from opperf.parameters import (
 )
 from opperf.reports.formats import RUN
 
+bench_options = combine(
+    suite_files,
+    suite_options,
+    locked_option,
+    click.option(
+        "--use-current-env",
+        is_flag=True,
+        help="Run all benches in opperf's own environment, and install none.",
+    ),
+    count_option("--repeat", default=1, show_default=True, help="Runs of each bench, in rounds."),
+    setting_options("warmup", "seed"),
+)
+"""Benches that are run, and how often."""
+
+measuring_options = combine(
+    cpus,
+    click.option(
+        "--executor",
+        default="local",
+        show_default=True,
+        metavar="NAME",
+        help="What measures the benches: local, isolated, ray, or another package's.",
+    ),
+    cluster_options,
+    labels,
+    click.option("--list", "list_only", is_flag=True, help="Print the cases, and measure nothing."),
+    click.option("--dry-run", is_flag=True, help="Check all, and measure nothing."),
+)
+"""Where it is run."""
+
 
 @command(
     examples={
@@ -33,16 +64,7 @@ from opperf.reports.formats import RUN
         "Another run against it": "opperf suite compare standard.jsonl other.jsonl",
     }
 )
-@suite_files
-@suite_options
-@locked_option
-@click.option(
-    "--use-current-env",
-    is_flag=True,
-    help="Run all benches in opperf's own environment, and install none.",
-)
-@count_option("--repeat", default=1, show_default=True, help="Runs of each bench, in rounds.")
-@setting_options("warmup", "seed")
+@bench_options
 @output_format(
     "--output-format",
     RUN,
@@ -55,18 +77,7 @@ from opperf.reports.formats import RUN
     "[default: ./suite.<format>]",
     RUN,
 )
-@cpus
-@click.option(
-    "--executor",
-    default="local",
-    show_default=True,
-    metavar="NAME",
-    help="What measures the benches: local, isolated, ray, or another package's.",
-)
-@cluster_options
-@labels
-@click.option("--list", "list_only", is_flag=True, help="Print the cases, and measure nothing.")
-@click.option("--dry-run", is_flag=True, help="Check all, and measure nothing.")
+@measuring_options
 @resumption
 @case_ids
 @partition_options

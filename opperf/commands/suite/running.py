@@ -28,7 +28,9 @@ from opperf.suite_files.bench import Bench
 from opperf.suite_files.environments import install_environments, suite_environments
 from opperf.suite_files.resolving import Suite, is_suite_file, obstacles
 from opperf.suite_results import score_report
+from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suite_results.scores import scores_of
+from opperf.suite_results.suite_run import SuiteRun as LoadedRun
 from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
@@ -52,13 +54,20 @@ COPIED = (
 
 def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     """Runs a suite; the exit code. Raises `OpperfError` if it cannot start."""
-    request = read_request(options, set_here)
+    suite = resolved(options)
+    table = suite.system.options["sizer.save"]
+    if table:
+        check_table(Path(table))
+    request = read_request(suite, options, set_here)
     code = run_command(request)
     if code not in ONLY_RESULTS or request.list_only or request.dry_run:
         return code
     if not request.has_bench_report:
         return code
-    return max(code, report_run(request.output, request.quiet))
+    run = load((request.output,))
+    if table:
+        tell(save_sizes(Path(table), run))
+    return max(code, report_run(run, request.quiet))
 
 
 RUNS_OPTIONS = (
@@ -103,9 +112,8 @@ def options_of_run(
     }
 
 
-def report_run(path: Path, quiet: bool) -> int:
-    """Prints the scores of a run file and what its validation found; the exit code."""
-    run = load((path,))
+def report_run(run: LoadedRun, quiet: bool) -> int:
+    """Prints the scores of a run and what its validation found; the exit code."""
     found = validate(run, choose_layers((), False))
     if not quiet:
         for report in (score_report.report_of(scores_of(run)), validation_report.report_of(found)):
@@ -114,12 +122,11 @@ def report_run(path: Path, quiet: bool) -> int:
     return FOUND if found.failures else 0
 
 
-def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
-    """Returns the request of the options, of which the user set those of `set_here`. Raises as
-    `resolved`, and `UsageError` for contradictory ones."""
+def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+    """Returns the request to run a suite under the options, of which the user set those of
+    `set_here`. Raises `UsageError` for contradictory ones."""
     resume = read_resume(options)
     output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
-    suite = resolved(options)
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
     usable = [bench for bench in suite.benches if not obstructed[bench.name]]
     installed = _installed(suite, usable, options)
