@@ -62,7 +62,7 @@ def read_bytes(written: str) -> float:
     match = BYTES.fullmatch(written)
     if match is None:
         raise ValueError(f"{written!r} is no amount of memory; write it as 80GB or 81920 MiB")
-    return float(match[1]) * (1024 if match[3] else 1000) ** POWERS[match[2]]
+    return float(match[1]) * math.pow(1024 if match[3] else 1000, POWERS[match[2]])
 
 
 def read_table(path: str) -> dict[str, Sizes]:
