@@ -29,7 +29,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -rs -n $(shell npro
 FILES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint mutate bench
+.PHONY: help run test test-all lint docs mutate bench
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -52,6 +52,11 @@ lint: $(VENV)/installed-lint ## Check style, words, types and the direction of i
 	@$(BIN)/python tools/check_words.py
 	@$(BIN)/python tools/check_types.py
 	$(BIN)/lint-imports --no-logo
+
+docs: | $(BIN)/python ## Build the documentation site into site/, which opens without a network
+	$(PIP) -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo site/index.html
 
 mutate: $(VENV)/installed-dev ## Count the random changes of the code that its unit tests notice
 	$(PIP) -e '.[mutate]'

@@ -15,7 +15,8 @@ from opperf.opperf import cli, main
 from tests.shared_workers import replace_workers, sharing
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TASKS = [page for page in PAGES if page.parent.name == "tasks"]
 
 LONG = (
     "guide.md",
@@ -25,20 +26,26 @@ LONG = (
     "snippets.md",
     "sweeps.md",
     "workloads.md",
+    *(page.name for page in TASKS),
 )
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
-FRAMEWORKS = {
-    "jax": "jax",
-    **dict.fromkeys(("experiments", "pytorch", "recording", "snippets", "workloads"), "torch"),
+FRAMEWORKS: dict[str, tuple[str, ...]] = {
+    "jax": ("jax",),
+    **dict.fromkeys(("experiments", "pytorch", "recording", "snippets", "workloads"), ("torch",)),
+    **dict.fromkeys((page.stem for page in TASKS), ("mxnet", "torch", "jax")),
 }
 """Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")
 """Beginnings of commands that install or run everything; CI itself starts with them."""
 
-WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.json"}
-"""Commands that measure everything: they are planned in full, and not carried out."""
+PLANNED = re.compile(
+    r"opperf (--quick --output-format json --output-file results\.json"
+    r"|ab (?!.*--dry-run)|suite run .*machine)"
+)
+"""Commands that measure everything, or for a minute, or whose verdict depends on the machine: they
+are planned in full, and not carried out."""
 
 
 MEASURING = re.compile(
@@ -120,7 +127,7 @@ def commands(block):
             continue
         if not command or command.startswith(("#", *NOT_RUN)):
             continue
-        if command in WHOLE_REGISTRY:
+        if PLANNED.match(command):
             command += " --dry-run"
         elif MEASURING.match(command) and not re.search(r" -r | --(list|resume)\b", command):
             command = briefly(command)
@@ -134,6 +141,14 @@ def test_the_first_page_has_an_example_of_each_framework():
         assert f"--framework {name}" in sections[title]
     first, *_ = zip(*table("guide.md", "framework"), strict=True)
     assert [re.findall(r"`(\w+)`", name) for name in first] == [[name] for name in PREFERENCE]
+
+
+@pytest.mark.parametrize("page", TASKS, ids=lambda page: page.name)
+def test_a_task_has_a_section_of_each_framework(page):
+    sections = re.split(r"^## .*\n", page.read_text(), flags=re.MULTILINE)
+    named = [re.findall(r"^### (\w+)$", section, re.MULTILINE) for section in sections]
+    assert any(named)
+    assert all(set(names) == {"MXNet", "PyTorch", "JAX", "NumPy"} for names in named if names)
 
 
 def test_there_are_examples():
@@ -171,7 +186,8 @@ def test_no_page_takes_opperf_from_an_index(page):
 )
 def test_a_page_is_pasted_in_order_in_one_folder(page, paste):
     if page.stem in FRAMEWORKS:
-        pytest.importorskip(FRAMEWORKS[page.stem])
+        for framework in FRAMEWORKS[page.stem]:
+            pytest.importorskip(framework)
     for language, block, line in blocks(page):
         place = f"{page.name}:{line}"
         if language == "python":

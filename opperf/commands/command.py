@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -112,13 +112,29 @@ class Command(click.Command):
             for purpose, line in self.examples.items():
                 formatter.write_text(f"{purpose}:")
                 indent = formatter.current_indent + 2
-                for part in _continued(line, formatter.width - indent):
+                for part in continued(line, formatter.width - indent):
                     formatter.write(f"{'':{indent}}{part}\n")
-        left = {param.name: param for param in self.get_params(ctx)}
-        for title, names in SECTIONS.items():
+        for title, params in self.sections(ctx):
+            with formatter.section(title):
+                formatter.write_dl(
+                    [param.get_help_record(ctx) or ("", "") for param in params],
+                    col_max=FIRST_COLUMN,
+                )
+
+    def sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Parameter]]]:
+        """Yields the sections of options that help shows, by their titles; one without examples has
+        a single section."""
+        left = {
+            param.name: param
+            for param in self.get_params(ctx)
+            if param.get_help_record(ctx) is not None
+        }
+        for title, names in SECTIONS.items() if self.examples else ():
             found = [left.pop(name) for name in names.split() if name in left]
-            _write_options(ctx, formatter, title, found)
-        _write_options(ctx, formatter, OTHER, left.values())
+            if found:
+                yield title, found
+        if left:
+            yield OTHER if self.examples else "Options", list(left.values())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         _, _, occurrences = self.make_parser(ctx).parse_args(list(args))
@@ -133,7 +149,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _continued(line: str, width: int) -> list[str]:
+def continued(line: str, width: int) -> list[str]:
     """Returns a command as lines that a shell takes as one, split before options."""
     first, *options = re.split(r" (?=-)", line)
     lines = [first]
@@ -145,18 +161,6 @@ def _continued(line: str, width: int) -> list[str]:
         else:
             lines[-1] += f" {option}"
     return lines
-
-
-def _write_options(
-    ctx: click.Context,
-    formatter: click.HelpFormatter,
-    title: str,
-    params: Iterable[click.Parameter],
-) -> None:
-    records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
-    if records:
-        with formatter.section(title):
-            formatter.write_dl(records, col_max=FIRST_COLUMN)
 
 
 def has_one_value(param: click.Parameter) -> bool:

@@ -46,10 +46,15 @@ class Status(str, enum.Enum):
     """How a case ended."""
 
     OK = "ok"
+    """It was measured."""
     SKIPPED = "skipped"
+    """It cannot be measured here: the framework, build or machine does not support it."""
     FAILED = "failed"
+    """An error was raised."""
     CRASHED = "crashed"
+    """Its process ended: a signal, or too little memory."""
     TIMEOUT = "timeout"
+    """It took longer than it may."""
 
 
 class GpuState(Struct, frozen=True, kw_only=True):

@@ -65,6 +65,7 @@ class Format(NamedTuple):
     extension: str
     """With its point: `.md`."""
     description: str = ""
+    """For lists of formats, in a few words."""
     run: RunWriter | str | None = None
     values: RunValues | str | None = None
     """Returns a run as values of JSON, in the place of `run`."""
@@ -121,10 +122,16 @@ def function_of(named: Callable[..., Any] | str | None) -> Callable[..., Any]:
 
 
 BUILT_IN = (
-    Format("text", ".txt", report="opperf.reports.text:write_text"),
+    Format(
+        "text",
+        ".txt",
+        "tables for a terminal, as wide as it is",
+        report="opperf.reports.text:write_text",
+    ),
     Format(
         "json",
         ".json",
+        "values with all digits, for programs; of a run as MXNet's utility has them",
         run="opperf.results.opperf_json:json_text",
         environment="opperf.reports.writing:environment_and_unmeasured",
         report="opperf.reports.data:write_json",
@@ -132,6 +139,7 @@ BUILT_IN = (
     Format(
         "md",
         ".md",
+        "tables for a comment, a wiki or a repository",
         run="opperf.reports.run_page:markdown_text",
         report="opperf.reports.markdown:write_markdown",
         other_extensions=(".markdown",),
@@ -140,6 +148,7 @@ BUILT_IN = (
     Format(
         "csv",
         ".csv",
+        "a row for each record or figure, with every digit",
         run="opperf.results.csv_file:csv_text",
         environment="opperf.reports.writing:environment_of",
         report="opperf.reports.data:write_csv",
@@ -147,34 +156,62 @@ BUILT_IN = (
         has_sections=False,
     ),
     Format(
-        "jsonl", ".jsonl", run="opperf.reports.writing:runfile_text", commands=frozenset({SESSION})
+        "jsonl",
+        ".jsonl",
+        "the run file: every record with all its samples",
+        run="opperf.reports.writing:runfile_text",
+        commands=frozenset({SESSION}),
     ),
-    Format("param", ".json", run="opperf.results.param_lines:param_text", by_extension=False),
+    Format(
+        "param",
+        ".json",
+        "lines like those of PARAM's benchmarks",
+        run="opperf.results.param_lines:param_text",
+        by_extension=False,
+    ),
     Format(
         "instruction-counts",
         ".json",
+        "counts like those of PyTorch's instruction-count benchmarks",
         run="opperf.results.instruction_counts:instruction_counts_text",
         by_extension=False,
     ),
-    Format("milabench", ".milabench", folder="opperf.suite_results.milabench.writing:files_of"),
-    Format("xla", ".jsonl", run="opperf.experiments.measured:xla_text", by_extension=False),
+    Format(
+        "milabench",
+        ".milabench",
+        "a folder of events like those of milabench",
+        folder="opperf.suite_results.milabench.writing:files_of",
+    ),
+    Format(
+        "xla",
+        ".jsonl",
+        "lines like those of PyTorch/XLA's benchmarks of models",
+        run="opperf.experiments.measured:xla_text",
+        by_extension=False,
+    ),
     *(
-        Format(name, ".json", values=f"opperf.results.exports:{function}", by_extension=False)
-        for name, function in (
-            ("pytest-benchmark", "pytest_benchmark"),
-            ("bencher", "bencher"),
-            ("github-action-benchmark", "github_action"),
+        Format(name, ".json", text, values=f"opperf.results.exports:{function}", by_extension=False)
+        for name, function, text in (
+            ("pytest-benchmark", "pytest_benchmark", "JSON like that of pytest-benchmark"),
+            ("bencher", "bencher", "Bencher's metric format"),
+            (
+                "github-action-benchmark",
+                "github_action",
+                "customSmallerIsBetter of github-action-benchmark",
+            ),
         )
     ),
     Format(
         "html-fragment",
         ".html",
+        "part of a page, without scripts, for a site that has its own",
         report="opperf.reports.html:write_html",
         other_extensions=(".htm",),
     ),
     Format(
         "html",
         ".html",
+        "a page in one file, which opens without a network",
         run="opperf.reports.pages.page:write_run",
         report="opperf.reports.pages.page:write_page",
         other_extensions=(".htm",),
@@ -182,6 +219,7 @@ BUILT_IN = (
     Format(
         "svg",
         ".svg",
+        "a flame graph of a recorded program",
         report="opperf.reports.flame_graph:write_svg",
         commands=frozenset({"report"}),
         has_sections=False,
@@ -189,6 +227,7 @@ BUILT_IN = (
     Format(
         "junit",
         ".xml",
+        "a test for each figure, for a CI",
         report="opperf.reports.data:write_junit",
         commands=COMPARISONS | {"suite validate", "suite compare"},
         has_sections=False,
