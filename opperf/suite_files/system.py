@@ -154,7 +154,7 @@ def read_system(
         values[short] = typed(short, node.content, str(node.at))
     if base is not None:
         values["base"] = str(base)
-    nodes = tuple(_nodes(content["nodes"])) if "nodes" in content else (SystemNode("local"),)
+    nodes = tuple(_nodes(content["nodes"])) if "nodes" in content else ()
     own = {
         "nodes",
         "options",
@@ -170,7 +170,7 @@ def read_system(
         ),
         gpu_count=values["gpu.count"],
         gpu_capacity=values["gpu.capacity"] or "",
-        nodes=nodes,
+        nodes=nodes or (SystemNode("local"),),
         sshkey=values["sshkey"] or "",
         base=os.path.abspath(os.path.expanduser(values["base"])),  # noqa: PTH100, PTH111
         options=values,
@@ -236,7 +236,7 @@ def typed(path: str, value: Any, at: str) -> Any:
 
 
 def _nodes(node: Node) -> Iterator[SystemNode]:
-    if not node.elements():
+    if not isinstance(node.content, list):
         raise UsageError(f"{node.at}: nodes are a list, and this is {kind_of(node)}")
     names: set[str] = set()
     for element in node.elements():

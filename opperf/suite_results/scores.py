@@ -201,7 +201,7 @@ def _why_nothing(bench: BenchResults) -> str:
     facts = bench.facts
     if facts.why_not:
         return facts.why_not
-    if not facts.enabled:
+    if not (facts.enabled or bench.all):
         return "disabled"
     reasons = (attempt.reason for attempt in bench.all if not attempt.worked)
     return next(reasons, "no figure" if bench.all else "never started")

@@ -218,6 +218,8 @@ def test_capabilities_are_those_of_the_system_file(suite):
     here = suite(text)
     (reason,) = obstacles(here.benches[0], here.system)
     assert reason == "len(nodes) >= 2 does not hold on this system"
+    none = suite(text, files={"system.yaml": "system: {nodes: []}"}, system=Path("system.yaml"))
+    assert none.system.nodes == here.system.nodes
     there = suite(text, files={"system.yaml": f"system: {nodes}"}, system=Path("system.yaml"))
     assert obstacles(there.benches[0], there.system) == []
     assert (there.system.arch, [node.name for node in there.system.nodes]) == ("rocm", ["a", "c"])

@@ -99,6 +99,8 @@ def test_a_failed_attempt_has_no_performance(tmp_path):
     record = record_of(script_case(), rates_around(10), Status.FAILED, "exit code 1")
     found = scores_of(suite(tmp_path, [facts_of(record)], [record])).rows[0]
     assert found.performance is None and found.why == "failed: exit code 1" and found.fail == 1
+    named = scores_of(suite(tmp_path, [facts_of(record, enabled=False)], [record])).rows[0]
+    assert named.why == found.why, "one that is not enabled runs where it is named"
 
 
 def test_a_record_that_failed_though_its_processes_ended_well_is_a_failure(tmp_path):

@@ -81,12 +81,17 @@ def list_command(options: Mapping[str, Any], in_json: bool) -> int:
 def bench_row(bench: Bench, suite: Suite) -> dict[str, Any]:
     """Returns a bench as JSON has it: its fields, also those at their defaults, and why it cannot
     run on this system."""
-    found: dict[str, Any] = {
-        field: msgspec.to_builtins(getattr(bench, field)) for field in bench.__struct_fields__
-    }
     # A suite's paths of values are many, and `show` has them.
+    found = _whole(msgspec.structs.replace(bench, locations={}))
     del found["locations"]
     return {**found, "obstacles": obstacles(bench, suite.system)}
+
+
+def _whole(value: Any) -> Any:
+    """Returns a value with all fields of structures, which JSON omits at their defaults."""
+    if isinstance(value, msgspec.Struct):
+        return {field: _whole(getattr(value, field)) for field in value.__struct_fields__}
+    return value
 
 
 def _plan(bench: Bench) -> str:

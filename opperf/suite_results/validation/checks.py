@@ -132,9 +132,9 @@ def ensure_rate(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
         # How others ended is found by another layer.
         is_silent = observing and not made
         if process.result.status is Status.OK and made < wanted and not is_silent:
+            advice = "; lower voir.options.stop or give it more work" if made else ""
             yield _fail(
-                f"{made} of {pluralize(wanted, 'observation')}: the program ended before; lower "
-                "voir.options.stop or give it more work",
+                f"{made} of {pluralize(wanted, 'observation')}: the program ended before{advice}",
                 name,
             )
     for attempt in bench.all:
