@@ -6,7 +6,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from opperf.commands.ab.request import read_request
 from opperf.commands.ab.running import exit_code, measure_session, open_session
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
+from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
 from opperf.comparison.files.comparison import outcome
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
@@ -39,6 +40,8 @@ class ArmComparison(Reported):
     """The records of both arms, each with the samples of all processes."""
     exit_code: int
     """That of the command: 1 for a finding of `fail_on`, 3 if nothing could be decided, else 0."""
+    measured: Measured = field(default=NOTHING, repr=False)
+    """Shown by a page besides the verdicts."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -51,7 +54,7 @@ class ArmComparison(Reported):
         return self.content.valid
 
     def _content(self) -> reports.Report:
-        return report_for(self.content)
+        return report_for(self.content, self.measured)
 
 
 Arm = str | Iterable[str] | Mapping[str, Any]
@@ -103,14 +106,20 @@ def ab(
         path = Path(output)
         if path.suffix != EXTENSION:
             raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-        return _compare(what, a, b, options, path)
+        return _compare(what, a, b, options, path, str(path))
     with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-        return _compare(what, a, b, options, Path(folder, f"session{EXTENSION}"))
+        return _compare(what, a, b, options, Path(folder, f"session{EXTENSION}"), "")
 
 
 def _compare(
-    what: Iterable[str | os.PathLike[str]], a: Arm, b: Arm, options: Mapping[str, Any], path: Path
+    what: Iterable[str | os.PathLike[str]],
+    a: Arm,
+    b: Arm,
+    options: Mapping[str, Any],
+    path: Path,
+    name: str,
 ) -> ArmComparison | FileComparison:
+    """Measures into a file, which commands read by `name`, if it stays, and compares."""
     line = [f"--report={path}"]
     line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
     line += command_line(command, what, options, REFUSED)
@@ -131,6 +140,7 @@ def _compare(
         report_of(session, analysis, request.fail_on, request.weight),
         RunResult(run, str(path), tuple(warnings)),
         exit_code(analysis, request.fail_on, session.has_different_results),
+        measured_of(session, name),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
@@ -248,6 +248,18 @@ def environment_texts(environment: Environment) -> list[tuple[str, str]]:
         (fact.title, fact.text(environment) if fact.text else getattr(environment, fact.name))
         for fact in facts
     ]
+
+
+def machine_text(environment: Environment) -> str:
+    """Returns a machine in some words: its name, processor, cores and GPUs."""
+    cpu = f"{environment.cpu}, {pluralize(environment.cores, 'core')}"
+    return ", ".join(filter(None, [environment.hostname, cpu, gpus_text(environment.gpus)]))
+
+
+def gpus_text(gpus: Sequence[Mapping[str, str]]) -> str:
+    """Returns the models of GPUs, each with its number."""
+    models = [gpu.get("model", "GPU") for gpu in gpus]
+    return ", ".join(f"{models.count(name)} {name}" for name in dict.fromkeys(models))
 
 
 def _comparable_facts(environment: Environment) -> dict[str, Any]:

@@ -220,6 +220,8 @@ class Section(NamedTuple):
     """Whether HTML alone has it, as there is room for it."""
     in_answer: bool = False
     """Whether pages omit it, whose `answer` says the same."""
+    in_changes: bool = False
+    """Whether HTML pages omit it, whose table of `Report.changes` has the same rows."""
     page_title: str = ""
     tip: str = ""
     manual: str = ""
@@ -246,6 +248,17 @@ class RunOnPage(NamedTuple):
     """By case's id, those that were made."""
 
 
+class SideSamples(NamedTuple):
+    """The samples of one side of a comparison, in their order."""
+
+    side: str
+    unit: str
+    values: Sequence[float]
+    median: float
+    half_width: float | None = None
+    """Of the median's interval."""
+
+
 class ChangeRow(NamedTuple):
     """One figure of a comparison, with its verdict."""
 
@@ -261,6 +274,9 @@ class ChangeRow(NamedTuple):
     """Smallest change that the measurements would have shown, as a share."""
     facts: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
+    samples: Sequence[SideSamples] = ()
+    commands: Sequence[tuple[str, str]] = ()
+    """Titles and commands that measure its case again."""
 
 
 class Changes(NamedTuple):
@@ -274,6 +290,10 @@ class Changes(NamedTuple):
     """The name of the intervals: `95 % interval`."""
     same_within: float | None = None
     """Share within which a change counts as none; None where nothing is shown to be the same."""
+    facts: Sequence[tuple[str, str]] = ()
+    """The two sides, and the machines."""
+    samples: str = "samples"
+    """Name of the samples of the rows."""
 
 
 class Test(NamedTuple):

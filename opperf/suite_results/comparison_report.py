@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import gpus_text
 from opperf.reports.markdown import code
 from opperf.reports.model import (
     Cell,
@@ -25,8 +26,7 @@ from opperf.results.units import mark_legend
 from opperf.suite_results.comparing import Change, Comparison, Kind, Row
 from opperf.suite_results.score_report import (
     figure_of,
-    gpus_text,
-    machine_text,
+    machine_of,
     performances,
     ratio_text,
 )
@@ -132,7 +132,7 @@ def _values(row: Row) -> list[Any]:
 def _sections(found: Comparison) -> Iterator[Section]:
     sides = (("A", found.base), ("B", found.new))
     yield Section(
-        facts=[Fact(label, side.name, machine_text(side.environments)) for label, side in sides]
+        facts=[Fact(label, side.name, machine_of(side.environments)) for label, side in sides]
     )
     yield _differences(found)
     rows = sorted(found.rows, key=lambda row: row.ratio.value)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from opperf.machine.environment import machine_text
 from opperf.model import Environment
-from opperf.plurals import pluralize
 from opperf.reports.model import (
     Cell,
     Column,
@@ -90,24 +90,15 @@ def _sections(scores: Scores) -> Iterator[Section]:
 
 
 def _facts(scores: Scores) -> Iterator[Fact]:
-    yield Fact("run", scores.run.name, machine_text(scores.run.environments))
+    yield Fact("run", scores.run.name, machine_of(scores.run.environments))
     if scores.baseline is not None:
-        yield Fact("baseline", scores.baseline.name, machine_text(scores.baseline.environments))
+        yield Fact("baseline", scores.baseline.name, machine_of(scores.baseline.environments))
 
 
-def machine_text(environments: Mapping[str, Environment]) -> str:
-    """Returns a machine in some words; nothing if it is not known."""
+def machine_of(environments: Mapping[str, Environment]) -> str:
+    """Returns a run's machine in some words; nothing if it is not known."""
     first = next(iter(environments.values()), None)
-    if first is None:
-        return ""
-    cpu = f"{first.cpu}, {pluralize(first.cores, 'core')}"
-    return ", ".join(filter(None, [first.hostname, cpu, gpus_text(first.gpus)]))
-
-
-def gpus_text(gpus: Sequence[Mapping[str, str]]) -> str:
-    """Returns the models of GPUs, each with its number."""
-    models = [gpu.get("model", "GPU") for gpu in gpus]
-    return ", ".join(f"{models.count(name)} {name}" for name in dict.fromkeys(models))
+    return "" if first is None else machine_text(first)
 
 
 def _table(rows: Sequence[Row]) -> Table:

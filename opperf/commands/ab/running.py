@@ -25,6 +25,7 @@ from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
+from opperf.comparison.ab.reports.changes import measured_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.project_file import limits_from
@@ -81,7 +82,7 @@ def _run_session(request: Request) -> int:
         )
     for line in filter(None, [spent(session.processes)]):
         request.say(line)
-    return _judge(session, request.outputs, request.fail_on, request.weight)
+    return _judge(session, name, request.outputs, request.fail_on, request.weight)
 
 
 def open_session(request: Request) -> SessionWriter | None:
@@ -133,7 +134,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
     if session.plan.kind == "counts":
         return compare_counts(path, fail_on, limits_from(options), outputs, options["weight"])
-    return _judge(session, outputs, fail_on, options["weight"])
+    return _judge(session, display(path), outputs, fail_on, options["weight"])
 
 
 EXIT_CODES = {
@@ -162,11 +163,16 @@ def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_result
 
 
 def _judge(
-    session: Session, outputs: Iterable[Output], fail_on: tuple[str, ...], weight: str | None
+    session: Session,
+    name: str,
+    outputs: Iterable[Output],
+    fail_on: tuple[str, ...],
+    weight: str | None,
 ) -> int:
-    """Reports the verdicts of a session of times; the exit code."""
+    """Reports the verdicts of a session of times, whose file has this name; the exit code."""
     analysis = analyse(session.replicates, session.plan.thresholds)
-    write_reports(report_for(report_of(session, analysis, fail_on, weight)), outputs)
+    found = report_of(session, analysis, fail_on, weight)
+    write_reports(report_for(found, measured_of(session, name)), outputs)
     return exit_code(analysis, fail_on, session.has_different_results)
 
 

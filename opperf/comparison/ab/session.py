@@ -27,7 +27,6 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
-    Pass,
     Place,
     ProcessLine,
     Record,
@@ -341,7 +340,7 @@ def new_session(
     )
 
 
-def key(pair: str, metric: Pass) -> str:
+def key(pair: str, metric: str) -> str:
     """Returns the name of a figure among a replicate's values."""
     return f"{pair} {metric}"
 

@@ -73,6 +73,8 @@ class Side(Struct, frozen=True):
     """Key of its environment, empty without one: times of the same key may be joined."""
     arm: str = ""
     """Arm of a session, whose file has both sides; empty for a run."""
+    machine: str = ""
+    """Its name, processor, cores and GPUs; empty where the file does not have them."""
 
     @property
     def name(self) -> str:
@@ -190,6 +192,8 @@ class Comparison(Struct, frozen=True):
     explain: str = ""
     """The command for the largest change of a count; empty without one, or without a profile."""
     incomparable: tuple[str, ...] = ()
+    samples: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    """Of both sides, by the id and the metric of a row."""
 
     @property
     def comparable(self) -> bool | None:

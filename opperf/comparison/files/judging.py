@@ -29,7 +29,7 @@ from opperf.comparison.statistics.order_statistics import compare_samples
 from opperf.comparison.statistics.tolerance import allowed_difference, compare_figures
 from opperf.comparison.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError, UsageError
-from opperf.machine.environment import comparability, incomparable_facts
+from opperf.machine.environment import comparability, incomparable_facts, machine_text
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.settings import changed_settings_text
@@ -99,6 +99,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             if before and after and (check := checks.get(after.place)) is not None
         ),
         weighted=joining.weigh_pairs(pairs, metrics, averages) if question.weight else None,
+        samples=dict(_samples(pairs, metrics)),
     )
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
@@ -106,8 +107,13 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
 
 
 def _side(measured: Measured) -> Side:
-    key = "" if measured.environment is None else comparability(measured.environment)
-    return msgspec.structs.replace(measured.side, cases=len(measured.entries), comparability=key)
+    environment = measured.environment
+    return msgspec.structs.replace(
+        measured.side,
+        cases=len(measured.entries),
+        comparability="" if environment is None else comparability(environment),
+        machine="" if environment is None else machine_text(environment),
+    )
 
 
 def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
@@ -197,6 +203,20 @@ def _rows(
     for base, new in pairs:
         if base and new and metric in base.figures and metric in new.figures:
             yield _row(base, new, metric, question, averages, checks.get(new.place))
+
+
+def _samples(
+    pairs: Iterable[joining.Pair], metrics: Sequence[str]
+) -> Iterable[tuple[tuple[str, str], tuple[list[float], list[float]]]]:
+    """Yields the samples of both sides, where they scatter, by the id and metric of a row."""
+    for base, new in pairs:
+        if base is None or new is None:
+            continue
+        for metric in base.figures.keys() & new.figures.keys() & set(metrics):
+            a, b = base.figures[metric], new.figures[metric]
+            is_steady = metric_named(metric, a.unit).is_steady
+            if a.samples and b.samples and a.unit == b.unit and not is_steady:
+                yield (base.id or new.id, metric), (a.samples, b.samples)
 
 
 def _row(

@@ -31,6 +31,7 @@ from opperf.reports.hotspots.recording_report import (
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.hotspots.values import columns_of, recording_values, rows_of, values
 from opperf.reports.hotspots.what_if import Forecast, forecasts
+from opperf.reports.markdown import code
 from opperf.reports.model import (
     Column,
     Report,
@@ -255,7 +256,23 @@ def report_of(
         header=columns_of(found),
         rows=rows_of(found, most),
         headline="Operators by calls" if found.basis is CALLS else "Operators by time",
+        answer=answer(found),
     )
+
+
+ANSWERED = 3
+"""Operators that the first sentence of a page names."""
+
+
+def answer(found: Hotspots) -> list[str]:
+    """Returns what to know first: the operators with the largest shares."""
+    rows = [row for row in found.rows[:ANSWERED] if row.share >= LEAST_SHARE]
+    if not rows:
+        return []
+    of = "calls" if found.basis is CALLS else "time of all calls"
+    first, *others = (f"{code(row.name)} {percent(row.share)}" for row in rows)
+    shares = " and ".join(filter(None, (", ".join([first, *others[:-1]]), *others[-1:])))
+    return [f"Largest shares of the {of}: {shares}."]
 
 
 def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from opperf.instruments.times import FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
 from opperf.metrics import metric_named
-from opperf.model import Case, Metric, Record, Status, Summary
+from opperf.model import CallSite, Case, Metric, Record, Run, Status, Summary
+from opperf.plurals import pluralize
+from opperf.reports.hotspots.places import line_text
 from opperf.reports.model import RunOnPage
 from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
+from opperf.reports.pages.samples import finite, most_samples, picked, rounded
+from opperf.reports.run_tables import legend
 from opperf.reports.showing import split_preamble
 from opperf.results import verifications
 from opperf.results.columns import FigureColumn, select_columns
@@ -20,18 +23,6 @@ from opperf.results.settings import changed_settings_text, noun_of
 from opperf.results.sweeps import point_text
 from opperf.results.text import inputs_text
 from opperf.results.units import Figure
-
-MOST_SAMPLES = 400
-"""Most samples of a metric of a case: a point for each pixel of a chart."""
-
-ALL_SAMPLES = 120_000
-"""Most samples of a page: 0.8 MB, so that one of a thousand operators stays below 3 MB."""
-
-FEWEST_SAMPLES = 8
-"""Fewest samples of a metric, however many cases there are."""
-
-DIGITS = 4
-"""Significant digits of samples, which are points of a chart."""
 
 
 class Scripts:
@@ -61,23 +52,25 @@ def environments_of(runs: Sequence[RunOnPage]) -> dict[str, tuple[tuple[str, str
 
 
 def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
-    """Returns the table of all planned cases of the runs; None without one."""
+    """Returns the table of all planned or recorded cases of the runs; None without one."""
     found = [(own, record) for own in runs for record in own.run.records]
-    missing = [(own, case) for own in runs for case in _without_record(own)]
+    missing = [(own, case) for own in runs for case in without_record(own.run)]
     if not found and not missing:
         return None
     columns = select_columns([record for _, record in found])
     columns = [own for own in columns if any(own.read(record) for _, record in found)]
-    shown = _optional([*(record.case for _, record in found), *(case for _, case in missing)])
+    cases = [*(record.case for _, record in found), *(case for _, case in missing)]
+    shown = _optional(cases)
+    calls = [COUNT] if any(case.count > 1 for case in cases) else []
     environments = list(environments_of(runs))
-    series = sum(len(_sampled(record)) for _, record in found)
-    most = min(MOST_SAMPLES, max(FEWEST_SAMPLES, ALL_SAMPLES // max(1, series)))
+    most = most_samples(sum(len(_sampled(record)) for _, record in found))
     are_several = len(runs) > 1
     rows = [
         Row(
             cells=(
                 *_texts(own, record.case, shown, are_several),
                 record.status.value,
+                *((record.case.count, None, 0) for _ in calls),
                 *(_cell(column.read(record)) for column in columns),
             ),
             facts=tuple(_facts(own, record)),
@@ -94,7 +87,8 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
         Row(
             cells=(
                 *_texts(own, case, shown, are_several),
-                NOT_FINISHED,
+                unmeasured_status(own.run),
+                *((case.count, None, 0) for _ in calls),
                 *(None for _ in columns),
             ),
             facts=tuple(_case_facts(own, case)),
@@ -102,29 +96,47 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
         )
         for own, case in missing
     ]
-    noun = noun_of(record.case for _, record in found)
+    noun = noun_of(cases)
     headings = (
         Heading(noun.capitalize(), "name"),
         Heading("Inputs", "text"),
         *(Heading(title, "text", is_filter=title != "Sweep") for title in shown),
         *([Heading("Run", "text", is_filter=True)] if are_several else []),
         Heading("Status", "status", is_filter=True),
+        *calls,
         *(_heading(column) for column in columns),
     )
-    first = next((i for i, one in enumerate(headings) if one.kind == "figure"), None)
-    return DataTable("case", headings, tuple(rows), None if first is None else (first, True))
+    figures = [place for place, one in enumerate(headings) if one.kind == "figure"]
+    # A time, if there is one, and else the number of calls.
+    first = next((place for place in figures if headings[place] is not COUNT), None)
+    order = first if first is not None else next(iter(figures), None)
+    return DataTable(
+        "case",
+        headings,
+        tuple(rows),
+        None if order is None else (order, True),
+        legend=tuple(legend([record for _, record in found], columns)) if columns else (),
+    )
 
+
+COUNT = Heading("Calls", "figure", about="how often the program or another source called it")
 
 NOT_FINISHED = "not measured"
 """Status of a planned case without a record: the run was not finished."""
 
+RECORDED = "recorded"
+"""Status of a recorded case that was not measured, which is not asked of a recording."""
 
-def _without_record(own: RunOnPage) -> Iterator[Case]:
-    if own.run.header.program is not None:
-        # Of a recording, whose calls need no measurement.
-        return
-    ids = {record.id for record in own.run.records}
-    yield from (case for case in own.run.cases if case.id not in ids)
+
+def without_record(run: Run) -> list[Case]:
+    """Returns the cases of a run that have no record."""
+    ids = {record.id for record in run.records}
+    return [case for case in run.cases if case.id not in ids]
+
+
+def unmeasured_status(run: Run) -> str:
+    """Returns the status of a run's cases without a record."""
+    return NOT_FINISHED if run.header.program is None else RECORDED
 
 
 def _optional(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
@@ -159,15 +171,8 @@ def _heading(column: FigureColumn) -> Heading:
 def _cell(figure: Figure | None) -> Cell:
     if figure is None or not math.isfinite(figure.value):
         return None
-    width = figure.half_width
-    finite = None if width is None or not math.isfinite(width) else _rounded(width)
-    return [_rounded(figure.value, 7), finite, int(figure.is_uncertain)]
-
-
-def _rounded(value: float, digits: int = DIGITS) -> float:
-    """Returns a number with few digits; an integer where it is one, which is shorter."""
-    rounded = float(f"{value:.{digits}g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+    width, mark = finite(figure.half_width), int(figure.is_uncertain)
+    return [rounded(figure.value, 7), None if width is None else rounded(width), mark]
 
 
 def _sampled(record: Record) -> list[str]:
@@ -190,17 +195,14 @@ def _metric(name: str, summary: Summary) -> Metric:
 def _samples(record: Record, name: str, most: int) -> Samples:
     taken = record.samples[name]
     summary = record.summaries[name]
-    # Evenly through the measurement, so that drift and levels can be seen.
-    count = min(most, len(taken))
-    picked = [taken[index * len(taken) // count] for index in range(count)]
     return Samples(
         title=_metric(name, summary).title,
         unit=summary.unit,
-        values=[_rounded(value) for value in picked if math.isfinite(value)],
+        values=picked(taken, most),
         taken=len(taken),
-        median=summary.median if math.isfinite(summary.median) else 0.0,
-        low=summary.ci_low if math.isfinite(summary.ci_low) else None,
-        high=summary.ci_high if math.isfinite(summary.ci_high) else None,
+        median=finite(summary.median) or 0.0,
+        low=finite(summary.ci_low),
+        high=finite(summary.ci_high),
     )
 
 
@@ -215,10 +217,20 @@ def _case_facts(own: RunOnPage, case: Case) -> Iterator[tuple[str, str]]:
         "Dtype": case.settings.dtype,
         "Device": case.settings.device,
         "Calls in its source": f"{case.count:,}" if case.count > 1 else "",
+        "Called at": "; ".join(map(_place_text, case.sites[:SHOWN_PLACES])),
         "Id": case.id,
         "Run": own.name,
     }
     yield from ((label, text) for label, text in facts.items() if text)
+
+
+SHOWN_PLACES = 5
+"""Most places of calls of a case; the report's table has those that take most time."""
+
+
+def _place_text(site: CallSite) -> str:
+    where = " ".join(filter(None, (site.module, line_text(site), site.phase)))
+    return f"{where} ({pluralize(site.count, 'call')})"
 
 
 def _facts(own: RunOnPage, record: Record) -> Iterator[tuple[str, str]]:
@@ -249,5 +261,6 @@ def _code(own: RunOnPage, case: Case, scripts: Scripts) -> Iterator[tuple[str, s
 
 def unmeasured(runs: Sequence[RunOnPage]) -> int:
     """Returns the number of cases that have no result."""
-    bad = (record for own in runs for record in own.run.records if record.status is not Status.OK)
-    return sum(1 for _ in chain(bad, *(map(_without_record, runs))))
+    bad = [record for own in runs for record in own.run.records if record.status is not Status.OK]
+    planned = [own.run for own in runs if own.run.header.program is None]
+    return len(bad) + sum(len(without_record(run)) for run in planned)

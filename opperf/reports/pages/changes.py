@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from opperf.reports.model import ChangeRow, Changes
-from opperf.reports.pages.content import Cell, DataTable, Heading, Row
+from opperf.reports.model import ChangeRow, Changes, SideSamples
+from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
+from opperf.reports.pages.samples import finite, most_samples, picked
+from opperf.shares import share_text
 
 
 def change_table(found: Changes) -> DataTable | None:
@@ -14,24 +17,37 @@ def change_table(found: Changes) -> DataTable | None:
         return None
     has_detectable = any(row.detectable is not None for row in found.rows)
     rows = sorted(found.rows, key=_size)
-    first, second = found.sides
     columns = (
         Heading("Operator", "name"),
         Heading("Inputs", "text"),
         Heading("Metric", "text", is_filter=True),
         Heading("Verdict", "verdict", is_filter=True),
-        Heading("Ratio", "number", about=f"{second} over {first}: 1.10 is 10 % more"),
-        Heading(found.interval, "interval", about="shaded: less than the threshold"),
-        *(
-            [Heading("Detectable", "number", unit="%", about="smallest change that would show")]
-            if has_detectable
-            else []
-        ),
+        Heading("Ratio", "number"),
+        Heading(found.interval, "interval"),
+        *([Heading("Detectable", "number", unit="%")] if has_detectable else []),
     )
-    made = tuple(_row(row, has_detectable) for row in rows)
+    most = most_samples(sum(len(row.samples) for row in rows))
+    made = tuple(_row(found, row, has_detectable, most) for row in rows)
     return DataTable(
-        "figure", columns, made, threshold=found.threshold, same_within=found.same_within
+        "figure",
+        columns,
+        made,
+        threshold=found.threshold,
+        legend=tuple(_legend(found, has_detectable)),
     )
+
+
+def _legend(found: Changes, has_detectable: bool) -> Iterator[str]:
+    first, second = found.sides
+    edge = share_text(found.threshold)
+    yield (
+        f"Ratio: {second} over {first}, 1.100 is 10% more, with its {found.interval}. Shaded: "
+        f"changes below the threshold of {edge}, which are not of interest; the line is no change."
+    )
+    if found.same_within is not None:
+        yield f"Same: shown to have changed by less than {share_text(found.same_within)}."
+    if has_detectable:
+        yield "Detectable: the smallest change that would have been found four times out of five."
 
 
 def _size(row: ChangeRow) -> tuple[bool, float]:
@@ -40,7 +56,7 @@ def _size(row: ChangeRow) -> tuple[bool, float]:
     return row.tone not in ("worse", "better"), -change
 
 
-def _row(row: ChangeRow, has_detectable: bool) -> Row:
+def _row(found: Changes, row: ChangeRow, has_detectable: bool, most: int) -> Row:
     interval: Cell = None
     if row.ratio is not None and math.isfinite(row.ratio):
         interval = [_short(row.ratio), _short(row.low), _short(row.high)]
@@ -57,6 +73,23 @@ def _row(row: ChangeRow, has_detectable: bool) -> Row:
         ),
         facts=(*_interval_fact(row), *row.facts),
         notes=tuple(row.notes),
+        code=tuple(row.commands),
+        samples=tuple(_samples(found, row, side, most) for side in row.samples),
+    )
+
+
+def _samples(found: Changes, row: ChangeRow, side: SideSamples, most: int) -> Samples:
+    width = side.half_width
+    return Samples(
+        title=row.metric.capitalize(),
+        unit=side.unit,
+        values=picked(side.values, most),
+        taken=len(side.values),
+        median=finite(side.median) or 0.0,
+        low=None if width is None else finite(side.median - width),
+        high=None if width is None else finite(side.median + width),
+        side=side.side,
+        noun=found.samples,
     )
 
 

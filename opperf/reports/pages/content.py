@@ -30,7 +30,7 @@ class Heading(Struct, frozen=True):
 
 
 class Samples(Struct, frozen=True):
-    """The samples of a metric of one case, in their order."""
+    """The samples of a metric of one case, in their order; of a comparison, those of one side."""
 
     title: str
     unit: str
@@ -40,6 +40,9 @@ class Samples(Struct, frozen=True):
     median: float
     low: float | None = None
     high: float | None = None
+    side: str = ""
+    """Of a comparison: those of the same title are drawn together."""
+    noun: str = "samples"
 
 
 class Row(Struct, frozen=True):
@@ -65,7 +68,8 @@ class DataTable(Struct, frozen=True):
     """Column that the rows are first sorted by, and whether the largest is first."""
     threshold: float | None = None
     """Change that intervals are drawn against, as a share."""
-    same_within: float | None = None
+    legend: tuple[str, ...] = ()
+    """Sentences above the table that explain its figures."""
 
 
 class DataLine(Struct, frozen=True):

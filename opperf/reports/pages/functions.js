@@ -3,10 +3,10 @@
 
 const DEFAULTS = {
   content: { table: null, environments: [], charts: [], preamble: "" },
-  table: { order: null, threshold: null, same_within: null },
+  table: { order: null, threshold: null, legend: [] },
   column: { unit: "", about: "", is_filter: false },
   row: { facts: [], notes: [], code: [], samples: [], environment: null },
-  samples: { low: null, high: null },
+  samples: { low: null, high: null, side: "", noun: "samples" },
   line: { is_joined: true },
 };
 
@@ -101,24 +101,34 @@ function filterValue(cell) {
   return Array.isArray(cell) ? cell[0] : cell || "";
 }
 
-/** Returns the centres of bins, the number of values in each, and how many are beyond the last: as
- * Freedman and Diaconis, but of 5 to 40 bins, and without what is far above the quartiles, which
- * would leave all else in one bin. */
-function histogram(values) {
-  const all = [...values].sort((one, other) => one - other);
+/** Returns the samples of each metric, those of both sides of a comparison together. */
+function byTitle(samples) {
+  const found = new Map();
+  for (const one of samples) found.set(one.title, [...(found.get(one.title) || []), one]);
+  return [...found.values()];
+}
+
+/** Returns the centres of bins, the number of each list's values in them, and how many values are
+ * beyond the last: as Freedman and Diaconis, but of 5 to 40 bins, and without what is far above the
+ * quartiles, which would leave all else in one bin. */
+function histogram(lists) {
+  const all = lists.flat().sort((one, other) => one - other);
   const quartile = (share) => all[Math.floor(share * (all.length - 1))];
   const range = quartile(0.75) - quartile(0.25);
   const ordered = range > 0 ? all.filter((value) => value <= quartile(0.75) + 8 * range) : all;
   const least = ordered[0], most = ordered[ordered.length - 1];
   const beyond = all.length - ordered.length;
-  if (least === most) return [[least], [ordered.length], beyond];
+  if (least === most) return [[least], lists.map((values) => [values.filter((value) => value <= most).length]), beyond];
   const width = (2 * range) / Math.cbrt(ordered.length);
   const wanted = width > 0 ? Math.ceil((most - least) / width) : 40;
   const bins = Math.max(5, Math.min(40, wanted));
-  const counts = new Array(bins).fill(0);
   const size = (most - least) / bins;
-  for (const value of ordered) counts[Math.min(bins - 1, Math.floor((value - least) / size))]++;
-  return [counts.map((_, bin) => least + (bin + 0.5) * size), counts, beyond];
+  const counts = lists.map((values) => {
+    const own = new Array(bins).fill(0);
+    for (const value of values) if (value <= most) own[Math.min(bins - 1, Math.floor((value - least) / size))]++;
+    return own;
+  });
+  return [counts[0].map((_, bin) => least + (bin + 0.5) * size), counts, beyond];
 }
 
 /** Returns the lines of a chart on common sizes: `[sizes, [values of a line], ...]`, null where it
@@ -158,10 +168,10 @@ function reachOf(rows, column, threshold) {
   sizes.sort((one, other) => one - other);
   const most = sizes.length ? sizes[Math.floor(0.95 * (sizes.length - 1))] : 0;
   const margin = Math.log1p(threshold || 0.02);
-  return Math.min(Math.max(most * 1.1, 3 * margin), 20 * margin);
+  return Math.min(Math.max(most * 1.1, 3 * margin), 50 * margin);
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { withDefaults, unitFor, digits, withUnit, shareText, sorted, searchText, matching, histogram,
-    aligned, placeOf, reachOf };
+  module.exports = { withDefaults, unitFor, digits, withUnit, shareText, sorted, searchText, matching, byTitle,
+    histogram, aligned, placeOf, reachOf };
 }

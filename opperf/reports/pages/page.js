@@ -73,32 +73,61 @@ function figure(parent, caption, label) {
   return place;
 }
 
-function drawSamples(parent, one) {
-  const [unit, size] = unitFor(one.unit, one.median);
-  const values = one.values.map((value) => value / size);
-  const few = one.taken > values.length ? `, ${values.length} of them shown` : "";
-  const least = withUnit(Math.min(...one.values), one.unit), most = withUnit(Math.max(...one.values), one.unit);
-  const says = `${one.title}: ${one.taken} samples${few}, ${least} to ${most}, median ${withUnit(one.median, one.unit)}`;
-  const flat = (value) => values.map(() => (value === null ? null : value / size));
-  const order = figure(parent, says + ". In order, with the median and its 95 % interval:", says);
-  const isWide = Math.min(...values) > 0 && Math.max(...values) > 10 * Math.min(...values);
+/** Draws the samples of one metric: of a case, or of both sides of a comparison. */
+function drawSamples(parent, group) {
+  const [unit, size] = unitFor(group[0].unit, group[0].median);
+  const lists = group.map((one) => one.values.map((value) => value / size));
+  const most = Math.max(...lists.map((values) => values.length));
+  const places = Array.from({ length: most }, (_, index) => index + 1);
+  const says = group.map(samplesText);
+  const isOne = group.length === 1;
+  const title = `${group[0].title}: ${isOne ? says[0] : group[0].noun}`;
+  const options = [{}], data = [places], bands = [];
+  lists.forEach((values, index) => {
+    const { median, low, high } = group[index];
+    const colour = COLOURS[index], flat = (value) => places.map(() => (value === null ? null : value / size));
+    const other = isOne ? COLOURS[1] : colour; // Of a single line, the median has a colour of its own.
+    options.push({ stroke: colour, width: 1, points: { show: values.length < 150, size: 5 } },
+      { stroke: other, width: 1.5, dash: [6, 4], points: { show: false } },
+      { stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } });
+    data.push(places.map((_, place) => (place < values.length ? values[place] : null)), flat(median), flat(low), flat(high));
+    bands.push({ series: [options.length - 1, options.length - 2], fill: `${other}40` });
+  });
+  const order = figure(parent, `${title}. In order, with the median${group[0].low === null ? "" : " and its 95 % interval"}:`,
+    `${group[0].title}: ${says.join("; ")}`);
+  const all = lists.flat(), least = Math.min(...all);
   plot(order, {
-    scales: { x: { time: false }, y: { distr: isWide ? 3 : 1 } },
-    axes: [{ label: "sample", labelSize: 20 }, { label: unit, labelSize: 20, size: 60,
+    scales: { x: { time: false }, y: { distr: least > 0 && Math.max(...all) > 10 * least ? 3 : 1 } },
+    axes: [{ label: group[0].noun, labelSize: 20 }, { label: unit, labelSize: 20, size: 60,
       values: (self, splits) => splits.map((split) => (split === null ? "" : digits(split))) }],
-    series: [{}, { stroke: COLOURS[0], width: 1, points: { show: values.length < 150, size: 5 } },
-      { stroke: COLOURS[1], width: 1.5, dash: [6, 4], points: { show: false } },
-      { stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } }],
-    bands: [{ series: [4, 3], fill: "#d9770640" }],
-  }, [values.map((_, index) => index + 1), values, flat(one.median), flat(one.low), flat(one.high)]);
-  const [bins, counts, beyond] = histogram(values);
+    series: options, bands,
+  }, data);
+  const [bins, counts, beyond] = histogram(lists);
   const left = beyond ? `; ${beyond} far longer not drawn` : "";
-  const spread = figure(parent, `${one.title}: distribution${left}`, `Distribution of the ${one.title} samples in ${bins.length} bins`);
+  const spread = figure(parent, `${group[0].title}: distribution${left}`, `Distribution of the ${group[0].title} samples in ${bins.length} bins`);
+  const width = bins.length > 1 ? bins[1] - bins[0] : Math.abs(bins[0]) * 0.01 || 1;
   plot(spread, {
-    scales: { x: { time: false }, y: { range: (chart, low, high) => [0, Math.max(1, high)] } },
-    axes: [{ label: unit, labelSize: 20 }, { label: "samples", labelSize: 20, size: 60 }],
-    series: [{}, { stroke: COLOURS[0], fill: "#3b82f660", paths: uPlot.paths.bars({ size: [0.95] }), points: { show: false } }],
-  }, [bins, counts]);
+    scales: { x: { time: false, range: (chart, low, high) => [low - width, high + width] }, y: { range: (chart, low, high) => [0, Math.max(1, high)] } },
+    axes: [{ label: unit, labelSize: 20 }, { label: group[0].noun, labelSize: 20, size: 60 }],
+    series: [{}, ...counts.map((_, index) => ({ stroke: COLOURS[index], fill: `${COLOURS[index]}60`,
+      paths: uPlot.paths.bars({ size: [0.95] }), points: { show: false } }))],
+  }, [bins, ...counts]);
+  if (!isOne) parent.append(keyOf(group.map((one, index) => `${one.side}: ${says[index]}`)));
+}
+
+function samplesText(one) {
+  const few = one.taken > one.values.length ? `, ${one.values.length} of them shown` : "";
+  const least = withUnit(Math.min(...one.values), one.unit), most = withUnit(Math.max(...one.values), one.unit);
+  return `${one.taken} ${one.noun}${few}, ${least} to ${most}, median ${withUnit(one.median, one.unit)}`;
+}
+
+/** Returns the key of a chart: the colour of each line, in their order. */
+function keyOf(names) {
+  return make("ul", { class: "key" }, ...names.map((name, index) => {
+    const mark = make("span", { "aria-hidden": "true" });
+    mark.style.background = COLOURS[index % COLOURS.length];
+    return make("li", {}, mark, name);
+  }));
 }
 
 function drawChart(parent, chart) {
@@ -127,12 +156,7 @@ function drawChart(parent, chart) {
     { label: `${chart.y_title}${unit}`, labelSize: 20, size: 64, values: (self, splits) => splits.map((one) => (one === null ? "" : digits(one))) }],
     series: options, bands,
   }, data);
-  const key = make("ul", { class: "key" });
-  chart.lines.forEach((line, index) => {
-    const mark = make("span", { "aria-hidden": "true" });
-    mark.style.background = COLOURS[index % COLOURS.length];
-    key.append(make("li", {}, mark, line.name || chart.y_title));
-  });
+  const key = keyOf(chart.lines.map((line) => line.name || chart.y_title));
   const rows = chart.lines.flatMap((line) => line.points.map((point) => make("tr", {},
     make("th", { scope: "row" }, line.name || chart.y_title), make("td", { class: "number" }, digits(point[0])),
     make("td", { class: "number" }, digits(point[1])))));
@@ -158,10 +182,10 @@ function fill(inside, row, content) {
   }
   if (row.samples.length) {
     inside.append(make("h3", {}, "Samples"));
-    for (const one of row.samples) {
+    for (const group of byTitle(row.samples)) {
       const place = make("div", { class: "charts" });
       inside.append(place);
-      if (one.values.length) drawSamples(place, one);
+      if (group.every((one) => one.values.length)) drawSamples(place, group);
     }
   }
   for (const [title, text] of row.code) {
@@ -189,7 +213,7 @@ function cellOf(cell, column, tone, table, reach) {
   }
   if (column.kind === "interval") return make("td", {}, ...(missing ? [] : [interval(cell, tone, table, reach)]));
   if (column.kind === "verdict") return make("td", { class: cell[1] }, cell[0]);
-  if (column.kind === "status") return make("td", { class: cell === "ok" ? "" : "open" }, cell);
+  if (column.kind === "status") return make("td", { class: ["ok", "recorded"].includes(cell) ? "" : "open" }, cell);
   return make("td", { class: cell && cell.length > 24 ? "text" : "text short" }, cell || "");
 }
 
@@ -224,7 +248,7 @@ function drawTable(parent, content) {
       change();
     } }, column.title, mark);
     const numeric = ["figure", "number"].includes(column.kind);
-    const head = make("th", { scope: "col", class: numeric ? "number" : "" }, button);
+    const head = make("th", { scope: "col", class: numeric ? "number" : column.kind }, button);
     if (column.about) head.setAttribute("title", column.about);
     return { head, mark };
   });
@@ -257,7 +281,9 @@ function drawTable(parent, content) {
     const row = rows[place];
     const tone = verdict < 0 ? "" : row.cells[verdict][1];
     const button = make("button", { type: "button", "aria-expanded": "false", onclick: () => open(place, made, button) }, row.cells[0]);
-    const made = make("tr", {}, make("th", { scope: "row" }, button),
+    // On a narrow screen, in the place of the columns of texts.
+    const below = columns.map((column, index) => (column.kind === "text" ? row.cells[index] : "")).filter(Boolean).join(", ");
+    const made = make("tr", {}, make("th", { scope: "row" }, button, make("span", { class: "narrow" }, below)),
       ...columns.slice(1).map((column, index) => cellOf(row.cells[index + 1], column, tone, table, reach)));
     return made;
   }
@@ -280,11 +306,7 @@ function drawTable(parent, content) {
   parent.replaceChildren(controls, count, region(`Table of ${table.noun}s`,
     make("table", { class: "data" }, make("thead", {}, make("tr", {}, ...heads.map((one) => one.head))), body)), more);
   change();
-  if (verdict >= 0) {
-    const edge = `${digits(100 * table.threshold)} %`;
-    const same = table.same_within ? ` The same: shown to be within ${digits(100 * table.same_within)} %.` : "";
-    count.after(make("p", { class: "count" }, `Shaded: changes of less than ${edge}. The line is no change; right of it is more.${same}`));
-  }
+  count.after(...table.legend.map((sentence) => make("p", { class: "count" }, sentence)));
   let folded = [], before = STEP;
   addEventListener("beforeprint", () => {
     before = state.shown;

@@ -8,26 +8,35 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from itertools import takewhile
 from typing import NamedTuple
 
-from opperf.model import Run, Status
+from opperf.machine.environment import machine_text
+from opperf.model import Environment, Run, Status
 from opperf.reports.html import fragment_content
-from opperf.reports.model import Report, RunOnPage
+from opperf.reports.model import Report, RunOnPage, Section, Tone
 from opperf.reports.pages.cases import case_table, environments_of, scripts_of, unmeasured
 from opperf.reports.pages.changes import change_table
 from opperf.reports.pages.content import Content, DataTable, embedded
 from opperf.reports.pages.sweeps import charts_of
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
-from opperf.reports.templates import render
+from opperf.reports.templates import render, unmarked
+from opperf.results.columns import count_uncertain
+from opperf.results.text import count_text
 
 TEMPLATE = "pages/page.html.jinja"
 
 SCRIPTS = ("uplot/uPlot.iife.min.js", "functions.js", "page.js")
 """Scripts of a page that draws something; any other has none."""
 
-WHERE = "Where the time goes"
-"""Title above the ranking of operators and what is known of a recorded program."""
+RESULTS, SIZES, TREEMAP = "Every case", "By size", "Time by category"
+
+VERDICTS = "Verdicts"
+
+WHERE, WHAT = "Where the time goes", "What is called"
+"""Titles above the ranking of operators and what is known of a recorded program, with and without
+times."""
 
 STYLES = ("uplot/uPlot.min.css", "page.css")
 
@@ -52,24 +61,39 @@ def write_page(report: Report, width: int | None = None) -> str:
         preamble=scripts.preamble,
     )
     code = [] if content.is_empty else list(map(_static, SCRIPTS))
-    own = [section for section in report.sections if section.has_content and not section.in_answer]
+    treemap = treemap_of(runs)
+    ranking, details = _parts(report)
+    has_program = any(own.run.header.program is not None for own in runs)
+    is_timed = any(record.summaries for own in runs for record in own.run.records)
+    titles = {
+        "ranking": (WHERE if is_timed else WHAT) if ranking else "",
+        "results-title": (VERDICTS if report.changes else RESULTS) if table else "",
+        "sweeps-title": SIZES if content.charts else "",
+        "treemap-title": TREEMAP if treemap else "",
+    }
+    if not has_program:
+        titles["ranking"] = titles.pop("ranking")
+    titles |= {id: section.page_title or section.title for id, section in details}
     return render(
         "opperf.reports",
         TEMPLATE,
         {
             **fragment_content(report),
             "title": _title(report),
-            "headline": report.headline.replace("`", "") if report.title else "",
-            "facts": list(_facts(runs)),
+            "headline": report.headline if report.title else "",
+            "facts": [*(report.changes.facts if report.changes else ()), *_facts(runs)],
+            "contents": [(id, title) for id, title in titles.items() if title],
             "tiles": list(_tiles(report, table)),
-            "answer": [paragraph.replace("**", "").replace("`", "") for paragraph in report.answer],
+            "answer": report.answer,
             "data": "" if content.is_empty else embedded(content),
-            "noun": table.noun if table else "",
             "has_table": table is not None,
+            "results_title": titles["results-title"],
             "has_charts": bool(content.charts),
-            "treemap": treemap_of(runs),
-            "details": own,
-            "details_title": WHERE if report.command == "report" else "",
+            "treemap": treemap,
+            "ranking": ranking,
+            "ranking_title": titles["ranking"],
+            "ranking_is_first": has_program,
+            "details": details,
             "code": code,
             "hashes": [_hash(text) for text in code],
             "style": "\n".join(map(_static, STYLES)),
@@ -97,9 +121,30 @@ def _hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
+Part = tuple[str, Section]
+"""A section with the id that links to it."""
+
+
+def _parts(report: Report) -> tuple[list[Part], list[Part]]:
+    """Returns the sections of a ranking, which have a title together, and those with their own."""
+    shown = [
+        (f"part-{place}", section)
+        for place, section in enumerate(report.sections)
+        if section.has_content and not section.in_answer
+        if report.changes is None or not section.in_changes
+    ]
+    if report.command != RANKING:
+        return [], shown
+    first = list(takewhile(lambda part: not part[1].title, shown))
+    return first, shown[len(first) :]
+
+
+RANKING = "report"
+"""The command whose report is a ranking."""
+
+
 def _title(report: Report) -> str:
-    title = report.title or report.headline or f"opperf {report.command}"
-    return title.replace("`", "")
+    return unmarked(report.title or report.headline or f"opperf {report.command}")
 
 
 def _facts(runs: Sequence[RunOnPage]) -> Iterator[tuple[str, str]]:
@@ -111,6 +156,15 @@ def _facts(runs: Sequence[RunOnPage]) -> Iterator[tuple[str, str]]:
             *(f"{key}={text}" for key, text in header.labels.items()),
         ]
         yield own.name, ", ".join(filter(None, words))
+    found = (environment for own in runs for environment in own.run.environments.values())
+    for text in dict.fromkeys(map(_measured_with, found)):
+        yield "Measured with", text
+
+
+def _measured_with(environment: Environment) -> str:
+    framework = environment.framework
+    version = environment.versions.get(framework, "")
+    return f"{framework} {version}".strip() + f", on {machine_text(environment)}"
 
 
 def _tiles(report: Report, table: DataTable | None) -> Iterator[Tile]:
@@ -119,19 +173,35 @@ def _tiles(report: Report, table: DataTable | None) -> Iterator[Tile]:
     elif report.runs and table is not None:
         records = [record for own in report.runs for record in own.run.records]
         ok = [record for record in records if record.status is Status.OK]
-        yield Tile(f"{len({record.case.label for record in ok}):,}", "operators measured")
-        yield Tile(f"{len(ok):,}", "cases measured")
+        for program in filter(None, (own.run.header.program for own in report.runs)):
+            yield Tile(count_text(program.calls, "call"), "recorded")
+        for number, what in (
+            (len({record.case.label for record in ok}), "operators measured"),
+            (len(ok), "cases measured"),
+        ):
+            if number:
+                yield Tile(f"{number:,}", what)
+        uncertain, figures = count_uncertain(ok)
+        if uncertain:
+            yield Tile(f"{uncertain:,} of {figures:,}", "times uncertain, marked ?", "open")
         if missing := unmeasured(report.runs):
             yield Tile(f"{missing:,}", "cases not measured", "open")
         if excluded := {name for own in report.runs for name in own.run.header.excluded}:
             yield Tile(f"{len(excluded):,}", "operators without a benchmark")
 
 
+ORDER: tuple[Tone, ...] = ("worse", "better", "open", "")
+"""Findings first."""
+
+
 def _verdict_tiles(report: Report) -> Iterator[Tile]:
     assert report.changes is not None
     counts = Counter((row.verdict, row.tone) for row in report.changes.rows)
-    for (verdict, tone), number in counts.items():
-        yield Tile(f"{number:,}", verdict, tone)
+    verdicts = Counter(verdict for verdict, _ in counts)
+    for (verdict, tone), number in sorted(counts.items(), key=lambda one: ORDER.index(one[0][1])):
+        # A suspect figure may be better or worse.
+        is_ambiguous = verdicts[verdict] > 1 and tone in ("worse", "better")
+        yield Tile(f"{number:,}", f"{verdict}, {tone}" if is_ambiguous else verdict, tone)
     yield Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")
     detectable = [row.detectable for row in report.changes.rows if row.detectable is not None]
     if detectable:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.arms import with_all_threads
+from opperf.comparison.ab.reports.changes import measured_of
 from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.data import Thresholds
@@ -64,6 +65,18 @@ def test_round_trip(session, written):
         math.log(10.0 * n) for n in (1, 2, 3)
     ]
     assert [(one.arm, one.position) for one in found.replicates] == [("A", 0), ("B", 1), ("A", 2)]
+
+
+def test_a_page_has_the_medians_of_the_processes_of_both_arms(session, written):
+    found, _ = read_session(written)
+    measured = measured_of(found, "my session.jsonl")
+    a, b = measured.samples[f"{RELU.id} forward"]
+    assert (a.side, a.values, a.median) == ("A", pytest.approx([10.0, 30.0]), pytest.approx(20.0))
+    assert (b.side, b.values) == ("B", pytest.approx([20.0]))
+    commands = [command for _, command in measured.commands[RELU.id]]
+    ids = [found.cases_of(arm)[RELU.id].id for arm in "AB"]
+    assert commands == [f"opperf run 'my session.jsonl' --id {id}" for id in ids]
+    assert measured_of(found, "").commands == {}, "a session that is not kept has no file"
 
 
 def test_the_time_of_a_wrong_result_is_lost(session, tmp_path):

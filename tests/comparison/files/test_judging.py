@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.files.judging import Question, compare
+from opperf.comparison.files.reports.changes import changes_of
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
@@ -20,6 +21,30 @@ def test_a_time_of_two_files_is_suspect_at_most(run, record, asked):
     assert {row.verdict.value for row in times} == {"suspect"}
     assert times[0].low < 5.0 < times[0].high
     assert any("not interleaved" in note for note in found.notes)
+
+
+def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_again(
+    run, record, asked
+):
+    base, new = record(factor=1.0), record(factor=5.0)
+    found = asked(run(base), run(new))
+    rows = {row.metric: row for row in changes_of(found).rows}
+    assert [one.side for one in rows["forward"].samples] == [found.base.name, found.new.name]
+    assert [one.values for one in rows["forward"].samples] == [
+        base.samples["forward"],
+        new.samples["forward"],
+    ]
+    assert rows["memory"].samples == (), "memory is the same on every run"
+    commands = [command for _, command in rows["memory"].commands]
+    assert commands == [
+        f"opperf run {side.path} --id {base.id}" for side in (found.base, found.new)
+    ]
+
+
+def test_results_by_operator_have_neither_samples_nor_cases_to_measure(run, record, asked):
+    found = asked(run(record()), run(record(factor=2.0)), ("json", "json"))
+    for row in changes_of(found).rows:
+        assert row.ratio is not None and row.samples == row.commands == ()
 
 
 def test_memory_has_a_verdict_and_no_interval(run, record, asked):

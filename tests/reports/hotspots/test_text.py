@@ -87,7 +87,10 @@ def test_uncertain_times_are_explained(seen, of):
 
 def test_a_page_has_the_same(program):
     page = ranked(find_hotspots([program]), 2, "md")
-    assert page.startswith("## Operators by time\n\n- Time of 14 calls of 4 cases")
+    assert page.startswith(
+        "## Operators by time\n\nLargest shares of the time of all calls: `mm` 80.0 %"
+    )
+    assert "\n\n- Time of 14 calls of 4 cases" in page
     for begin in ("| Operator ", "| Slowest cases ", "| Not measured "):
         assert f"\n{begin}" in page
     assert "and 1 more, of 10.0 % of the time" in page

@@ -29,8 +29,10 @@ EXPRESSIONS = {
     "units": "[[1234, 'ns'], [0.5, 'ns'], [2e9, 'B'], [7, 'GB/s'], [2.5e6, 'ns']]"
     ".map(([value, unit]) => withUnit(value, unit))",
     "shares": "[[100, 1, 0], [100, 250, 0], [100, 20, 0], [0, 1, 0], [3, null, 0]].map(shareText)",
-    "bins": "histogram([1, 1, 2, 2, 3, 3, 4, 4, 5, 1000])",
-    "one bin": "histogram([3, 3, 3])",
+    "bins": "histogram([[1, 1, 2, 2, 3], [3, 4, 4, 5, 1000]])",
+    "one bin": "histogram([[3, 3, 3]])",
+    "sides": "byTitle([{title: 'Forward', side: 'a'}, {title: 'Memory'},"
+    " {title: 'Forward', side: 'b'}]).map((group) => group.map((one) => one.side || ''))",
     "lines": "aligned([{points: [[1, 10, 9, 11], [4, 40, null, null]], is_joined: true},"
     " {points: [[4, 4, null, null], [4, 5, null, null]], is_joined: false}])",
     "places": "[1, 2, 0.5, 100].map((ratio) => placeOf(ratio, Math.log(2)))",
@@ -73,8 +75,12 @@ def test_figures_have_a_unit_that_suits_them(answers):
 
 def test_a_histogram_counts_every_sample(answers):
     bins, counts, beyond = answers["bins"]
-    assert sum(counts) + beyond == 10 and beyond == 1 and len(bins) == len(counts) >= 5
-    assert answers["one bin"] == [[3], [3], 0]
+    assert list(map(sum, counts)) == [5, 4] and beyond == 1 and len(bins) == len(counts[0]) >= 5
+    assert answers["one bin"] == [[3], [[3]], 0]
+
+
+def test_both_sides_of_a_comparison_are_drawn_together(answers):
+    assert answers["sides"] == [["a", "b"], [""]]
 
 
 def test_lines_are_on_common_sizes(answers):

@@ -9,13 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.model import Case, OperatorTarget, Status, TensorSpec
+from opperf.model import Case, Note, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.reports.model import Report, RunOnPage
 from opperf.reports.pages import page
-from opperf.reports.pages.cases import ALL_SAMPLES, MOST_SAMPLES
 from opperf.reports.pages.page import write_page, write_run
+from opperf.reports.pages.samples import ALL_SAMPLES, MOST_SAMPLES
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import comparison, everything, row  # noqa: F401
+from tests.recordings import called, recording, site
 from tests.writing import compared, judged
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 & <img src=x onerror=alert(1)>"
@@ -58,6 +59,51 @@ def test_a_case_that_the_run_did_not_come_to_is_listed(run):
     run = msgspec.structs.replace(run, cases=(*run.cases, late))
     last = table_of(write_run(run))[-1]
     assert (last["Operator"], last["Status"]) == ("late", "not measured")
+
+
+def test_an_untimed_recording_has_its_cases_with_their_calls_and_places():
+    often = called("mm", site("net.0", count=3, line=7), site("net.1", count=2, line=8))
+    run = recording(called("relu", site(), shape=(4, 4)), often, calls=6)
+    text = write_page(Report("report", "", (), None, runs=(RunOnPage("r.jsonl", run),)))
+    found = {shown["Operator"]: shown for shown in table_of(text)}
+    assert (found["mm"]["Status"], found["mm"]["Calls"][0], found["relu"]["Calls"][0]) == (
+        "recorded",
+        5,
+        1,
+    )
+    places = dict(found["mm"]["row"]["facts"])["Called at"]
+    assert "net.0 model.py:7 forward (3 calls); net.1" in places
+    assert ["Measure it again", f"opperf run r.jsonl --id {often.id}"] in found["mm"]["row"]["code"]
+    titles = [column["title"] for column in data_of(text)["table"]["columns"]]
+    assert data_of(text)["table"]["order"] == [titles.index("Calls"), True]
+    assert "<strong>6 calls</strong> recorded" in text and "not measured</li>" not in text
+
+
+def test_it_begins_with_what_was_measured_where_and_how_sure_it_is(run):
+    drifts = Note("forward", NoteCode.DRIFT, "later samples tend to be larger")
+    first = msgspec.structs.replace(run.records[0], notes=(drifts,))
+    run = msgspec.structs.replace(run, records=(first, *run.records[1:]))
+    (environment,) = run.environments.values()
+    head = re.search("<header>.*</header>", write_run(run), re.DOTALL)[0]
+    assert environment.cpu in head and f"{environment.framework} " in head
+    assert re.search(r"<strong>1 of \d+</strong> times uncertain", head)
+    (median, uncertain) = data_of(write_run(run))["table"]["legend"]
+    assert "95 % interval" in median and uncertain.startswith("? uncertain")
+
+
+def test_links_at_the_top_lead_to_the_parts(run):
+    text = write_run(run)
+    (contents,) = re.findall("<nav.*?</nav>", text, re.DOTALL)
+    links = re.findall('href="#(.*?)">(.*?)<', contents)
+    assert ("results-title", "Every case") in links and "Not measured" in dict(links).values()
+    assert all(f'id="{id}"' in text for id, _ in links)
+
+
+def test_markup_of_paragraphs_is_shown_and_that_of_data_is_not():
+    text = write_page(
+        Report("compare", "", (), None, headline="`a\\_b`", answer=[f"**2** `{HOSTILE}`"])
+    )
+    assert "<strong>2</strong> <code>&lt;/script&gt;" in text and "<script>alert" not in text
 
 
 def test_it_says_what_was_not_measured_and_why(run):
@@ -168,7 +214,8 @@ def test_a_session_has_verdicts_and_detectable_changes(session):  # noqa: F811
     measured = [shown.detectable for shown in session.rows if shown.detectable is not None]
     shown = [shown["Detectable"] for shown in found if shown["Detectable"] is not None]
     assert sorted(shown) == pytest.approx(sorted(100 * one for one in measured), rel=1e-4)
-    assert data_of(text)["table"]["same_within"] == session.same_within
+    same = f"{100 * session.same_within:g}%"
+    assert any(same in sentence for sentence in data_of(text)["table"]["legend"])
 
 
 def test_what_the_script_leaves_is_said_where_none_runs(run):

@@ -10,7 +10,7 @@ import msgspec
 from opperf.comparison.ab.report import CoarseReport, CoarseRow, Row
 from opperf.comparison.ab.report import Report as SessionReport
 from opperf.comparison.ab.reports import sentences
-from opperf.comparison.ab.reports.changes import INTERVAL, changes_of
+from opperf.comparison.ab.reports.changes import INTERVAL, NOTHING, Measured, changes_of
 from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
@@ -63,7 +63,8 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
             facts=[
                 Fact("A:", report.a, page_label="A, before"),
                 Fact("B:", report.b, page_label="B, after"),
-            ]
+            ],
+            in_changes=True,
         ),
         Section(
             prose=sentences.summary(report),
@@ -105,6 +106,7 @@ def _verdicts(report: SessionReport) -> Iterator[Section]:
             table=Table(made, more=more_text(len(found) - most)),
             is_folded=is_folded,
             page_title=f"{page_title} ({len(found)})" if is_folded else page_title,
+            in_changes=True,
         )
 
 
@@ -192,8 +194,8 @@ def _row_test(report: SessionReport, row: Row) -> Test:
     )
 
 
-def report_for(found: SessionReport) -> Report:
-    """Returns the report of a session, for every format."""
+def report_for(found: SessionReport, measured: Measured = NOTHING) -> Report:
+    """Returns the report of a session, for every format; pages have what was measured."""
     return Report(
         command="ab",
         title=f"{found.framework}: A against B",
@@ -205,5 +207,5 @@ def report_for(found: SessionReport) -> Report:
         headline=sentences.headline(found),
         answer=sentences.advice(found),
         comment="ab",
-        changes=changes_of(found),
+        changes=changes_of(found, measured),
     )

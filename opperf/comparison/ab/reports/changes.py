@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import shlex
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from opperf.comparison.ab.report import Report, Row
+from opperf.comparison.ab.session import Session, key
 from opperf.comparison.results import TITLE
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import machine_text
 from opperf.model import DIFFERENT
-from opperf.reports.model import ChangeRow, Changes, Tone
+from opperf.reports.model import ChangeRow, Changes, SideSamples, Tone
 
 INTERVAL = "90 % interval"
 """Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
@@ -21,18 +29,72 @@ TONES: dict[Verdict, Tone] = {
 }
 
 
-def changes_of(report: Report) -> Changes:
+class Measured(NamedTuple):
+    """Samples, commands and machine of a session, for a page."""
+
+    samples: Mapping[str, Sequence[SideSamples]] = MappingProxyType({})
+    """The medians of the processes of both arms, by figure."""
+    commands: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({})
+    """By the id of a pair."""
+    machine: str = ""
+
+
+NOTHING = Measured()
+
+
+def measured_of(session: Session, name: str) -> Measured:
+    """Returns what was measured in a session, whose file commands read by this name, if any."""
+    medians: dict[str, dict[str, list[float]]] = defaultdict(lambda: {"A": [], "B": []})
+    for replicate in session.replicates:
+        if replicate.phase == "comparison":
+            for figure, value in replicate.values.items():
+                if math.isfinite(value):
+                    medians[figure][replicate.arm].append(math.exp(value))
+    return Measured(
+        samples={
+            figure: [
+                SideSamples(arm, "ns", values, statistics.median(values))
+                for arm, values in of_arms.items()
+            ]
+            for figure, of_arms in medians.items()
+            if all(of_arms.values())
+        },
+        commands={}
+        if not name
+        else {
+            pair.id: [
+                (
+                    f"Measure it again with {arm}",
+                    f"opperf run {shlex.quote(name)} --id {case.id}",
+                )
+                for arm, case in (("A", pair.a), ("B", pair.b))
+            ]
+            for pair in session.pairs
+        },
+        machine="; ".join(dict.fromkeys(map(machine_text, session.environments.values()))),
+    )
+
+
+def changes_of(report: Report, measured: Measured = NOTHING) -> Changes:
     """Returns all figures."""
     return Changes(
         sides=(report.a, report.b),
         threshold=report.threshold,
         same_within=report.same_within,
-        rows=list(map(_row, report.rows)),
+        rows=[_row(row, measured) for row in report.rows],
         interval=INTERVAL,
+        facts=tuple(_sides(report, measured)),
+        samples="medians of processes",
     )
 
 
-def _row(row: Row) -> ChangeRow:
+def _sides(report: Report, measured: Measured) -> Iterator[tuple[str, str]]:
+    yield "A, before", report.a
+    yield "B, after", report.b
+    yield "Measured", ", ".join(filter(None, (report.started, measured.machine)))
+
+
+def _row(row: Row, measured: Measured) -> ChangeRow:
     return ChangeRow(
         operator=row.operator,
         inputs=", ".join(filter(None, (row.inputs, row.settings))),
@@ -45,6 +107,8 @@ def _row(row: Row) -> ChangeRow:
         detectable=row.detectable,
         facts=tuple(_facts(row)),
         notes=(row.note,) if row.note else (),
+        samples=measured.samples.get(key(row.id, row.metric), ()),
+        commands=measured.commands.get(row.id, ()),
     )
 
 

@@ -40,7 +40,9 @@ def sections(comparison: Comparison) -> tuple[Section, ...]:
     """Returns the sections, without those that have nothing."""
     sides = (("base", comparison.base), ("new", comparison.new))
     found = (
-        Section(facts=[Fact(name, side.name, _of_side(side)) for name, side in sides]),
+        Section(
+            facts=[Fact(name, side.name, _of_side(side)) for name, side in sides], in_changes=True
+        ),
         _comparability(comparison),
         _differences(comparison),
         differing(comparison.results),
@@ -118,6 +120,7 @@ def _metric(comparison: Comparison, metric: str) -> Section:
         table=Table(tuple(_columns(rows)), shown, more),
         below=[*sentences.reasons(rows), *sentences.mark_sentences(picked)],
         is_folded=not any(row.verdict in FOUND for row in picked),
+        in_changes=True,
         tip=rows[0].described.description,
     )
 

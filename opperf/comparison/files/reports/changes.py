@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from opperf.comparison.files.comparison import Comparison, Row
@@ -9,7 +10,7 @@ from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.tones import tone_of
 from opperf.comparison.results import TITLE
 from opperf.model import DIFFERENT
-from opperf.reports.model import ChangeRow, Changes
+from opperf.reports.model import ChangeRow, Changes, SideSamples
 from opperf.results.units import format_figure
 
 
@@ -20,7 +21,13 @@ def changes_of(comparison: Comparison) -> Changes:
         threshold=comparison.threshold,
         rows=[_row(comparison, row) for row in comparison.rows],
         interval="95 % interval",
+        facts=tuple(_sides(comparison)),
     )
+
+
+def _sides(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    for label, side in (("Base", comparison.base), ("New", comparison.new)):
+        yield label, ", ".join(filter(None, (side.name, side.started, side.machine)))
 
 
 def _row(comparison: Comparison, row: Row) -> ChangeRow:
@@ -35,7 +42,25 @@ def _row(comparison: Comparison, row: Row) -> ChangeRow:
         high=row.high,
         facts=tuple(_facts(comparison, row)),
         notes=tuple(filter(None, (row.note, row.caveat))),
+        samples=tuple(_samples(comparison, row)),
+        commands=tuple(_commands(comparison, row)),
     )
+
+
+def _samples(comparison: Comparison, row: Row) -> Iterator[SideSamples]:
+    base, new = comparison.samples.get((row.id, row.metric), ((), ()))
+    if base and new:
+        yield SideSamples(comparison.base.name, row.unit, base, row.base, row.base_half_width)
+        yield SideSamples(comparison.new.name, row.unit, new, row.new, row.new_half_width)
+
+
+def _commands(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
+    """Yields the command of each side; results by operator have no cases to measure."""
+    sides = (comparison.base, row.id), (comparison.new, row.other_id or row.id)
+    for side, id in sides:
+        if id and not side.averages:
+            command = f"opperf run {shlex.quote(side.path)} --id {id}"
+            yield f"Measure it again from {side.name}", command
 
 
 def _facts(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:

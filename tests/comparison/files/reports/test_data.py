@@ -56,6 +56,7 @@ def test_json_tells_both_sides_whole(everything):
         "averages": False,
         "comparability": "",
         "arm": "",
+        "machine": "",
     }
     assert (content["threshold"], content["unmeasured"]) == (0.02, 2)
     assert content["metrics"] == ["forward", "memory"]
