@@ -51,7 +51,7 @@ SECTIONS: dict[str, str] = {
     ),
     "History": (
         "store project repository revision branch is_dirty commits_of what environment with_dirty "
-        "dirty until identities why"
+        "dirty until identities why form machine run"
     ),
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "

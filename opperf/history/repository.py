@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import msgspec
 
 from opperf.errors import UsageError, one_line
 from opperf.history.model import Commit
@@ -32,12 +35,14 @@ class Checkout(Struct, frozen=True):
     """Whether the repository lacks ancestors, so that the commit has no position."""
 
 
-def git(folder: Path, *words: str) -> str:
-    """Returns what git prints. Raises `UsageError` if there is no git, and with its reason if it
-    fails."""
+def git(folder: Path, *words: str, given: str | None = None) -> str:
+    """Returns what git prints, which is given a text to read. Raises `UsageError` if there is no
+    git, and with its reason if it fails."""
     command = ["git", "-C", str(folder), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=WAIT_S, input=given or ""
+        )
     except FileNotFoundError as error:
         raise UsageError("git is not installed; name --commit and --branch") from error
     except subprocess.TimeoutExpired as error:
@@ -57,11 +62,63 @@ def read_commit(folder: Path, revision: str) -> Commit:
                 f"{folder} is in no git repository; name it with --repository"
             ) from error
         raise UsageError(f"{folder}: the repository has no commit {revision}") from error
-    shown = git(folder, "log", "-1", f"--format={FORMAT}", sha)
-    sha, parents, when, author, subject = shown.split(SEPARATOR, 4)
-    shallow = git(folder, "rev-parse", "--is-shallow-repository") == "true"
-    position = None if shallow else int(git(folder, "rev-list", "--count", sha))
-    return Commit(sha, parents.partition(" ")[0], position, float(when), author, subject)
+    commit = _commit_of(git(folder, "log", "-1", f"--format={FORMAT}", sha))
+    if is_shallow(folder):
+        return commit
+    return msgspec.structs.replace(commit, position=_count(folder, sha))
+
+
+def _commit_of(line: str) -> Commit:
+    sha, parents, when, author, subject = line.split(SEPARATOR, 4)
+    return Commit(sha, parents.partition(" ")[0], None, float(when), author, subject)
+
+
+def is_shallow(folder: Path) -> bool:
+    """Returns whether a repository lacks ancestors of its commits."""
+    return git(folder, "rev-parse", "--is-shallow-repository") == "true"
+
+
+def _count(folder: Path, sha: str) -> int:
+    """Returns the number of a commit's ancestors and itself."""
+    return int(git(folder, "rev-list", "--count", sha))
+
+
+def read_commits(folder: Path, shas: Iterable[str]) -> dict[str, Commit]:
+    """Returns, by its id or the beginning of it, each of the commits that a repository has. Raises
+    `UsageError` if git fails."""
+    wanted = list(dict.fromkeys(shas))
+    asked = "".join(f"{sha}^{{commit}}\n" for sha in wanted)
+    answers = git(folder, "cat-file", "--batch-check=%(objectname)", given=asked).splitlines()
+    # Of one that is missing or ambiguous, the answer has a second word.
+    whole = {
+        sha: answer
+        for sha, answer in zip(wanted, answers, strict=True)
+        if " " not in answer and answer.startswith(sha)
+    }
+    if not whole:
+        return {}
+    listed = "\n".join(dict.fromkeys(whole.values()))
+    lines = git(folder, "log", "--no-walk", "--stdin", f"--format={FORMAT}", given=listed)
+    commits = {commit.sha: commit for commit in map(_commit_of, lines.splitlines())}
+    if not is_shallow(folder):
+        commits = _with_positions(folder, commits)
+    return {sha: commits[found] for sha, found in whole.items()}
+
+
+def _with_positions(folder: Path, commits: Mapping[str, Commit]) -> dict[str, Commit]:
+    """Returns commits with their numbers of ancestors. Those of a large repository take a second to
+    count; those that one commit has and another has not take none."""
+    found: dict[str, Commit] = {}
+    last: Commit | None = None
+    for commit in sorted(commits.values(), key=lambda one: one.time):
+        if last is None or last.position is None:
+            position = _count(folder, commit.sha)
+        else:
+            between = f"{last.sha}...{commit.sha}"
+            sides = git(folder, "rev-list", "--left-right", "--count", between).split()
+            position = last.position - int(sides[0]) + int(sides[1])
+        last = found[commit.sha] = msgspec.structs.replace(commit, position=position)
+    return found
 
 
 def is_repository(folder: Path) -> bool:
@@ -83,12 +140,14 @@ def read_checkout(
         # Of a named commit nothing is known but the commit.
         status = git(folder, "status", "--porcelain", "--untracked-files=no")
         is_dirty = not revision and bool(status)
-    found = branch or _of_ci() or git(folder, "rev-parse", "--abbrev-ref", "HEAD")
-    return Checkout(commit, found, is_dirty, commit.position is None)
+    return Checkout(commit, branch or read_branch(folder), is_dirty, commit.position is None)
 
 
-def _of_ci() -> str:
-    return next(filter(None, (os.environ.get(name) for name in BRANCH_VARIABLES)), "")
+def read_branch(folder: Path) -> str:
+    """Returns the branch that a repository is at, as a CI or itself says: `HEAD` for none. Raises
+    `UsageError` if git fails."""
+    of_ci = next(filter(None, (os.environ.get(name) for name in BRANCH_VARIABLES)), "")
+    return of_ci or git(folder, "rev-parse", "--abbrev-ref", "HEAD")
 
 
 def project_name(folder: Path) -> str:

@@ -1,0 +1,103 @@
+"""Bencher's metric format: an object of measures for each benchmark, and nothing of the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
+from opperf.history.intake.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    Machine,
+    commit_of,
+    figure,
+    file_time,
+    machine_of,
+    submit,
+)
+from opperf.history.intake.units import TIME, is_rate
+from opperf.history.model import Entry, Point
+from opperf.metrics import metrics_by_name
+from opperf.model import Struct
+from opperf.model.base import digest
+from opperf.results.exports import MEASURES
+
+UNITS = {"latency": TIME, "build-time": "s", "file-size": "bytes"}
+"""Of measures that every project of Bencher has; those of others are set in Bencher itself."""
+
+OWN = {measure: name for name, measure in MEASURES.items()}
+"""Metrics of opperf by their measures."""
+
+
+class Measure(Struct, frozen=True):
+    """A figure with its bounds."""
+
+    value: float
+    lower_value: float | None = None
+    upper_value: float | None = None
+
+
+def recognise_value(value: Any) -> bool:
+    """Whether a file's content is of that form."""
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(
+            isinstance(measures, dict)
+            and bool(measures)
+            and all(isinstance(found, dict) and "value" in found for found in measures.values())
+            for measures in value.values()
+        )
+    )
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the run of a file, at the commit that the user states. Raises `RunFileError`."""
+    value = parse(read_bytes(path), path)
+    benchmarks = {
+        name: {
+            measure: as_form(one, Measure, path, f"{name}.{measure}")
+            for measure, one in as_form(measures, dict[str, Any], path, name).items()
+        }
+        for name, measures in as_form(value, dict[str, Any], path).items()
+    }
+    commit = commit_of(path, given)
+    machine = machine_of({}, given)
+    warnings = [f"{path}: it has no time; that of the file is taken"]
+    if not given.machine:
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    submission = submit(
+        "bencher",
+        [commit.sha, digest(value)],
+        path,
+        commit,
+        given.branch,
+        file_time(path),
+        _entries(benchmarks, machine, path),
+        [machine],
+        warnings,
+    )
+    return Intake((submission,), tuple(warnings))
+
+
+def _entries(
+    benchmarks: Mapping[str, Mapping[str, Measure]], machine: Machine, path: Path
+) -> Iterator[Entry]:
+    known = metrics_by_name()
+    for name, measures in benchmarks.items():
+        for measure, one in measures.items():
+            if not math.isfinite(one.value):
+                raise wrong(path, f"{name}.{measure}.value", f"{one.value} is no figure")
+            metric = known.get(OWN.get(measure, measure))
+            unit = metric.unit if metric else UNITS.get(measure, "")
+            smaller = metric.lower_is_better if metric else not is_rate(measure)
+            low, high = (
+                math.nan if bound is None else bound for bound in (one.lower_value, one.upper_value)
+            )
+            point = Point(n=1, median=one.value, low=low, high=high)
+            yield figure(Benchmark(name), measure, unit, machine, point, smaller)

@@ -1,0 +1,96 @@
+"""Documents of other tools: JSON in the form that it should have, or an error with the file
+and the key path of what is wrong."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from opperf.decoding import read_json
+from opperf.errors import RunFileError, one_line
+
+T = TypeVar("T")
+
+SHA = re.compile(r"[0-9a-fA-F]{4,64}")
+"""Id of a commit, or the beginning of one: git takes no shorter ones, and those of SHA-256 have
+64."""
+
+LAST_SECOND = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).timestamp()
+"""Seconds of the latest time that has a date."""
+
+LONGEST_LABEL = 400
+"""Characters of a name that are kept for tables; the id of its case is of the whole name."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns the content of a file. Raises `RunFileError` for one that cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse(text: bytes, path: Path) -> Any:
+    """Returns the value of a text of JSON, which may have NaN. Raises `RunFileError` with the line
+    and column of what is wrong."""
+    try:
+        return read_json(text)
+    except ValueError as error:
+        raise RunFileError(f"{path} is no whole JSON: {one_line(str(error))}") from error
+
+
+def as_form(value: Any, form: type[T], path: Path, at: str = "") -> T:
+    """Returns a value of JSON in its form; `at` is its key path in the file. Raises `RunFileError`
+    with the key path of what is wrong."""
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        inner = where.rstrip("`")
+        place = f"{at}{inner}" if at else inner.removeprefix(".")
+        raise wrong(path, place, f"{what[:1].lower()}{what[1:]}") from error
+    except OverflowError as error:
+        raise wrong(path, at, "a number is too large") from error
+
+
+def wrong(path: Path, at: str, what: str) -> RunFileError:
+    """Returns the error for a value at a key path of a file."""
+    place = f"{path}: {one_line(at, 120)}" if at else str(path)
+    return RunFileError(f"{place}: {one_line(what)}")
+
+
+def read_seconds(value: float | str | None, path: Path, at: str, unit: float = 1.0) -> float:
+    """Returns a time, a number in some unit of seconds or a text of ISO 8601, in seconds since
+    1970; NaN without one. Raises `RunFileError` for what is none."""
+    if value is None or value == "":
+        return math.nan
+    if isinstance(value, str):
+        try:
+            when = datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+        except ValueError as error:
+            raise wrong(path, at, f"{one_line(value, 40)!r} is no time of ISO 8601") from error
+        # A time without a zone is UTC, as tools that leave it out have it.
+        zoned = when if when.tzinfo else when.replace(tzinfo=datetime.timezone.utc)
+        return zoned.timestamp()
+    seconds = float(value) * unit
+    if not 0 <= seconds <= LAST_SECOND:
+        raise wrong(path, at, f"{value} is no time since 1970")
+    return seconds
+
+
+def read_sha(text: str, path: Path, at: str) -> str:
+    """Returns the id of a commit. Raises `RunFileError` for what is none."""
+    if not SHA.fullmatch(text):
+        raise wrong(path, at, f"{one_line(text, 40)!r} is no id of a commit")
+    return text.lower()
+
+
+def label(text: str) -> str:
+    """Returns a text of a file as tables may have it: one line, without control characters."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return one_line(printable, LONGEST_LABEL)

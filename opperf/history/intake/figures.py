@@ -1,0 +1,212 @@
+"""Figures of other tools as a history takes them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from opperf.errors import RunFileError
+from opperf.history.intake.documents import label
+from opperf.history.intake.units import Known, kind_of, known_unit
+from opperf.history.model import (
+    WHOLE,
+    Commit,
+    Entry,
+    Point,
+    SeriesFacts,
+    SeriesKey,
+    Submission,
+)
+from opperf.instruments.profilers.summary import median_interval
+from opperf.model import MetricKind, Struct
+from opperf.model.base import ID_LENGTH, digest
+from opperf.plurals import pluralize
+
+KEYED = (
+    *("machine", "cpu", "cores", "architecture", "gpus", "framework", "versions", "python"),
+    *("requirements", "variables"),
+)
+"""Facts of an environment whose figures may be joined only if they are equal. As with opperf's own
+runs, another kernel of the system or another name of the host is no other environment, unless a
+tool takes the name for the machine."""
+
+
+class Given(Struct, frozen=True):
+    """Facts that the user states, for files that lack them."""
+
+    commit: Commit | None = None
+    branch: str = ""
+    machine: str = ""
+
+
+class Intake(Struct, frozen=True):
+    """The runs of a file or a folder."""
+
+    submissions: tuple[Submission, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class Machine(Struct, frozen=True):
+    """The environment of figures."""
+
+    key: str
+    facts: Mapping[str, Any]
+
+
+def machine_of(facts: Mapping[str, Any], given: Given) -> Machine:
+    """Returns an environment by what a file says of it, under opperf's names, and the user's name
+    for the machine if the file has no processor and no name."""
+    known = {name: value for name, value in facts.items() if value not in (None, "", [], {}, ())}
+    if not {"machine", "cpu"} & set(known) and (name := given.machine or known.get("hostname")):
+        known["machine"] = name
+    if "machine" in known:
+        known.setdefault("hostname", known["machine"])
+    keyed = {name: known[name] for name in KEYED if name in known}
+    return Machine(digest(keyed)[:ID_LENGTH], known)
+
+
+def says_nothing(machine: Machine) -> bool:
+    """Whether nothing is known of an environment."""
+    return not set(machine.facts) & {"machine", "cpu", "gpus"}
+
+
+class Benchmark(Struct, frozen=True):
+    """The subject of figures."""
+
+    name: str
+    parameters: Mapping[str, Any] = {}
+    version: str = ""
+    """Figures of another version are not comparable: they are another series."""
+    shown: str = ""
+    """The parameters in tables; empty for those above as they are."""
+    category: str = ""
+    framework: str = ""
+
+    @property
+    def case(self) -> str:
+        identity = {"name": self.name, "parameters": self.parameters, "version": self.version}
+        return digest(identity)[:ID_LENGTH]
+
+    def facts(self, unit: str, kind: MetricKind, lower_is_better: bool = True) -> SeriesFacts:
+        listed = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return SeriesFacts(
+            name=label(self.name),
+            unit=label(unit),
+            kind=kind,
+            lower_is_better=lower_is_better,
+            inputs=label(self.shown or listed),
+            category=label(self.category),
+            framework=label(self.framework),
+        )
+
+
+def figure(
+    benchmark: Benchmark,
+    metric: str,
+    unit: str | Known,
+    machine: Machine,
+    point: Point,
+    lower_is_better: bool = True,
+) -> Entry:
+    """Returns a figure, whose point is in the file's unit."""
+    known = known_unit(unit) if isinstance(unit, str) else unit
+    return Entry(
+        SeriesKey(benchmark.case, label(metric), machine.key),
+        benchmark.facts(known.unit, kind_of(known.unit), lower_is_better),
+        scaled(point, known.size),
+    )
+
+
+def outcome(benchmark: Benchmark, machine: Machine, status: str, reason: str) -> Entry:
+    """Returns the outcome of a benchmark that has no figure."""
+    return Entry(
+        SeriesKey(benchmark.case, WHOLE, machine.key),
+        benchmark.facts("", MetricKind.COUNT),
+        Point(status=status, reason=label(reason)),
+    )
+
+
+def scaled(point: Point, size: float) -> Point:
+    """Returns a point in another unit; bounds that are not finite are unknown."""
+    values = {
+        name: value * size if math.isfinite(value) else math.nan
+        for name in ("median", "low", "high", "q25", "q75")
+        for value in (getattr(point, name),)
+    }
+    samples = tuple(sample * size for sample in point.samples)
+    if not all(map(math.isfinite, samples)):
+        samples = ()
+    return msgspec.structs.replace(point, **values, samples=samples)
+
+
+def point_of_samples(samples: Sequence[float]) -> Point:
+    """Returns the point of some samples: median, its interval, and quartiles."""
+    kept = tuple(map(float, samples))
+    if len(kept) < 2:
+        return Point(n=len(kept), median=kept[0] if kept else math.nan)
+    q25, median, q75 = np.quantile(kept, (0.25, 0.5, 0.75)).tolist()
+    low, high = median_interval(sorted(kept))
+    return Point(n=len(kept), median=median, low=low, high=high, q25=q25, q75=q75, samples=kept)
+
+
+def commit_of(path: Path, given: Given) -> Commit:
+    """Returns the commit that the user states. Raises `RunFileError` without one."""
+    if given.commit is None:
+        raise RunFileError(f"{path} does not say which commit it is of; name it with --commit")
+    return given.commit
+
+
+def file_time(path: Path) -> float:
+    """Returns when a file was last written, in seconds since 1970."""
+    return path.stat().st_mtime
+
+
+def submit(
+    source: str,
+    identity: Any,
+    path: Path,
+    commit: Commit,
+    branch: str,
+    started: float,
+    entries: Iterable[Entry],
+    machines: Iterable[Machine],
+    warnings: list[str],
+    is_dirty: bool = False,
+    command: str = "",
+) -> Submission:
+    """Returns a run, whose copies have the same identity. Of several figures of one series the last
+    counts, which is added to the warnings. Raises `RunFileError` for a run without figures."""
+    listed = list(entries)
+    if not listed:
+        raise RunFileError(f"{path} has no figure; there is nothing to import")
+    kept = {entry.key: entry for entry in listed}
+    if len(kept) < len(listed):
+        counts = Counter(entry.key for entry in listed)
+        name = next(kept[key].facts.name for key, count in counts.items() if count > 1)
+        warnings.append(
+            f"{path}: {pluralize(len(listed) - len(kept), 'figure')} of a benchmark that has a "
+            f"later one, as {name}: only the last counts"
+        )
+    return Submission(
+        id=digest({"source": source, "identity": identity})[:ID_LENGTH],
+        commit=commit,
+        branch=branch,
+        started=started,
+        entries=tuple(kept.values()),
+        is_dirty=is_dirty,
+        source=source,
+        command=command,
+        environments={machine.key: machine.facts for machine in machines},
+    )
+
+
+UNKNOWN_MACHINE = (
+    "{}: it does not say on which machine it was measured, and figures of several would be joined; "
+    "name the machine with --machine"
+)

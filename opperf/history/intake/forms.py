@@ -1,0 +1,98 @@
+"""The forms of other tools that a history reads and writes, and which of them a file is of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.errors import RunFileError, unknown
+from opperf.history.intake import (
+    asv,
+    bencher,
+    github_action,
+    milabench,
+    operator_benchmark,
+    pytest_benchmark,
+    pytorch,
+)
+from opperf.history.intake.documents import parse, read_bytes
+from opperf.history.intake.figures import Given, Intake
+from opperf.results.runfile import is_run_file
+
+
+class Form(NamedTuple):
+    """A form of results: how it is read, and recognised by its content."""
+
+    read: Callable[[Path, Given], Intake]
+    path: Callable[[Path], bool] | None = None
+    """Whether a folder, or a file that is no JSON, is of it."""
+    text: Callable[[bytes], bool] | None = None
+    value: Callable[[Any], bool] | None = None
+    """Whether a value of JSON is of it."""
+
+
+FORMS = {
+    "asv": Form(asv.read, path=asv.recognise, value=asv.recognise_value),
+    "pytest-benchmark": Form(
+        pytest_benchmark.read,
+        path=pytest_benchmark.recognise,
+        value=pytest_benchmark.recognise_value,
+    ),
+    "github-action-benchmark": Form(
+        github_action.read,
+        text=github_action.recognise_text,
+        value=github_action.recognise_value,
+    ),
+    "pytorch": Form(pytorch.read, value=pytorch.recognise_value),
+    "operator-benchmark": Form(operator_benchmark.read, value=operator_benchmark.recognise_value),
+    "milabench": Form(milabench.read, path=milabench.recognise),
+    "bencher": Form(bencher.read, value=bencher.recognise_value),
+}
+"""By name, those with few marks of their own last."""
+
+
+def read_results(path: Path, name: str, given: Given) -> Intake:
+    """Returns the runs of a file or folder, in the form of that name, else in that which its
+    content has. Raises `RunFileError`, and `UsageError` for a form that is not known."""
+    if not path.exists():
+        raise RunFileError(f"{path} is not there")
+    if name and name not in FORMS:
+        raise unknown("form", name, FORMS)
+    form = FORMS[name] if name else _recognise(path)
+    return form.read(path, given)
+
+
+def _recognise(path: Path) -> Form:
+    for form in FORMS.values():
+        if form.path is not None and form.path(path):
+            return form
+    if path.is_dir():
+        raise _none(path, "has no results in a form that is known")
+    if is_run_file(path):
+        raise RunFileError(f"{path} is a run of opperf: opperf history add {path}")
+    text = read_bytes(path)
+    for form in FORMS.values():
+        if form.text is not None and form.text(text):
+            return form
+    value = _first_value(text, path)
+    for form in FORMS.values():
+        if form.value is not None and form.value(value):
+            return form
+    raise _none(path, "is in no form that is known")
+
+
+def _first_value(text: bytes, path: Path) -> Any:
+    """Returns the value of a file, or of its first line if each is one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        try:
+            return parse(lines[0], path)
+        except RunFileError:
+            # A line of a value that has several.
+            pass
+    return parse(text, path)
+
+
+def _none(path: Path, what: str) -> RunFileError:
+    return RunFileError(f"{path} {what}: {', '.join(FORMS)}; name its form with --from")

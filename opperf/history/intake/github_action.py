@@ -1,0 +1,192 @@
+"""Data of github-action-benchmark: `data.js` of its pages, its JSON, or the list of figures that
+tools hand it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import RunFileError
+from opperf.history.intake.documents import (
+    as_form,
+    label,
+    parse,
+    read_bytes,
+    read_seconds,
+    read_sha,
+    wrong,
+)
+from opperf.history.intake.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    Machine,
+    commit_of,
+    figure,
+    file_time,
+    machine_of,
+    submit,
+)
+from opperf.history.intake.units import is_rate
+from opperf.history.model import Commit, Entry, Point
+from opperf.model import Struct
+from opperf.model.base import digest
+
+SOURCE = "github-action-benchmark"
+
+ASSIGNED = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=\s*")
+
+LARGER_IS_BETTER = frozenset({"benchmarkjs", "pytest", "customBiggerIsBetter"})
+"""Tools whose figures are rates."""
+
+OWN_EXTRA = re.compile(r"median of (\d+) samples?\b")
+"""The words of opperf's exports on a figure, whose range is then the half-width of an interval."""
+
+OWN_RANGE = re.compile(r"±\s*(\d[\d.]*(?:e[-+]?\d+)?)", re.IGNORECASE)
+
+
+class Person(Struct, frozen=True):
+    """An author of a commit."""
+
+    name: str | None = None
+    username: str | None = None
+
+
+class CommitFacts(Struct, frozen=True):
+    """The commit of a run."""
+
+    id: str
+    message: str = ""
+    timestamp: str | None = None
+    author: Person | None = None
+
+
+class Bench(Struct, frozen=True):
+    """A figure."""
+
+    name: str
+    value: float
+    unit: str = ""
+    range: str | None = None
+    extra: str | None = None
+
+
+class Run(Struct, frozen=True):
+    """The figures of a commit."""
+
+    commit: CommitFacts
+    date: float
+    benches: list[Bench]
+    tool: str = ""
+
+
+def recognise_text(text: bytes) -> bool:
+    """Whether a file's content is a page's script."""
+    return ASSIGNED.match(text) is not None
+
+
+def recognise_value(value: Any) -> bool:
+    """Whether a file's content is the data of a page, or a list of figures."""
+    if isinstance(value, list):
+        return bool(value) and all(
+            isinstance(bench, dict) and {"name", "unit", "value"} <= set(bench) for bench in value
+        )
+    return isinstance(value, dict) and isinstance(value.get("entries"), dict)
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the runs of a file. Raises `RunFileError`."""
+    text = read_bytes(path)
+    assigned = ASSIGNED.match(text)
+    if assigned:
+        text = text[assigned.end() :].rstrip().removesuffix(b";")
+    value = parse(text, path)
+    if isinstance(value, list):
+        return _read_list(value, path, given)
+    groups = as_form(value, dict[str, Any], path).get("entries")
+    warnings: list[str] = []
+    submissions = []
+    for group, listed in as_form(groups, dict[str, Any], path, "entries").items():
+        runs = as_form(listed, list[Run], path, f"entries.{group}")
+        # A group is of one job of a CI, and so of one kind of machine, as far as that is known.
+        machine = machine_of({"machine": given.machine or group}, given)
+        for number, run in enumerate(runs):
+            at = f"entries.{group}[{number}]"
+            submissions.append(
+                submit(
+                    SOURCE,
+                    [group, run.commit.id, run.date],
+                    path,
+                    _commit(run.commit, path, at),
+                    given.branch,
+                    read_seconds(run.date, path, f"{at}.date", 1e-3),
+                    _entries(run.benches, run.tool, machine, path, f"{at}.benches"),
+                    [machine],
+                    warnings,
+                )
+            )
+    if not submissions:
+        raise RunFileError(f"{path}: entries: there is no run; there is nothing to import")
+    if not given.machine:
+        warnings.append(
+            f"{path}: it says on no machine where it was measured; each of its groups is taken for "
+            "one"
+        )
+    return Intake(tuple(submissions), tuple(warnings))
+
+
+def _read_list(value: Any, path: Path, given: Given) -> Intake:
+    machine = machine_of({}, given)
+    warnings = [f"{path}: it has no time; that of the file is taken"]
+    if not given.machine:
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    commit = commit_of(path, given)
+    benches = as_form(value, list[Bench], path)
+    submission = submit(
+        SOURCE,
+        [commit.sha, digest(value)],
+        path,
+        commit,
+        given.branch,
+        file_time(path),
+        _entries(benches, "", machine, path, ""),
+        [machine],
+        warnings,
+    )
+    return Intake((submission,), tuple(warnings))
+
+
+def _commit(facts: CommitFacts, path: Path, at: str) -> Commit:
+    author = facts.author or Person()
+    return Commit(
+        read_sha(facts.id, path, f"{at}.commit.id"),
+        time=read_seconds(facts.timestamp, path, f"{at}.commit.timestamp"),
+        author=label(author.name or author.username or ""),
+        subject=label(facts.message.partition("\n")[0]),
+    )
+
+
+def _entries(
+    benches: Iterable[Bench], tool: str, machine: Machine, path: Path, at: str
+) -> Iterator[Entry]:
+    for number, bench in enumerate(benches):
+        if not math.isfinite(bench.value):
+            raise wrong(path, f"{at}[{number}].value", f"{bench.value} is no figure")
+        larger = tool in LARGER_IS_BETTER or is_rate(bench.unit)
+        yield figure(Benchmark(bench.name), "value", bench.unit, machine, _point(bench), not larger)
+
+
+def _point(bench: Bench) -> Point:
+    """Returns the point of a figure: of others than opperf's, it is not said what the range is."""
+    said = OWN_EXTRA.match(bench.extra or "")
+    reach = OWN_RANGE.match(bench.range or "")
+    if not said:
+        return Point(n=1, median=bench.value)
+    width = float(reach[1]) if reach else math.nan
+    return Point(
+        n=int(said[1]), median=bench.value, low=bench.value - width, high=bench.value + width
+    )

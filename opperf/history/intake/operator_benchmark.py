@@ -1,0 +1,113 @@
+"""Results of PyTorch's own operator benchmark, `--output-json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
+from opperf.history.intake.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    Machine,
+    commit_of,
+    figure,
+    file_time,
+    machine_of,
+    submit,
+)
+from opperf.history.intake.units import MEMORY, Known, known_unit
+from opperf.history.model import Entry, Point
+from opperf.model import Struct
+from opperf.model.base import digest
+
+
+class Test(Struct, frozen=True, rename={"memory": "peak memory", "bandwidth": "memory bandwidth"}):
+    """A test: its name, what it ran on, and its figures."""
+
+    test_name: str
+    latency: float
+    input_config: str = ""
+    mode: str = "Eager"
+    run: str = "Forward"
+    memory: float | None = None
+    bandwidth: float | None = None
+    latency_unit: str = msgspec.field(default="us", name="latency unit")
+    memory_unit: str = msgspec.field(default="KB", name="memory unit")
+    bandwidth_unit: str = msgspec.field(default="GB/s", name="memory bandwidth unit")
+
+
+class Figure(NamedTuple):
+    """A figure of a test."""
+
+    metric: str
+    value: float | None
+    unit: Known
+    lower_is_better: bool = True
+
+
+KB = Known(MEMORY, 1024.0)
+"""Its `KB`, of what the system and the allocators say in bytes."""
+
+
+def recognise_value(value: Any) -> bool:
+    """Whether a file's content is a list of tests."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(test, dict) and {"test_name", "latency"} <= set(test) for test in value)
+    )
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the run of a file, at the commit that the user states. Raises `RunFileError`."""
+    value = parse(read_bytes(path), path)
+    tests = as_form(value, list[Test], path)
+    commit = commit_of(path, given)
+    machine = machine_of({}, given)
+    warnings = [f"{path}: it has no time; that of the file is taken"]
+    if not given.machine:
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    submission = submit(
+        "operator_benchmark",
+        [commit.sha, digest(value)],
+        path,
+        commit,
+        given.branch,
+        file_time(path),
+        _entries(tests, machine, path),
+        [machine],
+        warnings,
+    )
+    return Intake((submission,), tuple(warnings))
+
+
+def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[Entry]:
+    for number, test in enumerate(tests):
+        if not math.isfinite(test.latency):
+            raise wrong(path, f"[{number}].latency", f"{test.latency} is no figure")
+        benchmark = Benchmark(
+            test.test_name,
+            {"inputs": test.input_config, "mode": test.mode},
+            shown=test.input_config,
+            framework="torch",
+        )
+        run = test.run.lower()
+        memory = KB if test.memory_unit == "KB" else known_unit(test.memory_unit)
+        for found in (
+            Figure(run, test.latency, known_unit(test.latency_unit)),
+            Figure(f"{run}_memory", test.memory, memory),
+            Figure(f"{run}_bandwidth", test.bandwidth, known_unit(test.bandwidth_unit), False),
+        ):
+            # Zero is what it has for a peak or a bandwidth that it did not measure.
+            if found.value and math.isfinite(found.value):
+                point = Point(n=1, median=found.value)
+                yield figure(
+                    benchmark, found.metric, found.unit, machine, point, found.lower_is_better
+                )

@@ -1,0 +1,260 @@
+"""PyTorch's benchmark records, version 3, as its dashboard takes them: a list, or one in a line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.history.intake.documents import (
+    as_form,
+    label,
+    parse,
+    read_bytes,
+    read_seconds,
+    read_sha,
+    wrong,
+)
+from opperf.history.intake.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    Machine,
+    commit_of,
+    figure,
+    file_time,
+    machine_of,
+    outcome,
+    point_of_samples,
+    says_nothing,
+    submit,
+)
+from opperf.history.intake.units import UNITS, is_rate
+from opperf.history.model import Commit, Entry, Point, Submission
+from opperf.model import Struct
+from opperf.model.base import digest
+
+IN_NAME = re.compile(r"[(_ ](\w+)\)?\Z")
+"""Unit at the end of a metric's name: `latency(us)`, `compile_time_s`."""
+
+MANY = frozenset({"accuracy", "speedup"})
+"""Metrics that are no rates, and of which more is better."""
+
+
+class BenchmarkFacts(Struct, frozen=True):
+    """The program that was run."""
+
+    name: str
+    mode: str | None = None
+    dtype: str | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class Model(Struct, frozen=True):
+    """The model, or the operator."""
+
+    name: str
+    type: str | None = None
+    backend: str | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class Metric(Struct, frozen=True):
+    """The values."""
+
+    name: str
+    benchmark_values: list[float]
+    extra_info: dict[str, Any] | None = None
+
+
+class Dependency(Struct, frozen=True):
+    """Another repository that was used."""
+
+    sha: str | None = None
+    version: str | None = None
+
+
+class Runner(Struct, frozen=True):
+    """The machine."""
+
+    name: str | None = None
+    cpu_info: str | None = None
+    cpu_count: int | None = None
+    gpu_info: str | None = None
+    gpu_count: int | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class Record(Struct, frozen=True):
+    """A record: its parts after `metric` are those that a CI completes."""
+
+    benchmark: BenchmarkFacts
+    metric: Metric
+    model: Model | None = None
+    inputs: dict[str, Any] | None = None
+    dependencies: dict[str, Dependency] | None = None
+    runners: list[Runner] | None = None
+    repo: str = ""
+    head_branch: str = ""
+    head_sha: str = ""
+    workflow_id: int | str | None = None
+    run_attempt: int | str | None = None
+    job_id: int | str | None = None
+    timestamp: float | None = None
+
+
+def recognise_value(value: Any) -> bool:
+    """Whether a file's content is of such records."""
+    records = value if isinstance(value, list) else [value]
+    return bool(records) and all(
+        isinstance(record, dict) and {"benchmark", "metric"} <= set(record) for record in records
+    )
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the runs of a file, one for each job and commit. Raises `RunFileError`."""
+    records = _read_records(path)
+    warnings: list[str] = []
+    jobs: dict[tuple[Any, ...], dict[str, Record]] = {}
+    for at, record in records.items():
+        key = (record.repo, record.head_sha, record.workflow_id, record.job_id, record.run_attempt)
+        jobs.setdefault(key, {})[at] = record
+    if any(record.timestamp is None for record in records.values()):
+        warnings.append(f"{path}: not every record has a timestamp; the file's time is taken")
+    return Intake(
+        tuple(_submission(own, path, given, warnings) for own in jobs.values()),
+        tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _read_records(path: Path) -> dict[str, Record]:
+    """Returns the records by their places in the file."""
+    text = read_bytes(path)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and all(line.lstrip()[:1] == b"{" for line in lines):
+        found = {f"line {at}": parse(line, path) for at, line in enumerate(lines, start=1)}
+    else:
+        value = parse(text, path)
+        listed = value if isinstance(value, list) else [value]
+        found = {f"[{at}]": one for at, one in enumerate(listed)}
+    return {at: as_form(value, Record, path, at) for at, value in found.items()}
+
+
+def _submission(
+    records: Mapping[str, Record], path: Path, given: Given, warnings: list[str]
+) -> Submission:
+    at, first = next(iter(records.items()))
+    if first.head_sha:
+        commit = Commit(read_sha(first.head_sha, path, f"{at}.head_sha"))
+    else:
+        commit = commit_of(path, given)
+    times = [
+        read_seconds(record.timestamp, path, f"{place}.timestamp")
+        for place, record in records.items()
+        if record.timestamp is not None
+    ]
+    machines = {place: _machine(record, given) for place, record in records.items()}
+    if any(map(says_nothing, machines.values())):
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    job = [first.repo, commit.sha, first.workflow_id, first.job_id, first.run_attempt]
+    content = None if first.job_id is not None else digest([*records.values()])
+    return submit(
+        "pytorch",
+        [job, content],
+        path,
+        commit,
+        first.head_branch or given.branch,
+        max(times, default=file_time(path)),
+        _entries(records, machines, path),
+        machines.values(),
+        warnings,
+    )
+
+
+def _machine(record: Record, given: Given) -> Machine:
+    runner = next(iter(record.runners or ()), Runner())
+    extra = record.benchmark.extra_info or {}
+    gpu = runner.gpu_info or ""
+    facts = {
+        "hostname": runner.name,
+        "cpu": runner.cpu_info,
+        "cores": runner.cpu_count,
+        "gpus": [{"model": gpu}] * (runner.gpu_count or 1) if gpu else [],
+        # Without a runner, the device and its kind are what is known.
+        "architecture": str(extra.get("arch") or ""),
+        "versions": {
+            name: one.version or one.sha or "" for name, one in (record.dependencies or {}).items()
+        },
+    }
+    return machine_of(facts, given)
+
+
+def _entries(
+    records: Mapping[str, Record], machines: Mapping[str, Machine], path: Path
+) -> Iterator[Entry]:
+    for at, record in records.items():
+        yield _entry(record, machines[at], path, at)
+
+
+def _entry(record: Record, machine: Machine, path: Path, at: str) -> Entry:
+    benchmark = _benchmark(record)
+    metric = record.metric
+    extra = metric.extra_info or {}
+    if not metric.benchmark_values:
+        reason = str(extra.get("failure") or "it has no values")
+        return outcome(benchmark, machine, "failed", reason)
+    if not all(map(math.isfinite, metric.benchmark_values)):
+        raise wrong(path, f"{at}.metric.benchmark_values", "a value is no finite number")
+    smaller = extra.get("lower_is_better")
+    if not isinstance(smaller, bool):
+        smaller = not (is_rate(metric.name) or MANY & set(metric.name.lower().split("_")))
+    point = _with_bounds(point_of_samples(metric.benchmark_values), extra)
+    return figure(benchmark, metric.name, _unit(metric), machine, point, smaller)
+
+
+def _with_bounds(point: Point, extra: Mapping[str, Any]) -> Point:
+    """Returns the point of one value with the bounds that the record has of it."""
+    bounds = [extra.get(name) for name in ("low", "high")]
+    count = extra.get("n")
+    if point.n != 1 or not isinstance(count, int):
+        return point
+    low, high = (float(bound) if isinstance(bound, (int, float)) else math.nan for bound in bounds)
+    return Point(n=count, median=point.median, low=low, high=high)
+
+
+def _benchmark(record: Record) -> Benchmark:
+    """Returns what a record is of: all that it says but for the values, the run and the machine."""
+    model = record.model
+    of = record.benchmark
+    parameters = {
+        "mode": of.mode,
+        "dtype": of.dtype,
+        **(of.extra_info or {}),
+        "backend": model.backend if model else None,
+        **((model.extra_info or {}) if model else {}),
+        **(record.inputs or {}),
+    }
+    known = {name: value for name, value in parameters.items() if value not in (None, "", {}, [])}
+    return Benchmark(
+        f"{of.name}: {model.name}" if model else of.name,
+        known,
+        shown=_listed(known.items()),
+        category=label((model.type or "") if model else ""),
+    )
+
+
+def _listed(items: Iterable[tuple[str, Any]]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in items)
+
+
+def _unit(metric: Metric) -> str:
+    """Returns the unit of a metric, which the form has no place for: one beside it, or in its
+    name."""
+    said = (metric.extra_info or {}).get("unit")
+    if isinstance(said, str):
+        return said
+    found = IN_NAME.search(metric.name)
+    return found[1] if found and found[1] in UNITS else ""

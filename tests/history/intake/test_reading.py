@@ -1,0 +1,246 @@
+"""Results of other tools: the figures that a history takes from each form."""
+
+import json
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from opperf.errors import OpperfError
+from opperf.history.intake.figures import Given
+from opperf.history.intake.forms import read_results
+from opperf.history.model import WHOLE, Commit
+from opperf.model import MetricKind
+from tests.history.intake.samples import (
+    ASV_OLD,
+    BENCHER,
+    GITHUB,
+    MADE,
+    OPERATORS,
+    OTHER,
+    PYTEST,
+    PYTORCH,
+    SHA,
+    asv_results,
+    write_asv,
+)
+
+RUNS = Path(__file__).parents[2] / "data" / "milabench" / "runs"
+
+NOTHING = Given()
+
+GIVEN = Given(Commit(OTHER), "main", "bench-1")
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads a value, as a file of JSON, with what a user gives."""
+
+    def reading(value, given=NOTHING, form="", name="results.json"):
+        path = tmp_path / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return read_results(path, form, given)
+
+    return reading
+
+
+def figures(submission):
+    """By name, inputs and metric, the points of a run."""
+    return {
+        (entry.facts.name, entry.facts.inputs, entry.key.metric): entry
+        for entry in submission.entries
+    }
+
+
+def test_asv_has_a_series_for_each_combination_with_bounds_of_95_percent(tmp_path):
+    (run,) = read_results(write_asv(tmp_path / "results"), "", Given()).submissions
+    assert (run.commit.sha, run.commit.time, run.started) == (SHA, 1.6e9, 1.7e9)
+    found = figures(run)
+    time = found["s.time_sum", "n=10", "time"]
+    assert (time.facts.unit, time.facts.kind) == ("ns", MetricKind.WALL)
+    point = time.point
+    assert (point.n, point.median, point.q25, point.q75) == pytest.approx((3, 2e3, 1950, 2050))
+    assert point.samples == pytest.approx((1900, 2000, 2100))
+    assert 1900 < point.low < 1930 and point.high - 2000 == pytest.approx(2000 - point.low)
+    assert found["s.time_sum", "n=20", WHOLE].point.status == "failed"
+    assert found["s.time_nan", "", WHOLE].point.status == "skipped"
+    memory = found["s.mem_list", "", "memory"]
+    assert (memory.facts.unit, memory.point.median) == ("B", 8056) and math.isnan(memory.point.low)
+    (facts,) = run.environments.values()
+    assert (facts["cpu"], facts["cores"], facts["requirements"]) == (
+        "AMD EPYC",
+        "2",
+        {"numpy": "1.26"},
+    )
+
+
+def test_a_changed_version_of_an_asv_benchmark_and_another_machine_are_other_series(tmp_path):
+    def keys(folder, machine="box", **more):
+        folder = write_asv(tmp_path / folder, asv_results(**more))
+        file = folder / "box" / "machine.json"
+        file.write_text(file.read_text().replace("box", machine))
+        (run,) = read_results(folder, "", Given()).submissions
+        return {entry.key for entry in run.entries if entry.facts.name == "s.time_sum"}
+
+    first = keys("a")
+    assert keys("b", sha=OTHER) == first
+    assert not keys("c", hash="v2") & first and not keys("d", "other") & first
+
+
+def test_version_1_of_asv_and_a_file_of_it_alone(read):
+    intake = read(ASV_OLD)
+    found = figures(intake.submissions[0])
+    assert found["s.time_plain", "", "time"].point.median == pytest.approx(1000)
+    assert found["s.time_sum", "param1=10", "time"].point.n == 3
+    assert found["s.time_sum", "param1=20", WHOLE].point.status == "failed"
+    assert "benchmarks.json is not there" in intake.warnings[0]
+
+
+def test_pytest_benchmark(read):
+    (run,) = read(PYTEST).submissions
+    assert (run.commit.sha, run.branch, run.is_dirty) == (SHA, "topic", True)
+    found = figures(run)
+    one = found["test_b.py::test_sum", "n=10", "time"]
+    assert one.point.samples == pytest.approx((1e3, 2e3, 3e3)) and one.point.median == 2e3
+    other = found["test_b.py::test_all", "", "time"]
+    assert (other.point.n, other.point.median, other.point.q25) == (9, 5e6, 4e6)
+    # Runners of a CI have another name each time, and are no other machine.
+    renamed = json.loads(json.dumps(PYTEST).replace("runner-7", "runner-8"))
+    (again,) = read(renamed).submissions
+    assert {entry.key for entry in again.entries} == {entry.key for entry in run.entries}
+
+
+@pytest.mark.parametrize("form", ["window.BENCHMARK_DATA = {};\n", "{}"])
+def test_github_action_benchmark_keeps_groups_apart(read, form):
+    go, python = read(form.replace("{}", json.dumps(GITHUB)), name="data.js").submissions
+    assert (go.commit.subject, go.commit.author) == ("Faster", "A")
+    (fib,), (rate,) = go.entries, python.entries
+    assert (fib.point.median, fib.facts.unit, fib.facts.lower_is_better) == (2.5, "ns", True)
+    assert (rate.facts.unit, rate.facts.lower_is_better) == ("iter/sec", False)
+    assert fib.key.environment != rate.key.environment
+
+
+def test_bencher_takes_commit_and_machine_from_the_user(read):
+    intake = read(BENCHER, GIVEN)
+    (run,) = intake.submissions
+    latency, throughput = run.entries
+    assert run.commit.sha == OTHER and run.environments[latency.key.environment]["machine"]
+    assert (latency.point.low, latency.point.high, latency.facts.unit) == (87, 90, "ns")
+    assert not throughput.facts.lower_is_better
+    other = read(BENCHER, msgspec.structs.replace(GIVEN, machine="bench-2")).submissions[0]
+    assert other.entries[0].key.environment != latency.key.environment
+
+
+def test_pytorchs_records_are_a_run_for_each_job(read):
+    first, second = read(PYTORCH).submissions
+    found = figures(first)
+    name, inputs = "suite: bert", "mode=inference, dtype=bfloat16, backend=inductor"
+    latency = found[name, inputs, "latency(ms)"]
+    assert (latency.point.median, latency.point.n, latency.facts.unit) == (2e6, 3, "ns")
+    assert not found[name, inputs, "speedup"].facts.lower_is_better
+    assert found[name, inputs, WHOLE].point.status == "failed"
+    assert second.entries[0].key == latency.key and second.id != first.id
+    lines = "\n".join(map(json.dumps, PYTORCH))
+    assert [run.id for run in read(lines).submissions] == [first.id, second.id]
+
+
+def test_operator_benchmark(read):
+    (run,) = read(OPERATORS, GIVEN).submissions
+    found = figures(run)
+    inputs = "M: 1, N: 1, device: cpu"
+    assert found["add_M1_N1_cpu", inputs, "forward"].point.median == 1500
+    assert found["add_M1_N1_cpu", inputs, "forward_memory"].point.median == 2048
+
+
+def test_milabench():
+    (run,) = read_results(RUNS, "", GIVEN).submissions
+    rates = [entry for entry in run.entries if entry.key.metric == "rate"]
+    assert rates and all(entry.point.median > 0 for entry in rates)
+    assert not rates[0].facts.lower_is_better
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_a_form_is_recognised_and_its_copies_are_the_same_run(read, form):
+    once = read(MADE[form], GIVEN)
+    again = read(json.dumps(MADE[form], indent=1), GIVEN, form, "copy.json")
+    assert [run.id for run in once.submissions] == [run.id for run in again.submissions]
+
+
+def changed(value, *keys, to):
+    """A copy of a value with another one at a key path; without it if that is None."""
+    copy = json.loads(json.dumps(value))
+    inner = copy
+    for key in keys[:-1]:
+        inner = inner[key]
+    if to is None:
+        del inner[keys[-1]]
+    else:
+        inner[keys[-1]] = to
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('{"benchmarks": [', "results.json is no whole JSON"),
+        ("[" * 200 + "]" * 200, "results.json is no whole JSON: nested more than 100 deep"),
+        ({}, "is in no form that is known: asv, "),
+        (BENCHER, "does not say which commit it is of; name it with --commit"),
+        (asv_results(version=3), "version: 3 is no version of asv's results"),
+        (changed(asv_results(), "date", to=None), "object missing required field `date`"),
+        (changed(asv_results(), "date", to=1e300), r"date: 1e\+300 is no time since 1970"),
+        (
+            changed(asv_results(), "results", "s.time_sum", 0, to=[1.0]),
+            "results.s.time_sum.result: 1 values, and 2 combinations",
+        ),
+        (
+            changed(asv_results(), "results", "s.time_sum", 0, 0, to="x"),
+            r"results.s.time_sum.result\[0\]: expected `float \| null`, got `str`",
+        ),
+        (
+            changed(PYTEST, "benchmarks", 1, "stats", "median", to=None),
+            r"benchmarks\[1\].stats: object missing required field `median`",
+        ),
+        (
+            changed(PYTEST, "commit_info", "id", to="<script>\n" * 9999),
+            "commit_info.id: '<script> .*' is no id of a commit",
+        ),
+        (changed(PYTEST, "datetime", to="tomorrow"), "datetime: 'tomorrow' is no time"),
+        (changed(GITHUB, "entries", to={}), "entries: there is no run"),
+        (
+            changed(GITHUB, "entries", "Go", 0, "benches", 0, "value", to="fast"),
+            r"entries.Go\[0\].benches\[0\].value: expected `float`, got `str`",
+        ),
+        ({"sum": {"latency": {"value": [1]}}}, r"sum.latency.value: expected `float`"),
+        (
+            changed(PYTORCH, 1, "metric", "benchmark_values", to=[1e999]),
+            r"\[1\].metric.benchmark_values: a value is no finite number",
+        ),
+        (changed(PYTORCH, 3, "head_sha", to="main"), r"\[3\].head_sha: 'main' is no id"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_file_and_key(read, value, message):
+    with pytest.raises(OpperfError, match=message) as caught:
+        read(value)
+    assert "results.json" in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+def test_hostile_names_become_one_line_and_stay_apart(read):
+    names = ["<script>alert(1)</script>", "a\nb\x1b[31m", "x" * 10_000, "x" * 10_001]
+    value = {name: {"latency": {"value": 1.0}} for name in names}
+    entries = read(value, GIVEN).submissions[0].entries
+    assert len({entry.key for entry in entries}) == len(names)
+    shown = [entry.facts.name for entry in entries]
+    assert shown[:2] == ["<script>alert(1)</script>", "a b [31m"]
+    assert all(name.isprintable() and len(name) <= 400 for name in shown)
+
+
+def test_folders_without_results_are_named(tmp_path):
+    with pytest.raises(OpperfError, match="has no results in a form that is known"):
+        read_results(tmp_path, "", GIVEN)
+    with pytest.raises(OpperfError, match="has no results of asv"):
+        read_results(tmp_path, "asv", GIVEN)
+    with pytest.raises(OpperfError, match="unknown form 'asvv'; did you mean asv?"):
+        read_results(tmp_path, "asvv", GIVEN)
