@@ -61,9 +61,9 @@ def environments_folder() -> Path:
 def find_environment(spec: EnvironmentSpec, packages: Sequence[str] = ()) -> Installed | None:
     """Returns the installed environment, or None. With `packages`, those of a lock, it is one with
     exactly these."""
-    found = _read(_folder(spec, packages))
+    found = _read(_folder(spec, packages), spec)
     if found is None and packages:
-        unlocked = _read(_folder(spec, ()))
+        unlocked = _read(_folder(spec, ()), spec)
         if unlocked is not None and sorted(unlocked.packages) == sorted(packages):
             return unlocked
     return found
@@ -87,19 +87,21 @@ def build_environment(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _one_builder(folder, say):
             # Another process may have installed it in the meantime.
-            found = None if again else _read(folder)
+            found = None if again else _read(folder, spec)
             return found or _install(spec, packages, folder, say)
     except OSError as error:
         raise InstallationError(f"{spec.text}: {folder} cannot be written: {error}") from error
 
 
-def _read(folder: Path) -> Installed | None:
+def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
+    """Returns the environment in a folder as the one that is asked for, who may call it otherwise
+    than those who installed it."""
     try:
         found = msgspec.json.decode((folder / INSTALLED).read_bytes(), type=Installed)
     except (OSError, msgspec.DecodeError):
         return None
     # The interpreter is a link, whose target an upgrade may have removed.
-    return found if found.python.exists() else None
+    return msgspec.structs.replace(found, spec=spec) if found.python.exists() else None
 
 
 def _folder(spec: EnvironmentSpec, packages: Sequence[str]) -> Path:

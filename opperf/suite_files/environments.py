@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -56,13 +56,12 @@ def environments_of(benches: Sequence[Bench]) -> dict[str, EnvironmentSpec]:
     return {name: shared.get(spec.name, spec) for name, spec in own.items()}
 
 
-def suite_environments(suite: Suite) -> dict[str, EnvironmentSpec]:
-    """Returns the environment of each selected bench of a suite by its name. Those that are enabled
-    and not selected count too, so that what is selected does not change what is shared."""
-    selected = [bench.name for bench in suite.benches]
-    others = (bench for bench in suite.others if bench.enabled)
-    found = environments_of([*suite.benches, *others])
-    return {name: found[name] for name in selected}
+def suite_environments(suite: Suite, names: Collection[str]) -> dict[str, EnvironmentSpec]:
+    """Returns the environments of benches of a suite by their names. All that are enabled count,
+    selected or not, so that what is selected does not change what is shared."""
+    benches = (*suite.benches, *suite.others)
+    found = environments_of([bench for bench in benches if bench.enabled or bench.name in names])
+    return {name: found[name] for name in names}
 
 
 def _union(first: EnvironmentSpec, second: EnvironmentSpec, bench: str) -> EnvironmentSpec:

@@ -69,8 +69,8 @@ def test_what_is_installed_is_found_without_a_command(offline, commands):
     two = EnvironmentSpec(requirements=("uses_scales", "scales==1.0"))
     build_environment(two, silent)
     commands.clear()
-    turned = EnvironmentSpec(requirements=two.requirements[::-1])
-    assert find_environment(turned) is not None
+    turned = EnvironmentSpec("other", two.requirements[::-1])
+    assert find_environment(turned).spec == turned, "it is called as who asks for it calls it"
     assert commands == []
 
 

@@ -1,5 +1,6 @@
 """What the environments of benches are, and who shares them."""
 
+import msgspec
 import pytest
 
 from opperf.environments.specification import EnvironmentSpec
@@ -9,7 +10,10 @@ from opperf.suite_files.environments import (
     environment_of,
     environments_of,
     install_environments,
+    suite_environments,
 )
+from opperf.suite_files.resolving import Suite
+from opperf.suite_files.system import System
 
 
 def bench(name, *requirements, group="", **more):
@@ -39,6 +43,19 @@ def test_benches_of_an_install_group_share_what_all_of_them_ask_for():
         "c": EnvironmentSpec(requirements=("torch==2.12",)),
         "d": shared,
     }
+
+
+def test_benches_that_are_not_enabled_count_where_they_are_named():
+    a = bench("a", "torch==2.12", group="g")
+    off = msgspec.structs.replace(bench("off", "numpy<2", group="g"), enabled=False)
+    other = bench("other", "jax", group="g")
+    suite = Suite((a, off), System(), others=(other,))
+    assert suite_environments(suite, ["a"])["a"].requirements == ("torch==2.12", "jax")
+    assert suite_environments(suite, ["off"])["off"].requirements == (
+        "torch==2.12",
+        "numpy<2",
+        "jax",
+    )
 
 
 def test_a_group_has_one_version_of_python():

@@ -60,14 +60,9 @@ def install_command(options: Mapping[str, Any]) -> int:
 def _installed(
     suite: Suite, options: Mapping[str, Any], again: bool = False
 ) -> dict[str, Installed | str]:
-    enabled = {bench.name for bench in suite.benches if bench.enabled}
-    specs = suite_environments(suite)
-    return install_environments(
-        {name: spec for name, spec in specs.items() if name in enabled},
-        tell,
-        read_locked(options["locked"]),
-        again,
-    )
+    enabled = [bench.name for bench in suite.benches if bench.enabled]
+    specs = suite_environments(suite, enabled)
+    return install_environments(specs, tell, read_locked(options["locked"]), again)
 
 
 def prepare_command(options: Mapping[str, Any]) -> int:
@@ -157,7 +152,7 @@ def shell_command(options: Mapping[str, Any], name: str, prints: bool) -> int:
     """Replaces this process by a shell, or prints what sets one up; the exit code."""
     suite = resolved(options)
     bench = find_bench(suite, name)
-    specs = {name: suite_environments(suite)[name]}
+    specs = suite_environments(suite, [name])
     found = install_environments(specs, tell, read_locked(options["locked"])).get(name)
     if isinstance(found, str):
         raise InstallationError(found)

@@ -174,10 +174,9 @@ def _installed(
 ) -> dict[str, Installed | str]:
     if options["use_current_env"]:
         return {}
-    specs = suite_environments(suite)
+    specs = suite_environments(suite, [bench.name for bench in benches])
     say = (lambda text: None) if options["quiet"] else tell
-    named = {bench.name: specs[bench.name] for bench in benches}
-    return install_environments(named, say, read_locked(options["locked"]))
+    return install_environments(specs, say, read_locked(options["locked"]))
 
 
 def _interpreter(made: Installed | str) -> Interpreter | str:
