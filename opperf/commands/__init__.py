@@ -33,6 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "nodes": ("nodes:nodes", "Compare the nodes of a cluster: which of them differs."),
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
+    "bisect": (
+        "bisect:bisect",
+        "Find the commit that changed a time, in a git repository.",
+    ),
     "analyze": (
         "analyze:analyze",
         "Tabulate the results of models, record by record.",

@@ -19,6 +19,7 @@ SECTIONS: dict[str, str] = {
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
+    "Commits": "repository all_parents commit_env wheel",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
@@ -34,7 +35,7 @@ SECTIONS: dict[str, str] = {
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
         "timeout_s subprocess_timeout control_blocks blocks "
-        "until_settled no_pace budget"
+        "until_settled no_pace budget confidence steps no_confirm"
     ),
     "Profiling": (
         "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "
@@ -56,7 +57,8 @@ SECTIONS: dict[str, str] = {
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
         "overwrite columns flame tool json "
-        "report save_output title fig_width fig_height timestamp labels progress_bar quiet"
+        "report save_output title fig_width fig_height timestamp labels progress_bar quiet "
+        "folder keep"
     ),
     "Plan, resumption and exit code": (
         "list_only dry_run resume no_resume no_skip experiment_config "

@@ -53,7 +53,7 @@ REPORTS = (
     | LISTINGS
     | SUITE_REPORTS
     | HISTORY_REPORTS
-    | {"report", "explain", "trace", "nodes"}
+    | {"report", "explain", "trace", "nodes", "bisect"}
 )
 """Commands that make a report."""
 

@@ -131,6 +131,9 @@ class CaseVerdict(Struct, frozen=True):
     given the scatter of those that it has."""
     n_blocks: int = 0
     note: str = ""
+    error: float | None = None
+    freedom: float | None = None
+    """Standard error of the effect, and its degrees of freedom."""
 
     @property
     def ratio(self) -> float | None:

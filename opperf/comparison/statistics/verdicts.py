@@ -155,6 +155,8 @@ def _verdicts(
             detectable=none_if_nan(detectable[row]),
             n_blocks=int(found.n[row]),
             note="" if invalid or found.decided[row] else _why_ambiguous(found, row, thresholds),
+            error=none_if_nan(found.error[row]),
+            freedom=none_if_nan(found.freedom[row]),
         )
         for row, case in enumerate(cases)
     )

@@ -1,0 +1,225 @@
+"""The command `bisect`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opperf.commands.ab import BLOCKS, parse_threads
+from opperf.commands.command import Command
+from opperf.parameters import (
+    argument_options,
+    case_ids,
+    count_option,
+    cpus,
+    debug,
+    explicit_options,
+    filter_options,
+    framework,
+    int64_tensor,
+    limits,
+    max_configs,
+    names_option,
+    no_backward,
+    random_shape_options,
+    report_outputs,
+    session_settings,
+    setting_options,
+    size,
+    sweep,
+)
+from opperf.parsing import parse_share
+
+ARGUMENTS = f"{__name__}.arguments"
+"""Key of the words of a command in its context's `meta`, which a resumed one is given again."""
+
+
+class BisectCommand(Command):
+    """Keeps its words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=BisectCommand,
+    examples={
+        "A C extension that is built in place": (
+            "opperf bisect v1.0 main --ops fastops:total --inputs inputs.py:inputs "
+            "-- python setup.py build_ext --inplace"
+        ),
+        "A package that is built as a wheel, which is installed with NumPy 1": (
+            "opperf bisect v1.0 main --ops fastops:total --inputs inputs.py:inputs "
+            "--with 'numpy<2' -- python -m build --wheel"
+        ),
+        "By instructions": (
+            "opperf bisect HEAD~30 HEAD --ops fastops:total --inputs inputs.py:inputs "
+            "--profiler instructions -- make"
+        ),
+    },
+)
+@click.argument("good", required=False)
+@click.argument("bad", required=False)
+@click.argument("build", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--repository",
+    default=".",
+    show_default="the current folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="A folder of the git repository.",
+)
+@click.option(
+    "--all-parents",
+    is_flag=True,
+    help="Try the commits of merged branches too, and not those of first parents alone.",
+)
+@click.option(
+    "--commit-env",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Environment variable of the processes that measure a commit, by which they find what was "
+    "built; {worktree} stands for the commit's folder. Repeat it for several.  "
+    "[default: PYTHONPATH={worktree}, unless a wheel is installed]",
+)
+@click.option(
+    "--wheel",
+    metavar="GLOB",
+    help="The wheel that a build leaves, in the commit's folder: it is installed in an environment "
+    "of its own, whose interpreter measures.  [default: dist/*.whl, if there is one]",
+)
+@click.option(
+    "--with",
+    "requirements",
+    multiple=True,
+    metavar="REQUIREMENTS",
+    help="Requirements that are installed beside the wheel, e.g. 'numpy<2'.",
+)
+@names_option(
+    "--ops",
+    help="Operators: names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or your own "
+    "functions (kernels.py:softmax, module:function); or files of cases. Commas separate several.",
+)
+@filter_options
+@size
+@argument_options
+@sweep
+@int64_tensor
+@random_shape_options
+@session_settings
+@setting_options("verify")
+@cpus
+@click.option(
+    "--threads",
+    default="1",
+    show_default=True,
+    callback=parse_threads,
+    metavar="N|all",
+    help="Number of compute threads, or all: the framework's own choice.",
+)
+@no_backward
+@max_configs
+@case_ids
+@limits
+@click.option(
+    "--same-within",
+    metavar="SHARE",
+    callback=parse_share,
+    help="Largest change of a time between GOOD and BAD that still counts as the same.  [default: "
+    "twice the threshold]",
+)
+@click.option(
+    "--control-blocks",
+    default=2,
+    show_default=True,
+    type=BLOCKS,
+    metavar="N",
+    help="Blocks of each step that measure GOOD against itself, each of four workers.",
+)
+@click.option(
+    "--blocks",
+    default=12,
+    show_default=True,
+    type=BLOCKS,
+    metavar="N",
+    help="Maximum number of blocks of a step that measure a commit against GOOD. A step ends once "
+    "it is decided.",
+)
+@click.option(
+    "--case-time",
+    "max_time_s",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time that a worker spends on a case, shared among its passes.",
+)
+@click.option(
+    "--no-pace",
+    is_flag=True,
+    help="Do not time reference work between the calls, which corrects for changes of the core's "
+    "speed.",
+)
+@click.option(
+    "--confidence",
+    default="95%",
+    show_default=True,
+    metavar="SHARE",
+    callback=parse_share,
+    help="Probability of a commit at which the search ends.",
+)
+@count_option("--steps", default=60, show_default=True, help="Maximum number of steps.")
+@click.option(
+    "--no-confirm",
+    is_flag=True,
+    help="Do not measure the commit that was found against the one before it, by time and by "
+    "instructions.",
+)
+@click.option(
+    "--folder",
+    default="opperf_bisect",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the state and of all measurements, a session of `opperf ab` for each step.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the bisection in the folder; all other arguments but those of the output are "
+    "as they were.",
+)
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Leave the worktrees known to git. Without it their files stay in the cache only.",
+)
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace the bisection in the folder and the output files if they exist.",
+)
+@report_outputs("bisect")
+@click.option("--quiet", is_flag=True, help="Print only the report and errors.")
+@debug
+@framework
+@click.pass_context
+def bisect(ctx: click.Context, /, **options: Any) -> None:
+    """Find the commit of a git repository that made operators slower (or faster): one of those
+    after GOOD up to BAD. BUILD, after --, is the command that builds a commit, in a folder of its
+    own; one word is a line for the shell.
+
+    Each step measures a commit against GOOD as `opperf ab` does, interleaved in fresh processes. A
+    step may be wrong, so that each only makes commits more or less probable; the search ends once
+    one has a probability of --confidence. Commits that do not build are skipped.
+
+    The exit code is 0 if a commit was found, or a range of which all others do not build; 3 if GOOD
+    and BAD do not differ, or no further step would tell.
+    """
+    from opperf.commands.bisect.running import bisect_command
+
+    words = ctx.meta[ARGUMENTS]
+    ctx.exit(bisect_command(bisect, words, options, explicit_options(ctx, options)))

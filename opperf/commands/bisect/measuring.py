@@ -1,0 +1,196 @@
+"""Measures two builds against each other, in a session of `opperf ab`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.commands.ab.counting import OF_TIMES, judge_counts
+from opperf.commands.ab.request import CAP_FACTOR, Request, read_request
+from opperf.commands.ab.running import measure_session, open_session
+from opperf.commands.run.request import split_sources
+from opperf.comparison.ab.pairs import Pair, usual_id
+from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.explaining.callgrind import read_dump
+from opperf.comparison.explaining.choosing import choose_dumps
+from opperf.comparison.explaining.difference import compare_dumps
+from opperf.comparison.explaining.reports.difference_report import report_of
+from opperf.comparison.statistics.data import SAME_FACTOR
+from opperf.comparison.statistics.verdicts import analyse
+from opperf.errors import UsageError
+from opperf.history.bisection.bisecting import COUNT_SCATTER, Ask
+from opperf.history.bisection.builds import Build
+from opperf.history.bisection.results import Figure, Kind, Step
+from opperf.model import INSTRUCTIONS
+from opperf.reports.model import Report
+from opperf.results.runfile import read_run
+
+COUNT_FREEDOM = 1e6
+"""Degrees of freedom of a count, whose scatter is known."""
+
+Given = Mapping[str, Any]
+
+FIXED: dict[str, Any] = {
+    "ops": (),
+    "resume": None,
+    "overwrite": True,
+    "dry_run": False,
+    "quiet": True,
+    "output_files": (),
+    "output_formats": (),
+    "fail_on": (),
+    "budget": None,
+    "until_settled": None,
+    "weight": None,
+    "locked": None,
+    "no_check": True,
+    "rtol": None,
+    "atol": None,
+}
+"""Options of `ab` that a step has."""
+
+
+class Sessions:
+    """The sessions of a bisection: a judge."""
+
+    def __init__(self, given: Given, changed: Given, folder: Path, kind: Kind) -> None:
+        self._given, self._changed = given, changed
+        self._folder, self._kind = folder, kind
+
+    def __call__(self, good: Build, other: Build, ask: Ask) -> Step:
+        name = f"{ask.number:02}-{other.commit[:8]}.jsonl"
+        return self.compare(good, other, ask, name, self._kind)
+
+    def compare(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Step:
+        """Returns the figures of B against A. Raises `OpperfError` where they cannot be measured;
+        the session stays in the file `name`."""
+        begun = time.monotonic()
+        request = self._request(a, b, ask, name, kind)
+        with request.pinning:
+            writer = open_session(request)
+            assert writer is not None, "no dry run"
+            with writer:
+                measure_session(writer, request)
+        found = _counted(writer.session, request) if kind == "counts" else _timed(writer.session)
+        return msgspec.structs.replace(found, seconds=time.monotonic() - begun, file=name)
+
+    def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
+        given, changed = dict(self._given), dict(self._changed)
+        own = {
+            **FIXED,
+            "names": given["ops"],
+            "a": a.arm,
+            "b": b.arm,
+            "report": self._folder / name,
+            # Cases of files are those of the file: their ids are of another interpreter there.
+            "ids": given["ids"] if split_sources(given["ops"])[1] else ask.cases or given["ids"],
+            "profiler": INSTRUCTIONS if kind == "counts" else _of_times(given["profiler"]),
+        }
+        of_kind = {*OF_TIMES, "threads"} if kind == "counts" else {"tolerances"}
+        changed = {
+            name: value
+            for name, value in changed.items()
+            if name not in of_kind and name not in (*FIXED, "profiler")
+        }
+        request = read_request({**given, **own}, {**changed, "report": own["report"]})
+        return replace(
+            request,
+            thresholds=_thresholds(request, ask),
+            # Every step has orders of its own.
+            seed=request.seed + ask.number,
+        )
+
+    def functions(self, step: Step, figure: str) -> Report:
+        """Returns what `opperf explain` says of a figure that was counted. Raises `CallgrindError`
+        where no profile was kept."""
+        path = self._folder / step.file
+        run, warnings = read_run(path)
+        session = Session.of(run)
+        pair = next(pair for pair in session.pairs if usual_id(pair.a) == pair_of(figure))
+        measured_pass = "backward" if "backward" in metric_of(figure) else "forward"
+        chosen = choose_dumps((path, path), (run, run), (pair.a, pair.b), measured_pass, warnings)
+        difference = compare_dumps(read_dump(chosen.base), read_dump(chosen.new))
+        return report_of(difference, chosen.title, SHOWN)
+
+
+SHOWN = 8
+"""Functions in a report, of those that changed most."""
+
+
+def _of_times(profiler: Any) -> Any:
+    return None if profiler == INSTRUCTIONS else profiler
+
+
+def _thresholds(request: Request, ask: Ask) -> Any:
+    found = request.thresholds
+    if ask.threshold is not None:
+        same = ask.same_within or SAME_FACTOR * ask.threshold
+        found = msgspec.structs.replace(found, threshold=ask.threshold, same_within=same)
+    cap = found.block_cap * (CAP_FACTOR if ask.longer else 1)
+    return msgspec.structs.replace(found, block_cap=cap)
+
+
+def _timed(session: Session) -> Step:
+    """Returns the figures of a session of times."""
+    analysis = analyse(session.replicates, session.plan.thresholds)
+    pairs = {pair.id: pair for pair in session.pairs}
+    figures = tuple(
+        Figure(
+            id=f"{usual_id(pairs[pair_of(found.case)].a)} {metric_of(found.case)}",
+            **_of_pair(pairs[pair_of(found.case)]),
+            metric=metric_of(found.case),
+            verdict=found.verdict,
+            effect=found.effect,
+            error=found.error,
+            freedom=min(found.freedom, COUNT_FREEDOM),
+            low=found.low,
+            high=found.high,
+            blocks=found.n_blocks,
+        )
+        for found in analysis.verdicts
+        if found.effect is not None
+        and found.error is not None
+        and found.freedom is not None
+        and found.low is not None
+        and found.high is not None
+    )
+    return Step(0, figures, analysis.reason)
+
+
+def _counted(session: Session, request: Request) -> Step:
+    """Returns the figures of a session of counts."""
+    group_of = {case: group.id for group in session.plan.groups for case in group.cases}
+    pairs = {pair.id: pair for pair in session.pairs}
+    compared = judge_counts(request.report, (), request.limits, None)
+
+    def figures() -> Iterator[Figure]:
+        for row in compared.rows:
+            if row.ratio is not None and row.metric.startswith(INSTRUCTIONS):
+                pair, effect = group_of[row.id], math.log(row.ratio)
+                yield Figure(
+                    id=f"{usual_id(pairs[pair].a)} {row.metric}",
+                    **_of_pair(pairs[pair]),
+                    metric=row.metric,
+                    verdict=row.verdict,
+                    effect=effect,
+                    error=COUNT_SCATTER,
+                    freedom=COUNT_FREEDOM,
+                    low=effect,
+                    high=effect,
+                )
+
+    found = tuple(figures())
+    if not found:
+        raise UsageError("no case was counted in both commits")
+    return Step(0, found)
+
+
+def _of_pair(pair: Pair) -> dict[str, Any]:
+    # Not the id in the session, which depends on the folders of both builds.
+    return {"case": usual_id(pair.a), "operator": pair.label, "inputs": pair.inputs}

@@ -1,0 +1,234 @@
+"""The command `bisect`, from its options to the exit code."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from opperf.commands.bisect.measuring import Sessions
+from opperf.comparison.weighted import check_format
+from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, OutputError, UsageError
+from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
+from opperf.history.bisection.builds import (
+    WHEELS,
+    Build,
+    Builder,
+    Recipe,
+    variables_of,
+)
+from opperf.history.bisection.report import report_for
+from opperf.history.bisection.repository import Commit, Repository
+from opperf.history.bisection.results import (
+    STATE,
+    VERSION,
+    Bisection,
+    Figure,
+    Kind,
+    State,
+    read_state,
+    write_state,
+)
+from opperf.instruments.callgrind.valgrind import installed
+from opperf.model import INSTRUCTIONS
+from opperf.parameters import explicit_options
+from opperf.reports.writing import write_reports
+from opperf.results.messages import tell
+from opperf.results.output import check_output, outputs_from, unwritable
+
+Given = Mapping[str, Any]
+
+OF_THIS_CALL = (
+    *("resume", "folder", "output_files", "output_formats", "overwrite", "quiet", "debug"),
+    "framework",
+)
+"""Options that a resumed bisection is given anew; the others are as they were."""
+
+EXIT_CODES = {"found": 0, "range": 0, "inconclusive": INCONCLUSIVE, "same": INCONCLUSIVE}
+"""By outcome."""
+
+
+def bisect_command(
+    command: click.Command, arguments: tuple[str, ...], given: Given, changed: Given
+) -> int:
+    """Bisects commits, and reports that; the exit code. `arguments` are the words of the command.
+    Raises `OpperfError` if it cannot."""
+    folder: Path = given["folder"]
+    outputs = outputs_from(given)
+    for output in outputs:
+        check_format(None, output.format, "bisect")
+        check_output(output.path, given["overwrite"])
+    if given["resume"]:
+        state, given, changed = _resumed(command, folder, given, changed)
+    else:
+        state = _begun(given, arguments)
+        _check_folder(folder, given["overwrite"])
+    say = (lambda text: None) if given["quiet"] else tell
+    try:
+        with nullcontext() if given["resume"] else _new_folder(folder, state):
+            found = bisect_commits(state, given, changed, folder, say)
+    except KeyboardInterrupt:
+        tell(f"interrupted; resume with: {shlex.join(_resume_words(folder))}")
+        return INTERRUPTED
+    write_reports(report_for(found, folder), outputs)
+    return EXIT_CODES[found.outcome]
+
+
+def bisect_commits(
+    state: State, given: Given, changed: Given, folder: Path, say: Callable[[str], None]
+) -> Bisection:
+    """Returns what a bisection finds; `given` are the options of the command, of which the user
+    set those of `changed`. State and sessions are in `folder`. Raises `OpperfError`."""
+    builder = Builder(Repository(Path(state.repository)), state.recipe, say)
+    judge = Sessions(given, changed, folder, state.kind)
+    options = Options(given["confidence"], scatter_of(state.kind), given["steps"])
+
+    def build(commit: Commit) -> Build:
+        return builder.build(commit)
+
+    def save(state: State) -> None:
+        write_state(folder, state)
+
+    bisecting = Bisecting(state, build, judge, options, save, say)
+    found = bisecting.run()
+    found = msgspec.structs.replace(found, builds=builder.made)
+    if found.outcome == "same" or given["no_confirm"]:
+        return found
+    return _confirmed(found, bisecting, judge, say)
+
+
+def _begun(given: Given, arguments: tuple[str, ...]) -> State:
+    """Returns the state of a new bisection. Raises `UsageError` for commits that are none."""
+    if given["good"] is None or given["bad"] is None:
+        raise UsageError("name two commits, GOOD and BAD: opperf bisect GOOD BAD -- BUILD")
+    if given["threads"].coarse:
+        raise UsageError(f"--threads {given['threads']}: a step has one number of threads")
+    repository = Repository(given["repository"])
+    good, bad = map(repository.commit, (given["good"], given["bad"]))
+    commits = repository.between(good, bad, given["all_parents"])
+    variables = variables_of(given["commit_env"])
+    recipe = Recipe(
+        command=tuple(given["build"]),
+        wheel=given["wheel"] or WHEELS,
+        requirements=tuple(given["requirements"]),
+        keeps_worktrees=given["keep"],
+    )
+    if variables:
+        recipe = msgspec.structs.replace(recipe, variables=variables)
+    kind: Kind = "counts" if given["profiler"] == INSTRUCTIONS else "times"
+    if kind == "counts":
+        installed()
+    return State(
+        VERSION, str(repository.path), (good, *commits), recipe, arguments=arguments, kind=kind
+    )
+
+
+def _resumed(
+    command: click.Command, folder: Path, given: Given, changed: Given
+) -> tuple[State, Given, Given]:
+    """Returns the state in the folder, and the options that it was begun with. Raises `UsageError`
+    for others."""
+    for name in changed:
+        if name not in OF_THIS_CALL and changed[name] not in ((), None):
+            raise UsageError(
+                f"{name.upper() if name in ('good', 'bad', 'build') else name}: a bisection is "
+                "resumed as it was begun; give --folder and the output only"
+            )
+    state = read_state(folder)
+    with command.make_context("bisect", list(state.arguments)) as ctx:
+        earlier, before = dict(ctx.params), explicit_options(ctx, ctx.params)
+    own = {name: given[name] for name in OF_THIS_CALL if name != "framework"}
+    return state, {**earlier, **own}, before
+
+
+def _check_folder(folder: Path, overwrite: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is no folder; name another with --folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / STATE).exists():
+            raise OutputError(f"{folder} has other files; name another with --folder")
+        if not overwrite:
+            raise OutputError(
+                f"{folder} has a bisection already; --resume goes on with it, and --overwrite "
+                "replaces it"
+            )
+
+
+@contextmanager
+def _new_folder(folder: Path, state: State) -> Iterator[None]:
+    """Makes the folder of a new bisection, in place of an earlier one. An error before the first
+    step leaves what was there."""
+    earlier = folder.with_name(f"{folder.name}.earlier") if (folder / STATE).exists() else None
+    try:
+        if earlier is not None:
+            folder.rename(earlier)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        write_state(folder, state)
+        yield
+    except OpperfError:
+        if not (folder / STATE).exists() or not read_state(folder).steps:
+            shutil.rmtree(folder)
+            if earlier is not None:
+                earlier.rename(folder)
+        raise
+    finally:
+        if earlier is not None and earlier.exists():
+            shutil.rmtree(earlier)
+
+
+def _resume_words(folder: Path) -> Sequence[str]:
+    return ["opperf", "bisect", "--resume", "--folder", str(folder)]
+
+
+def _confirmed(
+    found: Bisection, bisecting: Bisecting, judge: Sessions, say: Callable[[str], None]
+) -> Bisection:
+    """Returns the result with the answer measured against the commit before it, by time and by
+    instructions."""
+    end = found.end
+    assert end is not None, "a bisection with an answer has a figure"
+    before, after = bisecting.before(found.first), found.last
+    builds = bisecting.built(before), bisecting.built(after)
+    commits = found.state.commits
+    ask = Ask(len(found.state.steps), (end.case,))
+    figures: list[Figure] = []
+    notes: list[str] = []
+    functions = None
+    kinds: tuple[Kind, ...] = ("times", "counts")
+    for kind in kinds:
+        what = "by time" if kind == "times" else "by instructions"
+        try:
+            if kind == "counts":
+                installed()
+            name = f"{commits[before].sha[:8]}-{commits[after].sha[:8]}-{kind}.jsonl"
+            step = bisecting.state.confirmed.get(name)
+            if step is None:
+                say(f"measuring {commits[after].short} against {commits[before].short} {what}")
+                step = judge.compare(*builds, ask, name, kind)
+                bisecting.update(confirmed={**bisecting.state.confirmed, name: step})
+            figures += step.figures
+            notes += [f"{what}: {step.reason}"] if step.reason else []
+            if kind == "counts":
+                report = judge.functions(step, step.figures[0].id)
+                functions = report.data
+        except OutputError:
+            raise
+        except OpperfError as error:
+            notes.append(f"not measured {what}: {error}")
+    return msgspec.structs.replace(
+        found,
+        state=bisecting.state,
+        before=before,
+        confirmed=tuple(figures),
+        notes=(*found.notes, *notes),
+        functions=functions,
+    )

@@ -1,0 +1,1 @@
+"""Bisection of a repository's commits by measurements that scatter."""

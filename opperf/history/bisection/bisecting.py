@@ -1,0 +1,263 @@
+"""Finds the commit that changed a figure: a function of the commits, a builder and a judge, which
+measures a commit against GOOD."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.errors import OpperfError, OutputError, UsageError
+from opperf.history.bisection.builds import Build, BuildError
+from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
+from opperf.history.bisection.repository import Commit
+from opperf.history.bisection.results import Bisection, Figure, Kind, Other, Outcome, State, Step
+from opperf.plurals import pluralize
+
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+
+LOW, HIGH = 1 / 3, 2 / 3
+"""Shares of the loss between which a commit is neither as GOOD nor as BAD."""
+
+BOUND = 1.6448536
+"""Standard errors from a mean to a bound that is wrong with a probability of 5 %."""
+
+COUNT_SCATTER = 0.0005
+"""Scatter of the instructions of equal code, in log units: a tenth of the tolerance of counts."""
+
+INVALID_STEPS = 2
+"""Sessions in which GOOD may differ from itself before the machine is at fault."""
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """The question of a step."""
+
+    number: int
+    """Of the step, from 0; each has other orders of processes."""
+    cases: tuple[str, ...] = ()
+    """Ids; empty for all that the user selected."""
+    threshold: float | None = None
+    same_within: float | None = None
+    """Of the verdicts, as shares; None for those of the user."""
+    longer: bool = False
+    """Whether it is measured again because it was ambiguous."""
+
+
+class Judge(Protocol):
+    """Measures builds in turn: figures of the second against the first."""
+
+    def __call__(self, good: Build, other: Build, ask: Ask) -> Step: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a bisection searches."""
+
+    confidence: float = CONFIDENCE
+    build_scatter: float = BUILD_SCATTER
+    most_steps: int = 60
+    """Steps after which it ends without an answer."""
+
+
+class Bisecting:
+    """One bisection; every step is saved before the next one begins."""
+
+    def __init__(
+        self,
+        state: State,
+        build: Callable[[Commit], Build],
+        judge: Judge,
+        options: Options,
+        save: Callable[[State], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self.state, self._judge, self._options = state, judge, options
+        self._build, self._save, self._say = build, save, say
+        self._builds: dict[int, Build] = {}
+
+    def run(self) -> Bisection:
+        """Returns what was found. Raises `UsageError` where GOOD or BAD cannot be built, and what
+        the judge raises for them."""
+        last = self.state.last
+        for place, name in ((0, "GOOD"), (last, "BAD")):
+            try:
+                self.built(place)
+            except BuildError as error:
+                raise UsageError(
+                    f"{name}, {self.state.commits[place]}, does not build: {error}"
+                ) from error
+        ends = self._ends()
+        changed = [figure for figure in ends.figures if figure.verdict in CHANGED]
+        if not changed:
+            return Bisection("same", self.state, ends.figures, notes=_why_same(ends))
+        figure = surest(changed)
+        self._say(
+            f"BAD against GOOD: {figure.operator} {figure.metric} {figure.ratio:.3f}; "
+            f"{pluralize(last, 'commit')} to choose from"
+        )
+        self._search(figure, sorted({change.case for change in changed}))
+        return self._found(figure, ends, changed)
+
+    def built(self, place: int) -> Build:
+        """Returns the build of a commit. Raises `BuildError`."""
+        if place not in self._builds:
+            self._builds[place] = self._build(self.state.commits[place])
+        return self._builds[place]
+
+    def update(self, **changes: object) -> None:
+        """Changes fields of the state, and saves it."""
+        self.state = msgspec.structs.replace(self.state, **changes)
+        self._save(self.state)
+
+    def _ends(self) -> Step:
+        """Returns the step of BAD, measured longer if it decided nothing."""
+        last = self.state.last
+        done = [step for step in self.state.steps if step.place == last]
+        while not done or (_is_open(done[-1]) and len(done) < 2):
+            what = ", longer, as that was ambiguous" if done else ""
+            self._say(f"measuring BAD, {self.state.commits[last]}, against GOOD{what}")
+            done.append(self._measure(last, Ask(len(self.state.steps), longer=bool(done))))
+        return done[-1]
+
+    def _measure(self, place: int, ask: Ask) -> Step:
+        step = self._judge(self.built(0), self.built(place), ask)
+        step = msgspec.structs.replace(step, place=place)
+        self.update(steps=(*self.state.steps, step))
+        return step
+
+    def _search(self, figure: Figure, cases: Sequence[str]) -> None:
+        loss = abs(figure.effect)
+        invalid = 0
+        while len(self.state.steps) < self._options.most_steps:
+            place = self.search(figure).choose()
+            if place is None:
+                return
+            commit = self.state.commits[place]
+            number = len(self.state.steps)
+            ask = Ask(number, tuple(cases), math.expm1(LOW * loss), math.expm1(HIGH * loss))
+            try:
+                self.built(place)
+                self._say(f"step {number}: measuring {commit} against GOOD")
+                step = self._measure(place, ask)
+            except OutputError:
+                raise
+            except OpperfError as error:
+                self._skip(commit, str(error))
+                continue
+            invalid = invalid + 1 if step.reason else 0
+            if invalid > INVALID_STEPS:
+                raise UsageError(f"{step.reason}; resume it then with --resume")
+            self._tell(step, figure)
+
+    def _skip(self, commit: Commit, reason: str) -> None:
+        self._say(f"skipped {commit}: {reason}")
+        self.update(skipped={**self.state.skipped, commit.sha: reason})
+
+    def _tell(self, step: Step, figure: Figure) -> None:
+        seen = step.figure(figure.id)
+        shares = self.search(figure).probabilities()
+        place = max(shares, key=lambda place: shares[place])
+        found = step.reason or (f"{seen.ratio:.3f}, {seen.verdict.value}" if seen else "no figure")
+        self._say(
+            f"{self.state.commits[step.place].short}: {found}; now most probable: "
+            f"{self.state.commits[place]}, {shares[place]:.0%}"
+        )
+
+    def search(self, figure: Figure) -> Search:
+        """Returns the search for where one figure changed, with all steps so far."""
+        state, sign = self.state, math.copysign(1.0, figure.effect)
+        search = Search(state.last, self._options.build_scatter, self._options.confidence)
+        search.skipped.update(
+            place for place, commit in enumerate(state.commits) if commit.sha in state.skipped
+        )
+        for step in state.steps:
+            seen = step.figure(figure.id)
+            if seen is not None and not step.reason:
+                search.add(step.place, seen.estimate(sign))
+            elif step.place != state.last and not step.reason:
+                # The case fails there, which no further step changes.
+                search.skipped.add(step.place)
+        return search
+
+    def _found(self, figure: Figure, ends: Step, changed: Sequence[Figure]) -> Bisection:
+        search = self.search(figure)
+        answer, sign = search.answer(), math.copysign(1.0, figure.effect)
+        settled = search.is_settled
+        effect, error = search.loss(answer.last)
+        low, high = sorted(sign * (effect + side * BOUND * error) for side in (-1, 1))
+        return Bisection(
+            outcome=_outcome(answer.is_one, settled),
+            state=self.state,
+            ends=ends.figures,
+            figure=figure.id,
+            first=answer.first,
+            last=answer.last,
+            probability=answer.probability,
+            loss=(math.exp(sign * effect), math.exp(low), math.exp(high)),
+            misfits=tuple(search.misfits(answer.last)),
+            others=tuple(self._others(changed, figure.id)),
+        )
+
+    def _others(self, changed: Sequence[Figure], decided: str) -> Iterator[Other]:
+        commits = self.state.commits
+        for figure in changed:
+            if figure.id != decided:
+                answer = self.search(figure).answer()
+                first, last = commits[answer.first], commits[answer.last]
+                yield Other(figure, first.sha, last.sha, answer.probability)
+
+    def before(self, first: int) -> int:
+        """Returns the last position before another one that can be measured."""
+        skipped = self.state.skipped
+        return next(
+            place
+            for place in range(first - 1, -1, -1)
+            if self.state.commits[place].sha not in skipped
+        )
+
+
+def _outcome(is_one: bool, settled: bool) -> Outcome:
+    if not settled:
+        return "inconclusive"
+    return "found" if is_one else "range"
+
+
+def surest(changed: Collection[Figure]) -> Figure:
+    """Returns the figure whose change is the largest against its standard error; regressed ones
+    come first, as those are what a bisection is for."""
+    return max(
+        changed,
+        key=lambda change: (
+            change.verdict is Verdict.REGRESSED,
+            abs(change.effect) / change.error,
+        ),
+    )
+
+
+def _is_open(step: Step) -> bool:
+    """Returns whether a longer step may find a change."""
+    verdicts = {figure.verdict for figure in step.figures}
+    return bool(step.reason) or not verdicts & {*CHANGED} and Verdict.AMBIGUOUS in verdicts
+
+
+def _why_same(ends: Step) -> tuple[str, ...]:
+    if ends.reason:
+        return (ends.reason,)
+    figures = ends.figures
+    largest = max(figures, key=lambda figure: abs(figure.effect), default=None)
+    if largest is None:
+        return ("no figure was measured of both",)
+    low, high = largest.interval
+    return (
+        f"the largest change is {largest.ratio:.3f} ({low:.3f} to {high:.3f}), of "
+        f"{largest.operator} {largest.metric}, {largest.verdict.value}",
+    )
+
+
+def scatter_of(kind: Kind) -> float:
+    """Returns what builds of equal code differ by, in log units."""
+    return BUILD_SCATTER if kind == "times" else COUNT_SCATTER

@@ -1,0 +1,333 @@
+"""A bisection as a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.comparison.explaining.reports.difference_report import change_text, share_text
+from opperf.comparison.statistics.data import Verdict
+from opperf.errors import one_line
+from opperf.history.bisection.results import Bisection, Figure, Step
+from opperf.plurals import pluralize
+from opperf.reports.model import (
+    Cell,
+    Column,
+    Report,
+    Section,
+    Table,
+    Tone,
+    names,
+    numbers,
+    texts,
+    words,
+)
+from opperf.results.text import duration
+from opperf.shares import share_text as percent
+
+TONES: dict[Verdict, Tone] = {
+    Verdict.REGRESSED: "worse",
+    Verdict.IMPROVED: "better",
+    Verdict.AMBIGUOUS: "open",
+    Verdict.INVALID: "open",
+}
+
+COLUMNS = ("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject")
+
+
+def report_for(found: Bisection, folder: Path) -> Report:
+    """Returns the report of a bisection, whose sessions are in `folder`."""
+    good, bad = found.state.commits[0], found.state.commits[-1]
+    return Report(
+        command="bisect",
+        title=f"Bisection of {good.short} to {bad.short}",
+        sections=[
+            Section(prose=list(_prose(found)), commands=list(_commands(found, folder))),
+            *_confirmed(found),
+            *_functions(found),
+            *_steps(found),
+            *_others(found),
+            *_skipped(found),
+        ],
+        data=_data(found),
+        header=COLUMNS,
+        rows=[list(_row(found, number, step)) for number, step in enumerate(found.state.steps)],
+    )
+
+
+def _prose(found: Bisection) -> Iterator[str]:
+    end = found.end
+    if end is None or found.loss is None:
+        good, bad = found.state.commits[0], found.state.commits[-1]
+        yield f"BAD, {bad}, does not differ from GOOD, {good}: {'; '.join(found.notes)}."
+        return
+    yield _answer(found)
+    ratio, low, high = found.loss
+    yield (
+        f"From there on {end.operator} {end.metric} takes {ratio:.3f} times as much (90 % interval "
+        f"{low:.3f} to {high:.3f}), by all steps together; BAD against GOOD {end.ratio:.3f}."
+    )
+    yield _cost(found)
+    for place in found.misfits:
+        yield (
+            f"{found.state.commits[place]} is at neither level: more than one commit may have "
+            "changed the figure."
+        )
+    for note in found.notes:
+        yield f"{note[0].upper()}{note[1:]}."
+
+
+def _answer(found: Bisection) -> str:
+    commits = found.candidates
+    share = percent(math.floor(1000 * found.probability) / 1000)
+    if found.outcome == "found":
+        commit = commits[0]
+        return (
+            f"{commit.sha} changed it, with a probability of {share}: {commit.subject!r}, by "
+            f"{commit.author}, {commit.date}."
+        )
+    why = (
+        "the others cannot be measured"
+        if found.outcome == "range"
+        else "no further step would tell, or --steps allows none"
+    )
+    return (
+        f"One of {pluralize(len(commits), 'commit')}, {commits[0]} to {commits[-1]}, changed it, "
+        f"with a probability of {share}; {why}."
+    )
+
+
+def _cost(found: Bisection) -> str:
+    state = found.state
+    seconds = math.fsum(step.seconds for step in state.steps)
+    skipped = f", {len(state.skipped)} of them skipped" if state.skipped else ""
+    return (
+        f"{pluralize(state.last, 'commit')} after GOOD{skipped}; "
+        f"{pluralize(len(state.steps), 'step')} in {duration(seconds)}, "
+        f"{pluralize(found.builds, 'build')} made."
+    )
+
+
+def _commands(found: Bisection, folder: Path) -> Iterator[tuple[str, str]]:
+    if found.outcome == "found":
+        yield "The change", f"git -C {found.state.repository} show {found.candidates[0].short}"
+    if found.functions is not None and found.end is not None:
+        file = next(name for name in found.state.confirmed if name.endswith("-counts.jsonl"))
+        yield "All functions", f"opperf explain {folder / file} {found.end.operator}"
+    if found.outcome in ("same", "inconclusive"):
+        last = next((step.file for step in reversed(found.state.steps) if step.file), "")
+        if last:
+            yield "The last step", f"opperf compare --from-ab {folder / last}"
+
+
+def _confirmed(found: Bisection) -> Iterator[Section]:
+    if not found.confirmed or found.before is None:
+        return
+    before, after = found.state.commits[found.before], found.state.commits[found.last]
+    figures = found.confirmed
+    yield Section(
+        title=f"{after.short} against {before.short}, the commit before it that can be measured"
+        if found.last - found.before > 1
+        else f"{after.short} against {before.short}, the commit before it",
+        table=_table(figures),
+        below=list(_agreement(figures)),
+    )
+
+
+def _table(figures: Sequence[Figure]) -> Table:
+    return Table(
+        (
+            names("Operator", [figure.operator for figure in figures]),
+            words("Metric", [figure.metric for figure in figures], is_whole=True),
+            numbers("Ratio", [f"{figure.ratio:.3f}" for figure in figures]),
+            numbers("90 % interval", map(_interval, figures)),
+            Column("Verdict", [_verdict(figure) for figure in figures], is_whole=True),
+            texts("Inputs", [figure.inputs for figure in figures]),
+        )
+    )
+
+
+def _interval(figure: Figure) -> str:
+    if figure.low == figure.high:
+        return "exact"
+    low, high = figure.interval
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _verdict(figure: Figure) -> Cell:
+    return Cell(figure.verdict.value, TONES.get(figure.verdict, ""))
+
+
+AGREEMENT = {
+    (True, True): "Time and instructions show the change.",
+    (
+        True,
+        False,
+    ): "Time shows a change that instructions do not: look for caches, branches, memory "
+    "and the order of code.",
+    (False, True): "Instructions show a change that time does not.",
+    (False, False): "Neither time nor instructions show a change between these two alone.",
+}
+"""Sentences, by whether time and instructions changed."""
+
+
+def _agreement(figures: Sequence[Figure]) -> Iterator[str]:
+    changed: dict[bool, bool] = {}
+    for figure in figures:
+        is_count = figure.low == figure.high
+        is_changed = figure.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+        changed[is_count] = changed.get(is_count, False) or is_changed
+    if len(changed) > 1:
+        yield AGREEMENT[changed[False], changed[True]]
+
+
+def _functions(found: Bisection) -> Iterator[Section]:
+    data = found.functions
+    if data is None:
+        return
+    rows = data["functions"]
+    yield Section(
+        title="Functions whose instructions changed",
+        prose=[] if rows else ["No function differs."],
+        table=Table(
+            (
+                names("Function", [row["name"] for row in rows]),
+                words("Object", [row["object"] for row in rows]),
+                numbers(
+                    "Change per call", [change_text(row["exclusive_change"], 1) for row in rows]
+                ),
+                numbers("Of its own", [_own_share(row) for row in rows]),
+            )
+        )
+        if rows
+        else None,
+    )
+
+
+def _own_share(row: dict[str, Any]) -> str:
+    return share_text(row["exclusive_change"], (row["base"] or {}).get("exclusive") or 0.0)
+
+
+def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
+    commit = found.state.commits[step.place]
+    figure = step.figure(found.figure)
+    yield from (number, commit.sha)
+    if figure is None:
+        yield from (None, None, None, "invalid" if step.reason else "", 0)
+    else:
+        yield from (figure.ratio, *figure.interval, figure.verdict.value, figure.blocks)
+    yield from (step.seconds, commit.subject)
+
+
+def _steps(found: Bisection) -> Iterator[Section]:
+    steps = found.state.steps
+    figures = [step.figure(found.figure) for step in steps]
+    if not found.figure:
+        yield Section(title="BAD against GOOD", table=_table(found.ends) if found.ends else None)
+        return
+    commits = [found.state.commits[step.place] for step in steps]
+    yield Section(
+        title="Steps, each against GOOD",
+        table=Table(
+            (
+                names("Commit", [commit.short for commit in commits]),
+                numbers("Number", [str(step.place) for step in steps]),
+                numbers("Ratio", [f"{figure.ratio:.3f}" if figure else "" for figure in figures]),
+                numbers(
+                    "90 % interval", [_interval(figure) if figure else "" for figure in figures]
+                ),
+                Column(
+                    "Verdict",
+                    [
+                        Cell(one_line(step.reason), "open")
+                        if step.reason or figure is None
+                        else _verdict(figure)
+                        for step, figure in zip(steps, figures, strict=True)
+                    ],
+                ),
+                numbers("Blocks", [str(figure.blocks) if figure else "" for figure in figures]),
+                texts("Subject", [commit.subject for commit in commits]),
+            )
+        ),
+    )
+
+
+def _others(found: Bisection) -> Iterator[Section]:
+    if not found.others:
+        return
+    yield Section(
+        title="Other figures that changed, and where by the same steps",
+        table=Table(
+            (
+                names("Operator", [other.figure.operator for other in found.others]),
+                words("Metric", [other.figure.metric for other in found.others], is_whole=True),
+                numbers("Ratio", [f"{other.figure.ratio:.3f}" for other in found.others]),
+                words("First", [other.first[:10] for other in found.others], is_whole=True),
+                words("Last", [other.last[:10] for other in found.others], is_whole=True),
+                numbers("Probability", [percent(other.probability) for other in found.others]),
+            )
+        ),
+    )
+
+
+def _skipped(found: Bisection) -> Iterator[Section]:
+    commits = [commit for commit in found.state.commits if commit.sha in found.state.skipped]
+    if commits:
+        items = [f"{commit}: {found.state.skipped[commit.sha]}" for commit in commits]
+        yield Section(title="Skipped", items=items)
+
+
+def _data(found: Bisection) -> dict[str, Any]:
+    state = found.state
+    end = found.end
+    return {
+        "outcome": found.outcome,
+        "good": msgspec.to_builtins(state.commits[0]),
+        "bad": msgspec.to_builtins(state.commits[-1]),
+        "commits": state.last,
+        "first_bad": [msgspec.to_builtins(commit) for commit in found.candidates],
+        "probability": found.probability,
+        "figure": None if end is None else _figure(end),
+        "ratio": None if found.loss is None else found.loss[0],
+        "low": None if found.loss is None else found.loss[1],
+        "high": None if found.loss is None else found.loss[2],
+        "ends": [_figure(figure) for figure in found.ends],
+        "steps": [
+            dict(zip(COLUMNS, _row(found, number, step), strict=True))
+            for number, step in enumerate(state.steps)
+        ],
+        "builds": found.builds,
+        "skipped": state.skipped,
+        "misfits": [state.commits[place].sha for place in found.misfits],
+        "others": [
+            {
+                **_figure(other.figure),
+                "first": other.first,
+                "last": other.last,
+                "probability": other.probability,
+            }
+            for other in found.others
+        ],
+        "confirmed_against": None if found.before is None else state.commits[found.before].sha,
+        "confirmed": [_figure(figure) for figure in found.confirmed],
+        "functions": found.functions,
+        "notes": list(found.notes),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    low, high = figure.interval
+    return {
+        "id": figure.case,
+        "operator": figure.operator,
+        "inputs": figure.inputs,
+        "metric": figure.metric,
+        "verdict": figure.verdict.value,
+        "ratio": figure.ratio,
+        "low": low,
+        "high": high,
+    }

@@ -1,0 +1,135 @@
+"""A git repository: the commits between two, and worktrees of single ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from opperf.errors import UsageError, one_line
+from opperf.model import Struct
+
+FIELDS = "%H%x00%an%x00%aI%x00%s"
+"""Hash, author, date of the author and subject of a commit, in git's words."""
+
+NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Variables that a hook has, by which git would use another repository."""
+
+SHORT = 10
+"""Digits of a commit's hash that are shown."""
+
+
+class Commit(Struct, frozen=True):
+    """A commit."""
+
+    sha: str
+    author: str = ""
+    date: str = ""
+    """Of the author, as ISO 8601 writes it."""
+    subject: str = ""
+
+    @property
+    def short(self) -> str:
+        return self.sha[:SHORT]
+
+    def __str__(self) -> str:
+        return f"{self.short} ({self.subject})" if self.subject else self.short
+
+
+class Repository:
+    """A git repository on this machine. Raises `UsageError` for a folder that is in none."""
+
+    def __init__(self, path: Path) -> None:
+        if shutil.which("git") is None:
+            raise UsageError("git is not installed, or not on PATH")
+        if not path.is_dir():
+            raise UsageError(f"{path}: there is no such folder")
+        try:
+            self.path = Path(_git(path, "rev-parse", "--show-toplevel").strip())
+        except GitError as error:
+            raise UsageError(
+                f"{path} is in no git repository; name one with --repository"
+            ) from error
+
+    def git(self, *words: str) -> str:
+        """Returns what a command of git's prints. Raises `GitError`."""
+        return _git(self.path, *words)
+
+    def commit(self, name: str) -> Commit:
+        """Returns the commit that a name, such as a tag or `HEAD~3`, means. Raises `UsageError`."""
+        try:
+            sha = self.git(
+                "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+            )
+        except GitError as error:
+            raise UsageError(f"{name}: {self.path} has no such commit") from error
+        return self._commits("--no-walk", sha.strip())[0]
+
+    def between(self, good: Commit, bad: Commit, all_parents: bool = False) -> list[Commit]:
+        """Returns the commits after `good` up to `bad`, the oldest first: of a merge those of its
+        first parent, or with `all_parents` every one. Raises `UsageError` where `good` is no
+        ancestor of `bad`."""
+        if good.sha == bad.sha:
+            raise UsageError(f"GOOD and BAD are the same commit, {good}")
+        try:
+            self.git("merge-base", "--is-ancestor", good.sha, bad.sha)
+        except GitError as error:
+            raise UsageError(
+                f"GOOD, {good}, is no ancestor of BAD, {bad}; name GOOD first, a commit that BAD "
+                "was made from"
+            ) from error
+        parents = ["--topo-order"] if all_parents else ["--first-parent"]
+        found = self._commits("--reverse", *parents, f"{good.sha}..{bad.sha}")
+        # Of all parents, those that do not come from GOOD lack its changes too.
+        return self._descendants(good, found) if all_parents else found
+
+    def _descendants(self, good: Commit, commits: list[Commit]) -> list[Commit]:
+        path = self.git("rev-list", "--ancestry-path", f"{good.sha}..{commits[-1].sha}").split()
+        return [commit for commit in commits if commit.sha in set(path)]
+
+    def _commits(self, *words: str) -> list[Commit]:
+        lines = self.git("log", f"--format={FIELDS}", *words).splitlines()
+        return [Commit(*line.split("\0", 3)) for line in lines]
+
+    def add_worktree(self, folder: Path, commit: Commit) -> None:
+        """Checks a commit out in a folder that does not exist. Raises `GitError`."""
+        self.git("worktree", "add", "--force", "--detach", str(folder), commit.sha)
+
+    def remove_worktree(self, folder: Path) -> None:
+        """Removes a worktree's folder, and what the repository knows of it, if it is there."""
+        if (folder / ".git").exists():
+            self.git("worktree", "remove", "--force", "--force", str(folder))
+        elif folder.exists():
+            shutil.rmtree(folder)
+            self.git("worktree", "prune")
+
+    def release_worktree(self, folder: Path) -> None:
+        """Makes a worktree a folder that the repository knows nothing of, with its files."""
+        kept = folder.with_name(f"{folder.name}.kept")
+        folder.rename(kept)
+        folder.mkdir()
+        (kept / ".git").rename(folder / ".git")
+        self.git("worktree", "remove", "--force", str(folder))
+        kept.rename(folder)
+
+
+class GitError(UsageError):
+    """A command of git's that failed."""
+
+
+def _git(folder: Path, *words: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        said = one_line(done.stderr) or f"exit code {done.returncode}"
+        raise GitError(f"{folder}: git {words[0]} failed: {said}")
+    return done.stdout

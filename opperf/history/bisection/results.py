@@ -1,0 +1,180 @@
+"""The state of a bisection, in a file that it is resumed from, and its result."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.errors import RunFileError
+from opperf.history.bisection.builds import Recipe
+from opperf.history.bisection.posterior import Estimate
+from opperf.history.bisection.repository import Commit
+from opperf.model import Struct
+from opperf.results.output import replace
+
+VERSION = 1
+"""Version of the file; a later one is refused."""
+
+Kind = Literal["times", "counts"]
+
+
+class Figure(Struct, frozen=True, omit_defaults=False):
+    """The change of one metric of one case, of a commit against another."""
+
+    id: str
+    """Case and metric, the same in all steps."""
+    case: str
+    operator: str
+    inputs: str
+    metric: str
+    verdict: Verdict
+    effect: float
+    """Logarithm of the ratio."""
+    error: float
+    freedom: float
+    """Standard error of the effect, and its degrees of freedom."""
+    low: float
+    high: float
+    """Bounds of the effect, each wrong with a probability of 5 %; of a count the effect itself."""
+    blocks: int = 1
+
+    @property
+    def ratio(self) -> float:
+        return math.exp(self.effect)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the ratio."""
+        return math.exp(self.low), math.exp(self.high)
+
+    def estimate(self, sign: float) -> Estimate:
+        """Returns what the search takes of it; `sign` is that of BAD's effect."""
+        return Estimate(sign * self.effect, self.error, self.freedom, self.blocks)
+
+
+class Step(Struct, frozen=True):
+    """A commit, measured against GOOD."""
+
+    place: int
+    """Position of the commit, from 0, GOOD."""
+    figures: tuple[Figure, ...]
+    reason: str = ""
+    """Why it has no verdicts; empty where it has."""
+    seconds: float = 0.0
+    file: str = ""
+    """Name of the session's file."""
+
+    def figure(self, id: str) -> Figure | None:
+        return next((figure for figure in self.figures if figure.id == id), None)
+
+
+class State(Struct, frozen=True):
+    """The commits, steps and skipped commits of a bisection so far."""
+
+    version: int
+    repository: str
+    commits: tuple[Commit, ...]
+    """GOOD, and the commits up to BAD."""
+    recipe: Recipe
+    arguments: tuple[str, ...] = ()
+    """Of the command, which a resumed one has again."""
+    kind: Kind = "times"
+    steps: tuple[Step, ...] = ()
+    skipped: dict[str, str] = {}
+    """Why commits cannot be measured, by hash."""
+    confirmed: dict[str, Step] = {}
+    """The answer against the commit before it, by the file of the session."""
+
+    @property
+    def last(self) -> int:
+        """The position of BAD."""
+        return len(self.commits) - 1
+
+
+STATE = "bisection.json"
+"""Name of the file in a bisection's folder."""
+
+
+def read_state(folder: Path) -> State:
+    """Returns the state in a bisection's folder. Raises `RunFileError` if there is none."""
+    path = folder / STATE
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(
+            f"{folder} has no bisection to resume: {path.name}: {error.strerror}"
+        ) from error
+    try:
+        found = msgspec.json.decode(data, type=State)
+    except msgspec.DecodeError as error:
+        raise RunFileError(f"{path} is not the state of a bisection: {error}") from error
+    if found.version > VERSION:
+        raise RunFileError(
+            f"{path} is of version {found.version}, and this opperf reads up to {VERSION}; "
+            "resume it with the opperf that began it"
+        )
+    return found
+
+
+def write_state(folder: Path, state: State) -> None:
+    """Writes the state in one step. Raises `OutputError`."""
+    replace(folder / STATE, msgspec.json.format(msgspec.json.encode(state)) + b"\n")
+
+
+Outcome = Literal["found", "range", "inconclusive", "same"]
+"""`found`: one commit; `range`: several, of which all but the last cannot be measured;
+`inconclusive`: several, and no further step would tell; `same`: GOOD and BAD do not differ."""
+
+
+class Other(Struct, frozen=True, omit_defaults=False):
+    """Where the change of another figure began, by the same steps."""
+
+    figure: Figure
+    """Of BAD against GOOD."""
+    first: str
+    last: str
+    """Hashes of the first and the last commit that it may have begun at."""
+    probability: float
+
+
+class Bisection(Struct, frozen=True, omit_defaults=False):
+    """The result of a bisection."""
+
+    outcome: Outcome
+    state: State
+    ends: tuple[Figure, ...]
+    """BAD against GOOD: all figures."""
+    figure: str = ""
+    """Id of the figure that decided: that of which the change is the surest."""
+    first: int = 0
+    last: int = 0
+    """Positions between which the first bad commit is, both included."""
+    probability: float = 0.0
+    loss: tuple[float, float, float] | None = None
+    """Ratio of the commits after to those before, and the bounds of its 90 % interval."""
+    misfits: tuple[int, ...] = ()
+    """Positions between both levels."""
+    others: tuple[Other, ...] = ()
+    builds: int = 0
+    """Builds that were made, and not in the cache."""
+    before: int | None = None
+    """Position of the commit that the answer was confirmed against."""
+    confirmed: tuple[Figure, ...] = ()
+    """The answer against that commit, by time and by instructions."""
+    notes: tuple[str, ...] = ()
+    functions: dict[str, Any] | None = None
+    """The values of `opperf explain` of the instructions of both."""
+
+    @property
+    def candidates(self) -> tuple[Commit, ...]:
+        """The commits of which one is the first bad one."""
+        return self.state.commits[self.first : self.last + 1] if self.first else ()
+
+    @property
+    def end(self) -> Figure | None:
+        """The figure that decided, of BAD against GOOD."""
+        return next((figure for figure in self.ends if figure.id == self.figure), None)
