@@ -19,7 +19,7 @@ SECTIONS: dict[str, str] = {
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
-    "Commits": "repository all_parents commit_env wheel",
+    "Commits": "git_folder all_parents commit_env wheel",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
@@ -35,7 +35,7 @@ SECTIONS: dict[str, str] = {
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
         "timeout_s subprocess_timeout control_blocks blocks "
-        "until_settled no_pace budget confidence steps no_confirm"
+        "until_settled no_pace budget confidence most_steps no_confirm"
     ),
     "Profiling": (
         "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "

@@ -66,8 +66,9 @@ class BisectCommand(Command):
 @click.argument("build", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--repository",
+    "git_folder",
     default=".",
-    show_default="the current folder",
+    show_default=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="A folder of the git repository.",
@@ -171,7 +172,9 @@ class BisectCommand(Command):
     callback=parse_share,
     help="Probability of a commit at which the search ends.",
 )
-@count_option("--steps", default=60, show_default=True, help="Maximum number of steps.")
+@count_option(
+    "--steps", "most_steps", default=60, show_default=True, help="Maximum number of steps."
+)
 @click.option(
     "--no-confirm",
     is_flag=True,

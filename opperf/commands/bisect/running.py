@@ -87,7 +87,7 @@ def bisect_commits(
     set those of `changed`. State and sessions are in `folder`. Raises `OpperfError`."""
     builder = Builder(Repository(Path(state.repository)), state.recipe, say)
     judge = Sessions(given, changed, folder, state.kind)
-    options = Options(given["confidence"], scatter_of(state.kind), given["steps"])
+    options = Options(given["confidence"], scatter_of(state.kind), given["most_steps"])
 
     def build(commit: Commit) -> Build:
         return builder.build(commit)
@@ -109,7 +109,7 @@ def _begun(given: Given, arguments: tuple[str, ...]) -> State:
         raise UsageError("name two commits, GOOD and BAD: opperf bisect GOOD BAD -- BUILD")
     if given["threads"].coarse:
         raise UsageError(f"--threads {given['threads']}: a step has one number of threads")
-    repository = Repository(given["repository"])
+    repository = Repository(given["git_folder"])
     good, bad = map(repository.commit, (given["good"], given["bad"]))
     commits = repository.between(good, bad, given["all_parents"])
     variables = variables_of(given["commit_env"])
