@@ -55,7 +55,8 @@ lint: $(VENV)/installed-lint ## Check style, words, types and the direction of i
 
 docs: | $(BIN)/python ## Build the documentation site into site/, which opens without a network
 	$(PIP) -e '.[docs]'
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@# Not quiet: then MkDocs counts no warning, and `strict` means nothing.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo site/index.html
 
 mutate: $(VENV)/installed-dev ## Count the random changes of the code that its unit tests notice

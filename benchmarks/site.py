@@ -80,7 +80,7 @@ class Page(HTMLParser):
 
 def build(folder: Path) -> tuple[float, str]:
     """Returns the seconds that a build into a folder takes, and what it printed."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     begin = time.perf_counter()
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -167,7 +167,7 @@ def main() -> None:
         shown = ", ".join(f"{seconds:.1f}" for seconds in times)
         print(f"build: {statistics.median(times):.1f} s (median of {shown})")
         print(f"pages: {len(pages)}; the folder: {size / 1e6:.1f} MB")
-        print(f"warnings of the build: {len(said[-1].splitlines())}")
+        print(f"warnings of the build: {said[-1].count('WARNING')}")
         number, dead, elsewhere = check(folder)
         print(f"links inside the site: {number}; dead: {len(dead)}")
         print(*(f"  {link}" for link in dead), sep="\n", end="\n" if dead else "")

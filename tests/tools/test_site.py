@@ -17,7 +17,7 @@ from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table
 from tools.site.reference import pages
-from tools.site.rewriting import OUTSIDE, lead_links, make_tabs
+from tools.site.rewriting import OUTSIDE, lead_links, make_tabs, plain_pipes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,6 +102,10 @@ def test_texts_below_members_are_theirs():
 )
 def test_links_lead_to_pages_of_the_site(page, link, led):
     assert lead_links(f"see [it]({link}).", page) == f"see [it]({led})."
+
+
+def test_code_in_tables_is_not_escaped():
+    assert plain_pipes("| `a\\|b` | c\\|d |\n`e\\|f`\n") == "| `a|b` | c\\|d |\n`e\\|f`\n"
 
 
 def test_sections_of_frameworks_are_tabs():

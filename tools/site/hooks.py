@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from tools.site.reference import pages  # noqa: E402
-from tools.site.rewriting import OUTSIDE, lead_links, make_tabs  # noqa: E402
+from tools.site.rewriting import OUTSIDE, lead_links, make_tabs, plain_pipes  # noqa: E402
 
 
 def on_config(config: Any) -> None:
@@ -36,8 +36,8 @@ def on_files(files: Files, config: Any) -> None:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Leads links to pages of the site, and makes tabs of the frameworks' sections of tasks."""
     path = page.file.src_uri
-    led = lead_links(markdown, path)
-    return make_tabs(led) if path.startswith("tasks/") else led
+    found = plain_pipes(lead_links(markdown, path))
+    return make_tabs(found) if path.startswith("tasks/") else found
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -34,6 +34,16 @@ def lead_links(markdown: str, page: str) -> str:
     return LINK.sub(lead, markdown)
 
 
+def plain_pipes(markdown: str) -> str:
+    """Returns the text of a page without the backslashes by which code hosts need `|` in the code
+    of tables to be escaped, and which Python-Markdown shows."""
+
+    def of_row(row: re.Match[str]) -> str:
+        return re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), row[0])
+
+    return re.sub(r"^\|.*$", of_row, markdown, flags=re.MULTILINE)
+
+
 def make_tabs(markdown: str) -> str:
     """Returns the text of a page, of which sections of frameworks are tabs."""
     # In a block of code, `#` begins no heading.
