@@ -580,5 +580,5 @@ weight = click.option(
     "--weight",
     type=click.Choice(["count"], case_sensitive=False),
     help="count: report totals of count x time, which operators made their difference, and the "
-    "geometric mean of the ratios weighted by count; in text, md, json and html-fragment.",
+    "geometric mean of the ratios weighted by count; in text, md, json, html and html-fragment.",
 )

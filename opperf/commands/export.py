@@ -29,7 +29,7 @@ from opperf.reports.formats import RUN
 @click.pass_context
 def export(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
-    benchmark tool, or as Markdown."""
+    benchmark tool, or as a page in HTML or Markdown."""
     from opperf.reports.writing import Request, export_command
 
     ctx.exit(export_command(Request(**options)))

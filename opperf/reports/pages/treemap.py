@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from opperf.model import PASSES, Record
+from opperf.model import Record
+from opperf.reports.hotspots.times import time_of
 from opperf.reports.model import RunOnPage
-from opperf.results import verifications
 from opperf.results.text import count_text
 from opperf.results.units import time_text
 
@@ -92,12 +92,8 @@ def treemap_of(runs: Sequence[RunOnPage]) -> Treemap | None:
 
 def _time_ns(record: Record) -> float:
     """Returns the time of all calls of a case; 0 of one without."""
-    if verifications.is_wrong(record):
-        return 0.0
-    medians = [record.summaries[name].median for name in PASSES if name in record.summaries]
-    time = sum(medians) * record.case.count
-    # A NaN is no time either.
-    return time if 0 < time < float("inf") else 0.0
+    figure = time_of(record)
+    return max(0.0, figure.value * record.case.count) if figure is not None else 0.0
 
 
 def _category(name: str, box: Box, times: Mapping[str, float], total: float, hue: int) -> Category:
