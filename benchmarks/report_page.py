@@ -59,6 +59,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "narrow": {"color_scheme": "light", "viewport": {"width": 390, "height": 800}},
 }
 
+CASE = ".data tbody th button"
+"""What opens a case."""
+
 PAINTED = "performance.getEntriesByName('first-contentful-paint').length"
 
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -142,7 +145,7 @@ def page_of(number: int, folder: Path) -> Path:
 
 
 def open_case(page: Any) -> None:
-    button = page.locator(".data tbody th button")
+    button = page.locator(CASE)
     if button.count():
         button.first.click()
         page.wait_for_timeout(300)

@@ -161,14 +161,14 @@ function placeOf(ratio, reach) {
 }
 
 /** Returns the largest logarithm that intervals are drawn to: nearly all are then whole, but the
- * threshold can be seen. */
+ * threshold can be seen, two pixels wide. */
 function reachOf(rows, column, threshold) {
   const sizes = rows.flatMap((row) => (row.cells[column] || []))
     .filter((ratio) => ratio > 0).map((ratio) => Math.abs(Math.log(ratio)));
   sizes.sort((one, other) => one - other);
   const most = sizes.length ? sizes[Math.floor(0.95 * (sizes.length - 1))] : 0;
   const margin = Math.log1p(threshold || 0.02);
-  return Math.min(Math.max(most * 1.1, 3 * margin), 50 * margin);
+  return Math.min(Math.max(most * 1.1, 3 * margin), 90 * margin);
 }
 
 if (typeof module !== "undefined") {

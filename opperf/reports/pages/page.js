@@ -248,7 +248,7 @@ function drawTable(parent, content) {
       change();
     } }, column.title, mark);
     const numeric = ["figure", "number"].includes(column.kind);
-    const head = make("th", { scope: "col", class: numeric ? "number" : column.kind }, button);
+    const head = make("th", { scope: "col", class: numeric ? "number" : column.kind === "text" ? "text" : "" }, button);
     if (column.about) head.setAttribute("title", column.about);
     return { head, mark };
   });
