@@ -17,7 +17,7 @@ from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table
 from tools.site.reference import pages
-from tools.site.rewriting import OUTSIDE, lead_links, make_tabs, plain_pipes
+from tools.site.rewriting import FRAMEWORKS, OUTSIDE, lead_links, make_tabs, name_links, plain_pipes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,6 +102,27 @@ def test_texts_below_members_are_theirs():
 )
 def test_links_lead_to_pages_of_the_site(page, link, led):
     assert lead_links(f"see [it]({link}).", page) == f"see [it]({led})."
+
+
+def test_links_named_by_a_file_have_the_title_of_its_page():
+    titles = {"jax.md": "JAX"}
+    assert name_links("[docs/jax.md](docs/jax.md) [x.md](x.md)", titles) == (
+        "[JAX](docs/jax.md) [x.md](x.md)"
+    )
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs/tasks").glob("*.md")), ids=lambda page: page.name
+)
+def test_a_tab_has_what_is_of_its_framework_alone(page):
+    tabs = re.findall(
+        r'^=== "(\w+)"\n((?: {4}.*\n|\n)*)', make_tabs(page.read_text()), re.MULTILINE
+    )
+    assert tabs and [name for name, _ in tabs] == [*FRAMEWORKS] * (len(tabs) // len(FRAMEWORKS))
+    for first in range(0, len(tabs), len(FRAMEWORKS)):
+        group = tabs[first : first + len(FRAMEWORKS)]
+        # A block below the last section would be in its tab.
+        assert len({text.count("```") for _, text in group}) == 1
 
 
 def test_code_in_tables_is_not_escaped():

@@ -13,7 +13,12 @@ sys.path.insert(0, str(ROOT))
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from tools.site.reference import pages  # noqa: E402
-from tools.site.rewriting import OUTSIDE, lead_links, make_tabs, plain_pipes  # noqa: E402
+from tools.site.rewriting import OUTSIDE, lead_links, make_tabs, name_links, plain_pipes  # noqa: E402
+
+TITLES = {
+    path.name: path.read_text().partition("\n")[0].removeprefix("# ")
+    for path in (ROOT / "docs").glob("*.md")
+}
 
 
 def on_config(config: Any) -> None:
@@ -34,9 +39,9 @@ def on_files(files: Files, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Leads links to pages of the site, and makes tabs of the frameworks' sections of tasks."""
+    """Leads and names links to pages of the site; makes tabs of sections of tasks."""
     path = page.file.src_uri
-    found = plain_pipes(lead_links(markdown, path))
+    found = plain_pipes(lead_links(name_links(markdown, TITLES), path))
     return make_tabs(found) if path.startswith("tasks/") else found
 
 

@@ -13,6 +13,7 @@ from opperf.api import ab, compare, run_result
 from opperf.commands import COMMANDS
 from opperf.commands.command import Command, Context, continued
 from opperf.frameworks.numpy import categories as numpy_categories
+from opperf.machine.health.examine import PROBES
 from opperf.metrics import metrics_by_name
 from opperf.model import metrics as model_metrics
 from opperf.model.metrics import NOISE, UNRELIABLE, WITHOUT_FIGURE, Metric, MetricKind, NoteCode
@@ -21,6 +22,7 @@ from opperf.mxnet_api import runners as mxnet_runners
 from opperf.opperf import cli, load_command
 from opperf.reports.formats import BUILT_IN, REPORTS, RUN
 from opperf.results.columns import DERIVED
+from opperf.results.units import MARK_LEGEND
 from opperf.utils import benchmark_utils
 from tools.site.documented import texts_of_constants, texts_of_members
 from tools.site.markdown import code, codes, escape, fence, table
@@ -95,20 +97,19 @@ def metrics_page() -> str:
     )
 
 
-METRIC_TITLES = ("name", "title", "unit", "kind", "better", "equal within", "meaning")
+METRIC_TITLES = ("name", "meaning", "unit", "kind", "better", "equal within")
 
 
 def _metric(metric: Metric) -> list[str]:
     share, amount = metric.relative_tolerance, metric.absolute_tolerance
-    bounds = [f"{share:.3g} of it"] * bool(share) + [f"{amount:g} {metric.unit}"] * bool(amount)
+    bounds = [f"{100 * share:g} %"] * bool(share) + [f"{amount:g} {metric.unit}"] * bool(amount)
     return [
         code(metric.name),
-        escape(metric.title),
+        escape(metric.description),
         code(metric.unit),
         code(metric.kind.value),
         "lower" if metric.lower_is_better else "higher",
         " or ".join(bounds),
-        escape(metric.description),
     ]
 
 
@@ -117,13 +118,20 @@ def notes_page() -> str:
     texts = texts_of_members(NoteCode)
     of_groups = texts_of_constants(model_metrics)
     groups = {"NOISE": NOISE, "UNRELIABLE": UNRELIABLE, "WITHOUT_FIGURE": WITHOUT_FIGURE}
-    parts = ["# Notes and statuses\n", "## Notes\n"]
+    parts = ["# Notes and statuses\n", f"{escape(MARK_LEGEND)}\n", "## Notes\n"]
     parts += [
         table(("note", "meaning"), ([code(NoteCode[n].value), escape(texts[n])] for n in texts))
     ]
     parts += [
         f"{escape(of_groups[name].rstrip('.'))}: {codes(note.value for note in group)}.\n"
         for name, group in groups.items()
+    ]
+    parts += [
+        "## What makes timings noisy\n",
+        "`opperf doctor` looks at these, and has a command that fixes what it finds.\n",
+        table(
+            ("cause", "why"), ([code(probe.name), escape(probe.explanation)] for probe in PROBES)
+        ),
     ]
     parts += ["## Statuses\n", f"{escape(inspect.getdoc(Status) or '')}\n"]
     statuses = texts_of_members(Status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 
 OUTSIDE = {
     "README.md": "start.md",
@@ -32,6 +33,16 @@ def lead_links(markdown: str, page: str) -> str:
         return f"]({posixpath.relpath(path, posixpath.dirname(page) or '.')}"
 
     return LINK.sub(lead, markdown)
+
+
+def name_links(markdown: str, titles: Mapping[str, str]) -> str:
+    """Returns the text of a page, of which links that are named by a file are named by the title of
+    its page; `titles` are those of files in docs/, by their names."""
+
+    def name(match: re.Match[str]) -> str:
+        return f"[{titles.get(match[1], match[0][1:-2])}]("
+
+    return re.sub(r"\[(?:docs/)?([\w-]+\.md)\]\(", name, markdown)
 
 
 def plain_pipes(markdown: str) -> str:
