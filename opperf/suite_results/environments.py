@@ -15,6 +15,9 @@ from opperf.model import BenchFacts, Environment, Run
 OWN = "own"
 """Label of opperf's own environment."""
 
+WITH = " + "
+"""Between the label of a bench's own environment and what `--with` adds to it."""
+
 MACHINE = frozenset({"cpu", "gpus", "cpus"})
 """Facts of a machine, whatever it measures."""
 

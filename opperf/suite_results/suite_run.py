@@ -24,7 +24,13 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
-from opperf.suite_results.environments import OWN, benches_of, check_same_machine, with_environment
+from opperf.suite_results.environments import (
+    OWN,
+    WITH,
+    benches_of,
+    check_same_machine,
+    with_environment,
+)
 from opperf.suite_results.milabench.reading import read_folder
 from opperf.suite_results.observations import Observed, observe
 from opperf.suite_results.streams import Stream, is_stream, read_stream
@@ -178,17 +184,21 @@ def in_environment(run: SuiteRun, label: str) -> SuiteRun:
     """Returns the benches of a run that were run in an environment, under their own names. Raises
     `UsageError` if there are none."""
     labels = list(dict.fromkeys(bench.facts.env or OWN for bench in run.benches))
-    if label not in labels:
-        raise unknown("environment", label, labels, run.name)
+    # What was added to the own environments of all benches chooses all of them.
+    chosen = {known for known in labels if label in (known, known.rpartition(WITH)[2])}
+    if not chosen:
+        added = (known.rpartition(WITH)[2] for known in labels)
+        raise unknown("environment", label, dict.fromkeys((*labels, *added)), run.name)
     benches = tuple(
         BenchResults(
             msgspec.structs.replace(
-                bench.facts, name=bench.facts.name.removesuffix(with_environment("", label))
+                bench.facts,
+                name=bench.facts.name.removesuffix(with_environment("", bench.facts.env)),
             ),
             bench.attempts,
         )
         for bench in run.benches
-        if (bench.facts.env or OWN) == label
+        if (bench.facts.env or OWN) in chosen
     )
     return replace(run, name=with_environment(run.name, label), benches=benches)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +42,23 @@ FRAMEWORK, SIZE, CONFIGURATIONS, BATCH_SIZE = "framework", "size", "max_configs"
 
 OWN_KEYS = (FRAMEWORK, SIZE, CONFIGURATIONS, BATCH_SIZE)
 
-Environments = Mapping[str, Interpreter | str]
-"""By the name of a bench, the interpreter of its environment, or why there is none."""
+
+class BenchEnvironment(NamedTuple):
+    """An environment that a bench is run in."""
+
+    interpreter: Interpreter | None = None
+    """None for opperf's own."""
+    variables: Mapping[str, str] = {}
+    """Environment variables with the folders of the data of a script."""
+
+    @property
+    def label(self) -> str:
+        return self.interpreter.label if self.interpreter else ""
+
+
+Environments = Mapping[str, Sequence[BenchEnvironment] | str]
+"""By the name of a bench, the environments that it is run in, each of which makes its cases, or why
+there is none."""
 
 
 class SuiteRun(NamedTuple):
@@ -53,8 +68,6 @@ class SuiteRun(NamedTuple):
     environments: Environments
     obstacles: Mapping[str, str]
     """By name, why a bench is not run."""
-    variables: Mapping[str, Mapping[str, str]] = {}
-    """By name, environment variables with the folders of a bench's data."""
 
 
 class SuitePlan(NamedTuple):
@@ -73,43 +86,48 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
     every = msgspec.structs.replace(selection, ids=(), partition=None)
     for bench in asked.benches:
         obstacle = reason = asked.obstacles.get(bench.name, "")
-        found = asked.environments.get(bench.name)
+        found = asked.environments.get(bench.name, (BenchEnvironment(),))
         if isinstance(found, str):
-            reason = reason or found
-        plan = Plan(cases=(), excluded={})
+            found, reason = (), reason or found
+        plan = united(())
         share = share_of(bench, selection.settings, workers.program_cpus)
         if not reason:
-            interpreter = found if isinstance(found, Interpreter) else None
             try:
-                variables = asked.variables.get(bench.name, {})
-                plan = plan_bench(workers, bench, interpreter, share, every, say, variables)
+                plan = united(plan_bench(workers, bench, env, share, every, say) for env in found)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
             say(f"bench {bench.name} is not run: {reason}")
         plans.append(plan)
-        own = facts_of(bench, plan.cases, found, share, reason)
+        env = found[0].label if len(found) == 1 else ""
+        own = facts_of(bench, plan.cases, env, share, reason)
         facts.append(msgspec.structs.replace(own, is_broken=bool(reason) and not obstacle))
     cases = [case for plan in plans for case in plan.cases]
     if not cases:
         reasons = [f"{fact.name}: {fact.why_not}" for fact in facts if fact.why_not]
         raise UsageError(f"nothing to run: {'; '.join(reasons) or 'the suite has no bench'}")
-    united = Plan(
-        cases=disambiguate(deduplicate(cases)),
-        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
-    )
-    chosen = filter_by_partition(filter_by_id(united, selection), selection)
+    whole = msgspec.structs.replace(united(plans), cases=disambiguate(deduplicate(cases)))
+    chosen = filter_by_partition(filter_by_id(whole, selection), selection)
     return SuitePlan(chosen, tuple(facts))
+
+
+def united(plans: Iterable[Plan]) -> Plan:
+    """Returns one plan of several."""
+    parts = list(plans)
+    return Plan(
+        cases=tuple(case for plan in parts for case in plan.cases),
+        excluded={name: why for plan in parts for name, why in plan.excluded.items()},
+    )
 
 
 def facts_of(
     bench: Bench,
     cases: Sequence[Case],
-    environment: Interpreter | str | None,
+    env: str,
     share: Share,
     why_not: str,
 ) -> BenchFacts:
-    """Returns what reports need to know of a bench."""
+    """Returns what reports need to know of a bench, whose only environment has the label `env`."""
     is_script = bench.workload == "script"
     return BenchFacts(
         name=bench.name,
@@ -124,7 +142,7 @@ def facts_of(
         gpus=share.gpus * bench.num_machines,
         gpu_load=bench.usage.load,
         gpu_memory=bench.usage.memory,
-        env=environment.label if isinstance(environment, Interpreter) else "",
+        env=env,
         version=script_version(bench) if is_script and not why_not else "",
         why_not=why_not,
         config=msgspec.to_builtins(bench),
@@ -170,19 +188,18 @@ def variables_of(bench: Bench, settings: Settings) -> dict[str, str]:
 def plan_bench(
     workers: Workers,
     bench: Bench,
-    interpreter: Interpreter | None,
+    environment: BenchEnvironment,
     share: Share,
     selection: Selection,
     say: Say,
-    variables: Mapping[str, str],
 ) -> Plan:
-    """Returns the plan of a bench. Raises `UsageError`, with the place in its file, for what it
-    cannot be of, and the errors of sources."""
-    if interpreter is not None:
-        workers.add_interpreters((interpreter,))
-    label = interpreter.label if interpreter else ""
+    """Returns the plan of a bench in an environment. Raises `UsageError`, with the place in its
+    file, for what it cannot be of, and the errors of sources."""
+    if environment.interpreter is not None:
+        workers.add_interpreters((environment.interpreter,))
+    label = environment.label
     if bench.workload == "script":
-        case = script_case(bench, label, share, selection.settings, variables)
+        case = script_case(bench, label, share, selection.settings, environment.variables)
         return Plan(cases=(case,), excluded={})
     axes = axes_of(bench)
     if label:
@@ -205,13 +222,9 @@ def plan_bench(
     own = msgspec.structs.replace(own, patterns=() if is_of_files else bench.content)
     files = open_files(map(Path, bench.content)) if is_of_files else ()
     overriding = {*axes, *limits}
-    plans = [
+    return united(
         plan_run(workers, framework, own, axes, files, overriding, say)[0]
         for framework in (frameworks[:1] if is_of_files else frameworks)
-    ]
-    return Plan(
-        cases=tuple(case for plan in plans for case in plan.cases),
-        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
     )
 
 

@@ -11,6 +11,7 @@ from opperf.suite_files.environments import (
     environments_of,
     install_environments,
     suite_environments,
+    with_requirements,
 )
 from opperf.suite_files.resolving import Suite
 from opperf.suite_files.system import System
@@ -62,6 +63,14 @@ def test_a_group_has_one_version_of_python():
     benches = [bench("a", group="g", python="3.11"), bench("b", group="g", python="3.12")]
     with pytest.raises(UsageError, match="b: its install_group g has Python 3.11, and it asks for"):
         environments_of(benches)
+
+
+def test_what_is_asked_for_replaces_the_same_packages():
+    own = EnvironmentSpec("g", ("Torch_Vision==0.28", "torch>=2.10", "-r /x.txt"), "3.11")
+    found = with_requirements(own, EnvironmentSpec("", ("torch==2.13", "torch-vision==0.29")))
+    assert found.requirements == ("-r /x.txt", "torch==2.13", "torch-vision==0.29")
+    assert (found.name, found.python) == ("g", "3.11")
+    assert with_requirements(own, EnvironmentSpec(python="3.12")).python == "3.12"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from opperf.model import Interpreter, ScriptTarget
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from opperf.suite_runs import planning
-from opperf.suite_runs.planning import SuiteRun, axes_of, plan_suite
+from opperf.suite_runs.planning import BenchEnvironment, SuiteRun, axes_of, plan_suite
 from tests.conftest import InProcess, InProcessWorkers
 
 EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}
@@ -57,7 +57,9 @@ def test_a_script_is_a_case_with_what_its_file_says(planned, tmp_path):
         point={"n": 3},
     )
     (tmp_path / "loop" / "voirfile.py").write_text("")
-    (plan, facts), said = planned(bench, environments={"loop": Interpreter("/x/python", "loops")})
+    (plan, facts), said = planned(
+        bench, environments={"loop": [BenchEnvironment(Interpreter("/x/python", "loops"))]}
+    )
     (case,) = plan.cases
     target = case.target
     assert isinstance(target, ScriptTarget) and target.argv == ("--n", "3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
-from opperf.commands.environments import locked_option
+from opperf.commands.environments import environment_options
 from opperf.commands.run.cluster import cluster_options
 from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
@@ -27,7 +27,7 @@ from opperf.reports.formats import RUN
 bench_options = combine(
     suite_files,
     suite_options,
-    locked_option,
+    environment_options,
     click.option(
         "--use-current-env",
         is_flag=True,

@@ -16,25 +16,30 @@ from opperf.commands.run.request import Request, read_partition
 from opperf.commands.run.running import run_command
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
-from opperf.environments.specification import Installed
+from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
-from opperf.model import Interpreter, Settings, Status
+from opperf.model import Settings, Status
 from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.environments import install_environments, suite_environments
+from opperf.suite_files.environments import (
+    install_environments,
+    suite_environments,
+    with_requirements,
+)
 from opperf.suite_files.resolving import Suite, is_suite_file, obstacles
 from opperf.suite_results import score_report
+from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.suite_run import SuiteRun as LoadedRun
 from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
-from opperf.suite_runs.planning import SuiteRun
+from opperf.suite_runs.planning import BenchEnvironment, Environments, SuiteRun
 
 STEM = "suite"
 """Of the default output."""
@@ -71,7 +76,8 @@ def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
 
 
 RUNS_OPTIONS = (
-    *("names", "ids", "warmup", "seed", "labels", "cpus", "executor", "locked", "rounds"),
+    *("names", "ids", "warmup", "seed", "labels", "cpus", "executor", "rounds"),
+    *("requirements", "locked"),
     *("output_file", "output_format", "overwrite", "resume", "retry", "strict", "quiet"),
     *("list_only", "dry_run", "total_partitions", "partition_id", "debug"),
     *("node", "address", "nodes", "every_node", "worker_cpus", "worker_gpus", "workers_per_node"),
@@ -129,12 +135,10 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
     output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
     usable = [bench for bench in suite.benches if not obstructed[bench.name]]
-    installed = _installed(suite, usable, options)
     asked = SuiteRun(
         suite.benches,
-        {name: _interpreter(made) for name, made in installed.items()},
+        _environments(suite, usable, options),
         {name: reason for name, reason in obstructed.items() if reason},
-        {bench.name: _variables(bench, suite, installed) for bench in usable},
     )
     return Request(
         framework=FrameworkChoice("", False, False, None),
@@ -169,25 +173,54 @@ def _obstacle(bench: Bench, suite: Suite, options: Mapping[str, Any]) -> str:
     return "; ".join(obstacles(bench, suite.system))
 
 
-def _installed(
+def _environments(
     suite: Suite, benches: Sequence[Bench], options: Mapping[str, Any]
-) -> dict[str, Installed | str]:
+) -> Environments:
+    """Returns the environments of benches, installed: the own one of each, or one for each of
+    `--with`, which has what the own one has besides."""
+    asked: Sequence[EnvironmentSpec] = options["requirements"]
     if options["use_current_env"]:
-        return {}
-    specs = suite_environments(suite, [bench.name for bench in benches])
+        if asked:
+            raise UsageError("--use-current-env installs nothing, and --with does; use one of them")
+        return {
+            bench.name: (BenchEnvironment(None, _variables(bench, suite, None)),)
+            for bench in benches
+        }
     say = (lambda text: None) if options["quiet"] else tell
-    return install_environments(specs, say, read_locked(options["locked"]))
+    own = suite_environments(suite, [bench.name for bench in benches])
+    locked = read_locked(options["locked"])
+    arms = [
+        {name: with_requirements(spec, each) for name, spec in own.items()} for each in asked
+    ] or [own]
+    installed = [install_environments(arm, say, locked) for arm in arms]
+    labels = [each.text for each in asked] or [""]
+    return {
+        bench.name: _of_bench(
+            bench,
+            suite,
+            own[bench.name],
+            {label: found.get(bench.name) for label, found in zip(labels, installed, strict=True)},
+        )
+        for bench in benches
+    }
 
 
-def _interpreter(made: Installed | str) -> Interpreter | str:
-    return made if isinstance(made, str) else made.interpreter(made.spec.name or made.spec.text)
+def _of_bench(
+    bench: Bench, suite: Suite, own: EnvironmentSpec, made: Mapping[str, Installed | str | None]
+) -> Sequence[BenchEnvironment] | str:
+    """Returns the environments of a bench by what `--with` adds to its own one, or why one of them
+    cannot be installed."""
+    found = []
+    for added, environment in made.items():
+        if isinstance(environment, str):
+            return environment
+        names = [] if own.is_own else [own.name or own.text]
+        label = WITH.join([*names, *([added] if added else [])])
+        interpreter = None if environment is None else environment.interpreter(label)
+        found.append(BenchEnvironment(interpreter, _variables(bench, suite, environment)))
+    return found
 
 
-def _variables(
-    bench: Bench, suite: Suite, installed: Mapping[str, Installed | str]
-) -> dict[str, str]:
+def _variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
     """Returns the environment variables of a script; none of another bench."""
-    made = installed.get(bench.name)
-    if bench.workload != "script" or isinstance(made, str):
-        return {}
-    return bench_variables(bench, suite, made)
+    return bench_variables(bench, suite, environment) if bench.workload == "script" else {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opperf.commands.suite.preparing import startup_file
+from opperf.results.runfile import read_run
 
 
 def test_each_environment_is_installed_or_says_why_not(opperf, here):
@@ -64,6 +65,37 @@ def test_folders_are_those_of_the_bench_and_its_environment(opperf):
     assert exports["export MILABENCH_DIR_DATA"] == "/own"
     assert exports["export MILABENCH_DIR_EXTRA"] == "/base/x"
     assert exports["export MILABENCH_DIR_VENV"] == exports["export VIRTUAL_ENV"]
+
+
+RATES = """\
+import json, os, scales
+with os.fdopen(int(os.environ["DATA_FD"]), "w") as out:
+    for number in range(30):
+        print(json.dumps({"task": "train", "rate": float(scales.FACTOR)}), file=out)
+"""
+
+
+def test_a_suite_is_run_in_several_environments_that_are_compared(opperf, here, monkeypatch):
+    monkeypatch.setenv("OPPERF_DATA", str(here / "data"))
+    (here / "bench" / "main.py").write_text(RATES)
+    (here / "two.yaml").write_text(
+        "bare: {definition: bench, voir: {options: {stop: 5}}}\n"
+        "own: {inherits: bare, install_group: g, env: {packages: [uses_scales, scales==3.0]}}\n"
+    )
+    both = ("--with", "scales==1.0", "--with", "scales==2.0")
+    words = ("--warmup", "2", "--cpus", "none", "-o", "run.jsonl")
+    code, out, err = opperf("run", "two.yaml", *both, *words)
+    assert code == 0, out + err
+    run, _ = read_run(here / "run.jsonl")
+    labels = ["scales==1.0", "scales==2.0", "g + scales==1.0", "g + scales==2.0"]
+    assert [case.settings.python for case in run.cases] == labels
+    assert [record.summaries["rate"].median for record in run.records] == [1.0, 2.0, 1.0, 2.0]
+    sides = ("--env-a", "scales==1.0", "--env-b", "scales==2.0", "-o", "found.json")
+    assert opperf("compare", "run.jsonl", "run.jsonl", *sides)[0] == 0
+    found = json.loads((here / "found.json").read_text())["benches"]
+    assert [(row["bench"], row["ratio"]) for row in found] == [("bare", 2.0), ("own", 2.0)]
+    code, _, err = opperf("run", "two.yaml", *both, "--use-current-env")
+    assert code == 2 and "use one of them" in err
 
 
 def test_a_shell_is_started(here):
