@@ -86,9 +86,12 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
     every = msgspec.structs.replace(selection, ids=(), partition=None)
     for bench in asked.benches:
         obstacle = reason = asked.obstacles.get(bench.name, "")
-        found = asked.environments.get(bench.name, (BenchEnvironment(),))
-        if isinstance(found, str):
-            found, reason = (), reason or found
+        installed = asked.environments.get(bench.name, (BenchEnvironment(),))
+        found: Sequence[BenchEnvironment] = ()
+        if isinstance(installed, str):
+            reason = reason or installed
+        else:
+            found = installed
         plan = united(())
         share = share_of(bench, selection.settings, workers.program_cpus)
         if not reason:
