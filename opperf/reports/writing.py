@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def write(
     place for, a line each. Raises `UsageError` for an unknown format."""
     chosen = format_named(format, RUN)
     if chosen.folder is not None:
-        _write_folder(path, function_of(chosen.folder)(run, streams))
+        write_folder(path, function_of(chosen.folder)(run, streams))
         return []
     text, missing = chosen.write_run(run, columns)
     if path == STDOUT:
@@ -60,8 +60,9 @@ def write(
     return missing
 
 
-def _write_folder(path: Path, files: dict[str, bytes]) -> None:
-    """Writes a folder of files, all or none. Raises `OutputError` if it is there already."""
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Writes a folder of files, by their paths in it, all or none. Raises `OutputError` if it is
+    there already."""
     if path == STDOUT:
         raise UsageError("this format is a folder of files; name one with -o")
     if path.exists():
@@ -70,6 +71,7 @@ def _write_folder(path: Path, files: dict[str, bytes]) -> None:
     try:
         made.mkdir()
         for name, content in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_bytes(content)
         made.rename(path)
     except OSError as error:

@@ -258,7 +258,9 @@ def _benchmark(
             **_others(one),
         },
         "options": _options(case.settings),
-        "stats": _stats([sample * NS for sample in samples], record.summaries[metric].loops),
+        "stats": benchmark_stats(
+            [sample * NS for sample in samples], record.summaries[metric].loops
+        ),
     }
 
 
@@ -289,7 +291,8 @@ def _options(settings: model.Settings) -> dict[str, Any]:
     }
 
 
-def _stats(data: list[float], iterations: int) -> dict[str, Any]:
+def benchmark_stats(data: list[float], iterations: int) -> dict[str, Any]:
+    """Returns the statistics of samples in seconds, as pytest-benchmark's files have them."""
     ordered = sorted(data)
     total, mean = sum(data), statistics.fmean(data)
     stddev = statistics.stdev(data) if len(data) > 1 else 0.0

@@ -9,6 +9,7 @@ from opperf.commands.group import Group
 HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("adding:add", "Add runs, each as the figures of a commit."),
     "import": ("importing:import_results", "Add results of other tools."),
+    "export": ("exporting:export_history", "Write a history in another tool's form."),
     "list": ("listing:list_history", "List series, runs or projects."),
     "show": ("showing:show", "Show a series run by run, and what reproduces it."),
     "plot": ("plotting:plot", "Draw series over the commits."),

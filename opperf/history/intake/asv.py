@@ -36,7 +36,15 @@ from opperf.history.intake.figures import (
 from opperf.history.model import Commit, Entry, Point, Submission
 from opperf.model import Struct
 
+SOURCE = "asv"
+
 BENCHMARKS, MACHINE = "benchmarks.json", "machine.json"
+
+COLUMNS = (
+    *("result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b"),
+    *("stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples", "profile"),
+)
+"""Of a benchmark's row, in the order that asv writes."""
 
 VERSIONS = (1, 2)
 """Those of the layout of a file of results."""
@@ -205,7 +213,7 @@ def _read_file(
             begun.append(read_seconds(row.started_at, path, f"results.{name}.started_at", MS))
         entries += _entries(name, row, declared.get(name), machine, path)
     return submit(
-        "asv",
+        SOURCE,
         [sha, results.params, results.env_name],
         path,
         Commit(sha, time=committed),

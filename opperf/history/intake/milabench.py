@@ -25,12 +25,11 @@ from opperf.history.intake.units import MEMORY, Known
 from opperf.history.model import Entry, Point
 from opperf.instruments.program_metrics import RATE
 from opperf.suite_results.milabench.reading import DATA
+from opperf.suite_results.scores import STREAM_MB
 from opperf.suite_results.streams import is_stream
 from opperf.suite_results.suite_run import Attempt, SuiteRun, load
 
 SOURCE = "milabench"
-
-MB = Known(MEMORY, 1e6)
 
 
 def recognise(path: Path) -> bool:
@@ -106,7 +105,7 @@ def _entries(run: SuiteRun, machine: Machine) -> Iterator[Entry]:
         ]
         if used:
             point = Point(n=len(used), median=max(used))
-            yield figure(benchmark, "gpu_memory", MB, machine, point)
+            yield figure(benchmark, "gpu_memory", Known(MEMORY, STREAM_MB), machine, point)
 
 
 def _rate(attempts: tuple[Attempt, ...]) -> Point:

@@ -97,6 +97,8 @@ class Record(Struct, frozen=True):
     inputs: dict[str, Any] | None = None
     dependencies: dict[str, Dependency] | None = None
     runners: list[Runner] | None = None
+    name: str = ""
+    """That of the job."""
     repo: str = ""
     head_branch: str = ""
     head_sha: str = ""
@@ -120,7 +122,7 @@ def read(path: Path, given: Given) -> Intake:
     warnings: list[str] = []
     jobs: dict[tuple[Any, ...], dict[str, Record]] = {}
     for at, record in records.items():
-        key = (record.repo, record.head_sha, record.workflow_id, record.job_id, record.run_attempt)
+        key = (*_job(record), record.head_sha)
         jobs.setdefault(key, {})[at] = record
     if any(record.timestamp is None for record in records.values()):
         warnings.append(f"{path}: not every record has a timestamp; the file's time is taken")
@@ -159,11 +161,10 @@ def _submission(
     machines = {place: _machine(record, given) for place, record in records.items()}
     if any(map(says_nothing, machines.values())):
         warnings.append(UNKNOWN_MACHINE.format(path))
-    job = [first.repo, commit.sha, first.workflow_id, first.job_id, first.run_attempt]
     content = None if first.job_id is not None else digest([*records.values()])
     return submit(
         "pytorch",
-        [job, content],
+        [_job(first), commit.sha, content],
         path,
         commit,
         first.head_branch or given.branch,
@@ -172,6 +173,11 @@ def _submission(
         machines.values(),
         warnings,
     )
+
+
+def _job(record: Record) -> tuple[Any, ...]:
+    """Returns what tells the runs of a commit apart."""
+    return record.repo, record.workflow_id, record.job_id, record.run_attempt, record.name
 
 
 def _machine(record: Record, given: Given) -> Machine:

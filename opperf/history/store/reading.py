@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, and_, func, select
 
 from opperf.errors import UsageError, unknown
 from opperf.history.model import CommitsOf, Point, SeriesKey
@@ -127,6 +127,23 @@ def read_point(store: Store, series: int, run: int) -> Point | None:
         row = connection.execute(select(schema.points).filter_by(**key)).one_or_none()
         content = connection.execute(select(schema.samples.c.content).filter_by(**key)).scalar()
     return None if row is None else point_of(row, np.frombuffer(content or b"", "<f8").tolist())
+
+
+def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Point]]:
+    """Yields the series and the run of each point of a project, and the point with its samples."""
+    points, runs, samples = schema.points, schema.runs, schema.samples
+    same = (samples.c.series_id == points.c.series_id, samples.c.run_id == points.c.run_id)
+    query = (
+        select(points, samples.c.content)
+        .join(runs, points.c.run_id == runs.c.id)
+        .outerjoin(samples, and_(*same))
+        .where(runs.c.project == project.id)
+        .order_by(points.c.series_id, points.c.run_id)
+    )
+    with store.reading() as connection:
+        for row in connection.execution_options(yield_per=FETCHED).execute(query):
+            content = np.frombuffer(row.content or b"", "<f8").tolist()
+            yield row.series_id, row.run_id, point_of(row, content)
 
 
 class Failure(NamedTuple):

@@ -1,0 +1,1 @@
+"""Writes a history in the forms of other tools."""

@@ -1,0 +1,152 @@
+"""The part of a history that is exported: runs with their figures, and names for these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from opperf.errors import UsageError, unknown
+from opperf.history.model import WHOLE, Entry, SeriesFacts, SeriesKey
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import (
+    StoredEnvironment,
+    read_environments,
+    read_points,
+    read_runs,
+    read_series,
+)
+from opperf.history.store.rows import Project, StoredRun
+
+
+class Named(NamedTuple):
+    """The name of a case, which no other case of the export has."""
+
+    name: str
+    inputs: str
+    """Inputs and settings."""
+
+    @property
+    def whole(self) -> str:
+        return f"{self.name}[{self.inputs}]" if self.inputs else self.name
+
+
+class ExportedRun(NamedTuple):
+    """A run with its figures and outcomes."""
+
+    stored: StoredRun
+    entries: tuple[Entry, ...]
+
+    @property
+    def figures(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.key.metric != WHOLE]
+
+    @property
+    def outcomes(self) -> list[Entry]:
+        """Of the cases without figures."""
+        return [entry for entry in self.entries if entry.key.metric == WHOLE]
+
+
+class Exported(NamedTuple):
+    """Runs of one branch, in the order of their commits."""
+
+    project: Project
+    branch: str
+    runs: tuple[ExportedRun, ...]
+    environments: Mapping[str, StoredEnvironment]
+    names: Mapping[str, Named]
+    """By the id of the case."""
+
+    def host(self, environment: str) -> str:
+        """Returns the name of a machine: its own, or the key of its environment."""
+        known = self.environments.get(environment)
+        return str(known.facts.get("hostname") or "") if known else ""
+
+
+class Files(NamedTuple):
+    """An export: files by their path in a folder, or one file under an empty path."""
+
+    files: Mapping[str, bytes]
+    warnings: tuple[str, ...] = ()
+
+
+def collect(
+    store: Store, project: Project, branch: str = "", environment: str = "", run: str = ""
+) -> Exported:
+    """Returns the runs of a branch, or of all if there is one, but those of trees with uncommitted
+    changes; only the figures of an environment, and only a run, if it is named. Raises `UsageError`
+    for a branch, an environment and a run that is not there."""
+    runs = [found for found in read_runs(store, project) if not found.is_dirty]
+    branches = sorted({found.branch for found in runs})
+    if branch and branch not in branches:
+        raise unknown("branch", branch, branches, project.name)
+    if not branch and len(branches) > 1:
+        raise UsageError(f"name one of the branches with --branch: {', '.join(branches)}")
+    runs = [found for found in runs if branch in ("", found.branch)]
+    if run:
+        identities = [found.identity for found in runs]
+        runs = [found for found in runs if found.identity == run]
+        if not runs:
+            raise unknown("run", run, identities, project.name)
+    series = {stored.id: stored for stored in read_series(store, project)}
+    keys = sorted({stored.key.environment for stored in series.values()})
+    if not any(key.startswith(environment) for key in keys):
+        raise unknown("environment", environment, keys, project.name)
+    entries: dict[int, dict[SeriesKey, Entry]] = {found.id: {} for found in runs}
+    for number, of, point in read_points(store, project):
+        stored = series[number]
+        if of in entries and stored.key.environment.startswith(environment):
+            entries[of][stored.key] = Entry(stored.key, stored.facts, point)
+    kept = tuple(
+        ExportedRun(found, tuple(entries[found.id].values())) for found in runs if entries[found.id]
+    )
+    if not kept:
+        raise UsageError(f"{project.name} has no figures to export there")
+    facts = {entry.key.case: entry.facts for run in kept for entry in run.entries}
+    return Exported(project, kept[-1].stored.branch, kept, read_environments(store), _names(facts))
+
+
+def _names(facts: Mapping[str, SeriesFacts]) -> dict[str, Named]:
+    """Returns a name for each case: with its id if another one would have the same."""
+    named = {
+        case: Named(of.name, "; ".join(filter(None, (of.inputs, of.settings))))
+        for case, of in facts.items()
+    }
+    shared = Counter(named.values())
+    return {
+        case: name
+        if shared[name] == 1
+        else name._replace(inputs="; ".join(filter(None, (name.inputs, case))))
+        for case, name in named.items()
+    }
+
+
+def last_run(exported: Exported) -> ExportedRun:
+    """Returns the run of the latest commit. Raises `UsageError` if its figures are of several
+    environments, which a form of one run does not tell apart."""
+    last = exported.runs[-1]
+    keys = sorted({entry.key.environment for entry in last.entries})
+    if len(keys) > 1:
+        raise UsageError(
+            f"the run {last.stored.identity} is of several environments; name one with "
+            f"--environment: {', '.join(keys)}"
+        )
+    return last
+
+
+def other_machines(exported: Exported) -> list[str]:
+    """Returns a sentence on the runs of the latest commit that a form of one run leaves out."""
+    last = exported.runs[-1].stored
+    others = [
+        run.stored.identity
+        for run in exported.runs[:-1]
+        if run.stored.commit.sha == last.commit.sha
+    ]
+    if not others:
+        return []
+    return [f"the run {last.identity} is written; others of its commit: {', '.join(others)}"]
+
+
+def units_of(entries: Iterable[Entry]) -> set[str]:
+    """Returns the units of figures."""
+    return {entry.facts.unit for entry in entries}
