@@ -106,8 +106,8 @@ def _metric(metric: Metric) -> list[str]:
     return [
         code(metric.name),
         escape(metric.description),
-        code(metric.unit),
-        code(metric.kind.value),
+        escape(metric.unit),
+        metric.kind.value,
         "lower" if metric.lower_is_better else "higher",
         " or ".join(bounds),
     ]
