@@ -51,7 +51,7 @@ are planned in full, and not carried out."""
 MEASURING = re.compile(
     r"opperf (run )?"
     r"(?!list|show|coverage|runs|record|report|compare|analyze|aggregate|bisect|explain|plot|export|ab|doctor|frameworks|"
-    r"param|suite|trace)"
+    r"param|suite|trace|history)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 
