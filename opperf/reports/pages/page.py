@@ -73,7 +73,7 @@ def write_page(report: Report, width: int | None = None) -> str:
     }
     if not has_program:
         titles["ranking"] = titles.pop("ranking")
-    titles |= {id: section.page_title or section.title for id, section in details}
+    titles |= {id: _link(section) for id, section in details}
     return render(
         "opperf.reports",
         TEMPLATE,
@@ -137,6 +137,13 @@ def _parts(report: Report) -> tuple[list[Part], list[Part]]:
         return [], shown
     first = list(takewhile(lambda part: not part[1].title, shown))
     return first, shown[len(first) :]
+
+
+def _link(section: Section) -> str:
+    """Returns the text of the link to a section; empty of one that nobody looks for first."""
+    if section.is_folded and not section.manual:
+        return ""
+    return section.page_title or section.title or next((why for why, _ in section.commands), "")
 
 
 RANKING = "report"

@@ -97,6 +97,14 @@ def test_links_at_the_top_lead_to_the_parts(run):
     links = re.findall('href="#(.*?)">(.*?)<', contents)
     assert ("results-title", "Every case") in links and "Not measured" in dict(links).values()
     assert all(f'id="{id}"' in text for id, _ in links)
+    assert "Environment" not in dict(links).values(), "it is folded"
+
+
+def test_the_command_that_decides_is_linked(comparison, row):  # noqa: F811
+    found = comparison(row(), confirm="opperf ab relu")
+    text = compared(found, "html")
+    (id,) = re.findall('href="#(.*?)">To confirm<', text)
+    assert "opperf ab relu" in text.partition(f'id="{id}"')[2]
 
 
 def test_markup_of_paragraphs_is_shown_and_that_of_data_is_not():
