@@ -24,8 +24,9 @@ from opperf.parsing import KeptPath
 @click.pass_context
 def merge(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Join run files, as those of the jobs of one run with --partition-id, into one, each case
-    once. Of a case in several files the record that ended ok counts, or else the last file's. What
-    none has measured is measured by `opperf run --resume FILE`."""
+    once, and copy the streams of their programs beside it. Of a case in several files the record
+    that ended ok counts, or else the last file's. What none has measured is measured by `opperf run
+    --resume FILE`."""
     ctx.exit(_merge(**options))
 
 
@@ -33,7 +34,7 @@ def _merge(paths: tuple[Path, ...], output: Path, overwrite: bool) -> int:
     # Help and completion do without the imports.
     from opperf.plurals import pluralize
     from opperf.reports.writing import runfile_text
-    from opperf.results.merging import Part, merge_parts
+    from opperf.results.merging import Part, copy_streams, merge_parts
     from opperf.results.messages import tell
     from opperf.results.output import check_output, replace
     from opperf.results.runfile import read_visits
@@ -52,6 +53,7 @@ def _merge(paths: tuple[Path, ...], output: Path, overwrite: bool) -> int:
     for warning in warnings:
         tell(f"warning: {warning}")
     replace(output, runfile_text(merged).encode())
+    copy_streams(parts, merged, output)
     tell(
         f"{pluralize(len(merged.records), 'record')} of {pluralize(len(parts), 'file')} written "
         f"to {output}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from opperf.errors import RunFileError
 from opperf.model import Case, Closing, Environment, Header, Record, Run, Status
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
-from opperf.results.kept import new_id
+from opperf.results.kept import new_id, streams_of
+from opperf.results.output import unwritable
 
 PARTITION = "partition"
 """Key of a selection's options: the part of all cases that a run measures."""
@@ -65,6 +67,27 @@ def merge_parts(parts: Sequence[Part]) -> tuple[Run, list[str]]:
         tuple(cases.values()),
     )
     return merged, warnings
+
+
+def copy_streams(parts: Sequence[Part], merged: Run, output: Path) -> None:
+    """Copies the streams of programs, of the records that `merged` has, beside its file. Raises
+    `OutputError`."""
+    counted = set(map(id, merged.records))
+    for part in parts:
+        names = {
+            process.stream
+            for record in part.run.records
+            if id(record) in counted
+            for process in record.processes
+        }
+        theirs, ours = streams_of(part.path), streams_of(output)
+        for name in sorted(names - {""}):
+            if (theirs / name).is_file():
+                try:
+                    ours.mkdir(exist_ok=True)
+                    shutil.copy2(theirs / name, ours / name)
+                except OSError as error:
+                    raise unwritable(ours / name, error) from error
 
 
 def _header(parts: Sequence[Part]) -> Header:

@@ -9,9 +9,19 @@ from click.testing import CliRunner
 from opperf.commands.merge import merge as command
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import Case, Closing, Header, OperatorTarget, Record, Run, Status
+from opperf.model import (
+    Case,
+    Closing,
+    Header,
+    OperatorTarget,
+    ProcessResult,
+    Record,
+    Run,
+    Status,
+)
 from opperf.reports.writing import runfile_text
-from opperf.results.merging import Part, merge_parts
+from opperf.results.kept import streams_of
+from opperf.results.merging import Part, copy_streams, merge_parts
 from opperf.results.runfile import read_run
 from tests.recordings import HERE, THERE
 
@@ -44,6 +54,22 @@ def test_each_case_is_there_once_with_its_environment(tmp_path):
     assert merged.header.started.startswith("2026-01-01") and merged.header.labels == {"build": "a"}
     assert merged.closing.counts == {"ok": 3} and merged.closing.elapsed_s == 120
     assert merged.closing.finished.startswith("2026-01-02") and warnings == []
+
+
+def test_streams_of_the_records_that_count_are_copied(tmp_path):
+    process = ProcessResult(name="0", status=Status.OK, stream="a.0.jsonl")
+    ran = msgspec.structs.replace(record(CASES[0]), processes=(process,))
+    failed = msgspec.structs.replace(ran, status=Status.CRASHED)
+    parts = [part(tmp_path, 1, failed), part(tmp_path, 2, ran), part(tmp_path, 3, failed)]
+    for each in parts:
+        streams_of(each.path).mkdir()
+        (streams_of(each.path) / "a.0.jsonl").write_text(each.path.stem)
+    output = tmp_path / "whole.jsonl"
+    copy_streams(parts, merge_parts(parts)[0], output)
+    assert [path.read_text() for path in streams_of(output).iterdir()] == ["2"]
+    streams_of(parts[1].path).rename(tmp_path / "gone")
+    copy_streams(parts, merge_parts(parts)[0], tmp_path / "other.jsonl")
+    assert not streams_of(tmp_path / "other.jsonl").exists()
 
 
 def test_of_a_case_in_several_files_the_one_that_ran_counts(tmp_path):

@@ -25,7 +25,6 @@ from opperf.experiments.matrix import Matrix
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling
 from opperf.results.kept import is_name as is_kept_name
-from opperf.results.output import STDOUT
 from opperf.results.run_files import locate as locate_run_file
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import (
@@ -95,12 +94,6 @@ class Request:
         if self.suite is not None:
             return "suite run"
         return "run" if self.matrix is None else "experiment"
-
-    @property
-    def has_bench_report(self) -> bool:
-        """Whether a report of benches, made of the run file, follows the run."""
-        is_run_file = self.output_format == "jsonl" and self.output != STDOUT
-        return self.suite is not None and is_run_file
 
     @property
     def has_operators(self) -> bool:

@@ -98,8 +98,13 @@ class Work(NamedTuple):
         return (begun.header if isinstance(begun, Run) else begun).wrapping
 
 
-def run_command(request: Request) -> int:
-    """Does what is asked for; the exit code. Raises `OpperfError` if the run cannot start."""
+Finished = Callable[[Path], int]
+"""Is given the run file of a run that ended, whose output is written; an exit code."""
+
+
+def run_command(request: Request, finished: Finished | None = None) -> int:
+    """Does what is asked for; the exit code, the higher one of its own and that of `finished`.
+    Raises `OpperfError` if the run cannot start."""
     started = time.monotonic()
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
@@ -186,7 +191,8 @@ def run_command(request: Request) -> int:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
             _print(request, f"warning: {warning}", error=True)
-    return _finish(result, run_file, request, time.monotonic() - started)
+    code, written = _finish(result, run_file, request, time.monotonic() - started)
+    return code if finished is None else max(code, finished(written))
 
 
 def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
@@ -366,7 +372,8 @@ def _resume_advice(run_file: Path, request: Request) -> str:
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 
-def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> int:
+def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> tuple[int, Path]:
+    """Writes the output and prints what was measured; the exit code, and where the run file is."""
     if request.output != run_file:
         try:
             streams = streams_of(run_file)
@@ -380,7 +387,7 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
     name = display(request.output)
     kept, problem = keep_finished(run_file, request)
     records = result.records
-    if not request.has_bench_report:
+    if request.suite is None:
         for text in _tables(result, request, elapsed_s):
             _print(request, f"\n{text}")
     if problem:
@@ -401,11 +408,12 @@ def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> 
         _print(request, f"\nwritten to {name}{also}")
         if is_swept(records) and request.output_format == "jsonl":
             _print(request, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")
+    written = kept.path if kept is not None and not run_file.is_file() else run_file
     if not any(record.status is Status.OK for record in records):
         _print(request, nothing_measured(records), error=True)
-        return FOUND
+        return FOUND, written
     failed = any(record.status in FAILURES or is_wrong(record) for record in records)
-    return FOUND if request.strict and failed else 0
+    return FOUND if request.strict and failed else 0, written
 
 
 def _tables(result: Run, request: Request, elapsed_s: float) -> Iterator[str]:

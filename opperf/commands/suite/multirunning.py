@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf.commands.suite.listing import resolved
-from opperf.commands.suite.running import ONLY_RESULTS, run_suite
-from opperf.errors import UsageError
+from opperf.commands.suite.running import run_suite
+from opperf.errors import FOUND, UsageError
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, unwritable
@@ -53,7 +53,7 @@ def run_all(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
         if not options["quiet"]:
             tell(f"run {number} of {len(runs)}: {run.name}")
         codes.append(run_suite(own, set_here))
-        if codes[-1] not in ONLY_RESULTS:
+        if codes[-1] not in (0, FOUND):
             return codes[-1]
     if not (options["quiet"] or options["list_only"] or options["dry_run"]):
         print()

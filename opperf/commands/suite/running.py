@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from opperf.errors import FOUND, UsageError
 from opperf.model import Settings, Status
 from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
+from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
@@ -46,10 +48,6 @@ STEM = "suite"
 
 DISABLED = "it is not enabled; --select NAME runs it"
 
-ONLY_RESULTS = (0, FOUND)
-"""Exit codes of a run whose records were written."""
-
-
 COPIED = (
     *("labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus", "executor"),
     "every_node",
@@ -64,15 +62,14 @@ def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     if table:
         check_table(Path(table))
     request = read_request(suite, options, set_here)
-    code = run_command(request)
-    if code not in ONLY_RESULTS or request.list_only or request.dry_run:
-        return code
-    if not request.has_bench_report:
-        return code
-    run = load((request.output,))
-    if table:
-        tell(save_sizes(Path(table), run))
-    return max(code, report_run(run, request.quiet))
+
+    def finished(path: Path) -> int:
+        run = replace(load((path,)), name=display(request.output))
+        if table:
+            tell(save_sizes(Path(table), run))
+        return report_run(run, request.quiet or request.output == STDOUT)
+
+    return run_command(request, finished)
 
 
 RUNS_OPTIONS = (

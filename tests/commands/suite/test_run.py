@@ -105,6 +105,13 @@ def test_what_cannot_be_run_is_a_failure_and_costs_itself(suite_run):
     assert "1 of 2 benches failed" in out
 
 
+@pytest.mark.parametrize("words", [("-f", "milabench", "-o", "folder"), ("-o", "b.md")])
+def test_a_run_is_validated_whatever_is_written(suite_run, words):
+    code, out, _ = suite_run("broken.yaml", "--exclude", "operators", *words)
+    assert code == 1 and "1 of 2 benches failed" in out
+    assert suite_run("suite.yaml", "--select", "loop", *words[:-1], f"good-{words[-1]}")[0] == 0
+
+
 def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     assert suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl")[0] == 0
     lines = Path("s.jsonl").read_text().splitlines(keepends=True)
