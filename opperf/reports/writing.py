@@ -60,13 +60,18 @@ def write(
     return missing
 
 
-def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Writes a folder of files, by their paths in it, all or none. Raises `OutputError` if it is
-    there already."""
+def check_folder(path: Path) -> None:
+    """Raises `OpperfError` for a folder that could not be made later."""
     if path == STDOUT:
         raise UsageError("this format is a folder of files; name one with -o")
     if path.exists():
         raise OutputError(f"{path} exists; name another folder, or remove it")
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Writes a folder of files, by their paths in it, all or none. Raises `OutputError` if it is
+    there already."""
+    check_folder(path)
     made = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         made.mkdir()

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from opperf.environments.building import find_environment
+from opperf.environments.specification import EnvironmentSpec
 from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import DECLARED
 from opperf.suite_files.bench import Bench
@@ -21,20 +23,24 @@ OPTIONS = {
 """Options of `opperf run` and `opperf experiment` for keys of `settings` that are no setting."""
 
 
-def commands_of(bench: Bench, system: System) -> list[str]:
-    """Returns what runs a bench: a process of a script, of several the first; for what is no script
-    a command of opperf for each framework."""
-    return [_script(bench, system)] if bench.workload == "script" else list(_opperf(bench))
+def commands_of(bench: Bench, system: System, environment: EnvironmentSpec) -> list[str]:
+    """Returns what runs a bench in its environment: a process of a script, of several the first;
+    for what is no script a command of opperf for each framework."""
+    if bench.workload == "script":
+        return [_script(bench, system, environment)]
+    return list(_opperf(bench, environment))
 
 
-def _script(bench: Bench, system: System) -> str:
+def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> str:
     path = Path(bench.content[0])
     # What is not there is taken for a folder, unless it is named like a script.
     script = path if path.suffix == ".py" else path / SCRIPT
+    found = None if environment.is_own else find_environment(environment)
+    python = "python" if found is None else str(found.python)
     variables = dict(bench.env.variables)
     if bench.plan.method == "per_gpu" and system.gpu_count:
         variables[VISIBLE_DEVICES] = "0"
-    words = ["python", script.name, *bench.argv]
+    words = [python, script.name, *bench.argv]
     return f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}{shlex.join(words)}"
 
 
@@ -42,7 +48,7 @@ def _assigned(variables: dict[str, str]) -> str:
     return "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
 
 
-def _opperf(bench: Bench) -> Iterator[str]:
+def _opperf(bench: Bench, environment: EnvironmentSpec) -> Iterator[str]:
     is_model = bench.workload == "model"
     frameworks = bench.settings.get("framework") or ("",)
     settings = {key: ",".join(values) for key, values in bench.settings.items()}
@@ -57,6 +63,8 @@ def _opperf(bench: Bench) -> Iterator[str]:
         ]
         if bench.max_duration_s is not None:
             options += ["--timeout", f"{bench.max_duration_s:g}"]
+        if not environment.is_own:
+            options += ["--with", environment.text]
         content = map(_near, bench.content)
         words = ["opperf", "experiment" if is_model else "run", *content, *options]
         yield _assigned(bench.env.variables) + shlex.join(words)

@@ -35,13 +35,14 @@ b:
 """
 
 
-def test_each_key_is_a_field(bench):
+def test_each_key_is_a_field(bench, suite):
     found = bench(FULL)
     assert (found.group, found.tags, found.weight) == ("nets", ("monogpu",), 2.5)
     assert (found.max_duration_s, found.num_machines, found.plan) == (5400, 2, Plan("per_core"))
     assert found.voir == Voir(7, 0.1, 1, {"gpu_poll": 0.1, "more": [1]})
     assert found.usage == Usage(0.5, None)
     assert (found.client_argv, found.server_argv) == (("--c", "1"), ("--s", "b"))
+    assert any("client and server are not started: b" in note for note in suite(FULL).notes)
     assert found.observe == ("loader:main:load",)
     assert found.env == EnvironmentSpec(
         name="torch",

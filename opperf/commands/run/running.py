@@ -63,6 +63,7 @@ from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name
 from opperf.model import PROGRAM, Case, Closing, Header, Record, Run, Status, Wrapping
 from opperf.reports import replays, writing
+from opperf.reports.formats import RUN, format_named
 from opperf.reports.replays import replayed
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
@@ -344,6 +345,8 @@ def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     if request.list_only or (request.resuming and request.output == run_file):
         return None
     try:
+        if format_named(request.output_format, RUN).folder is not None:
+            writing.check_folder(request.output)
         may_overwrite = request.overwrite or may_replace(request)
         output.check_output(request.output, may_overwrite, request.paths)
     except OutputError as error:

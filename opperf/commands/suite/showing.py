@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from opperf.commands.suite.listing import bench_row, resolved
+from opperf.environments.building import installed
+from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
 from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
 from opperf.suite_files.bench import Bench, Plan
+from opperf.suite_files.environments import suite_environments
 from opperf.suite_files.pasting import commands_of
 from opperf.suite_files.resolving import Suite, obstacles
 
@@ -23,7 +26,8 @@ def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:
     this name."""
     suite = resolved(options)
     bench = find_bench(suite, name)
-    commands = commands_of(bench, suite.system)
+    environment = suite_environments(suite, [name])[name]
+    commands = commands_of(bench, suite.system, environment)
     if in_json:
         sources = {path: str(at) for path, at in bench.locations.items()}
         row = {**bench_row(bench, suite), "commands": commands, "locations": sources}
@@ -32,7 +36,7 @@ def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:
     print(f"{bench.name}: {_described(bench)}\n")
     # Not wrapped: what a shell reads is pasted as it is.
     print("\n".join(f"  {command}" for command in commands))
-    remarks = list(_remarks(bench, suite))
+    remarks = list(_remarks(bench, suite, environment))
     if remarks:
         width = terminal_width()
         print()
@@ -68,12 +72,12 @@ def _described(bench: Bench) -> str:
     return f"{what}, {processes}{machines}"
 
 
-def _remarks(bench: Bench, suite: Suite) -> Iterator[str]:
-    asked = [*bench.env.requirements, *([f"python {bench.env.python}"] * bool(bench.env.python))]
-    if asked:
-        yield f"in an environment with {', '.join(asked)}"
+def _remarks(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterator[str]:
+    if not environment.is_own:
+        here = "" if installed(environment) else "; opperf suite install installs it"
+        yield f"in an environment with {environment.text}{here}"
     if not bench.enabled:
-        yield "not enabled: no run has it, unless its enabled is set"
+        yield f"not enabled: a run has it if it is named, --select {bench.name}"
     for reason in obstacles(bench, suite.system):
         yield f"not run on this system: {reason}"
     if bench.name in suite.problems:

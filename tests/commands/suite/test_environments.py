@@ -58,6 +58,17 @@ def test_a_shell_has_the_environment_and_variables_of_its_bench(opperf, here):
     assert done.stdout.splitlines() == ["1", "two words", str(here / "bench")], done.stderr
 
 
+def test_what_is_shown_runs_in_the_environment(opperf):
+    _, out, _ = opperf("show", "suite.yaml", "bad")
+    assert "opperf run exp --with scales==9\n" in out and "suite install installs it" in out
+    opperf("install", "suite.yaml", "--select", "one")
+    _, out, _ = opperf("show", "suite.yaml", "one")
+    command = out.splitlines()[2].strip()
+    assert subprocess.run(["bash", "-c", f"{command} && exit 9"]).returncode == 9
+    assert "/bin/python main.py --n 3" in command and "suite install" not in out
+    assert "--select off" in opperf("show", "suite.yaml", "off")[1]
+
+
 def test_folders_are_those_of_the_bench_and_its_environment(opperf):
     words = ("shell", "suite.yaml", "one", "--print", "--base", "/base")
     _, out, _ = opperf(*words, "--override", "one.dirs.data=/own", "--override", "one.dirs.extra=x")

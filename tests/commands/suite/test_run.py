@@ -112,6 +112,13 @@ def test_a_run_is_validated_whatever_is_written(suite_run, words):
     assert suite_run("suite.yaml", "--select", "loop", *words[:-1], f"good-{words[-1]}")[0] == 0
 
 
+def test_a_folder_that_cannot_be_made_is_said_before_the_run(suite_run):
+    Path("there").mkdir()
+    for name, expected in (("there", "name another folder"), ("-", "name one with -o")):
+        code, out, err = suite_run("suite.yaml", "-f", "milabench", "-o", name)
+        assert code == 2 and expected in err and not out
+
+
 def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     assert suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl")[0] == 0
     lines = Path("s.jsonl").read_text().splitlines(keepends=True)
