@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -78,15 +79,18 @@ class Page(HTMLParser):
                 self.led.append(value)
 
 
-def build(folder: Path) -> tuple[float, str]:
-    """Returns the seconds that a build into a folder takes, and what it printed."""
+def build(folder: Path) -> tuple[float, float, str]:
+    """Returns the seconds that a build into a folder takes, those of the processor, and what it
+    printed."""
     command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
-    begin = time.perf_counter()
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return time.perf_counter() - begin, done.stdout + done.stderr
+    seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, used, done.stdout + done.stderr
 
 
 def check(folder: Path) -> tuple[int, list[str], list[str]]:
@@ -161,11 +165,14 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve() / "site"
-        times, said = zip(*(build(folder) for _ in range(given.builds)), strict=True)
+        times, used, said = zip(*(build(folder) for _ in range(given.builds)), strict=True)
         pages = list(folder.rglob("*.html"))
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         shown = ", ".join(f"{seconds:.1f}" for seconds in times)
-        print(f"build: {statistics.median(times):.1f} s (median of {shown})")
+        print(
+            f"build: {statistics.median(times):.1f} s (median of {shown}), of which the processor"
+        )
+        print(f"  worked {statistics.median(used):.1f} s")
         print(f"pages: {len(pages)}; the folder: {size / 1e6:.1f} MB")
         print(f"warnings of the build: {said[-1].count('WARNING')}")
         number, dead, elsewhere = check(folder)
