@@ -206,6 +206,6 @@ def _without_place(submissions: Iterable[Submission]) -> list[str]:
         return []
     example = min(lost)[:SHOWN_SHA]
     return [
-        f"the repository lacks {pluralize(len(lost), 'commit')}, as {example}: runs are in the "
-        "order of their times; name the repository with --repository, and fetch all of it"
+        f"{pluralize(len(lost), 'commit')}, as {example}, not found in the repository: runs are in "
+        "the order of their times; name the repository with --repository, and fetch all of it"
     ]

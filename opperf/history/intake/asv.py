@@ -69,6 +69,7 @@ class Declared(Struct, frozen=True):
     """A benchmark, as the file of all declares it."""
 
     param_names: tuple[str, ...] = ()
+    params: list[list[str]] = []
     type: str = ""
     unit: str = ""
     pretty_name: str | None = None
@@ -125,6 +126,8 @@ class OldStatistics(Struct, frozen=True):
     q_25: float | None = None
     q_75: float | None = None
     repeat: float | None = None
+    n: float | None = None
+    """The same, by an earlier version of asv."""
 
 
 class OldRow(Struct, frozen=True):
@@ -270,7 +273,7 @@ def _of_version_1(name: str, value: Any, results: Results, path: Path, at: str) 
         stats_ci_99_b=[own.ci_99[1] if own else None for own in stats],
         stats_q_25=[own.q_25 if own else None for own in stats],
         stats_q_75=[own.q_75 if own else None for own in stats],
-        stats_repeat=[own.repeat if own else None for own in stats],
+        stats_repeat=[(own.repeat or own.n) if own else None for own in stats],
         samples=row.samples,
     )
 
@@ -280,8 +283,12 @@ def _entries(
 ) -> Iterator[Entry]:
     prefix = name.rpartition(".")[2].partition("_")[0].lower()
     known = declared or Declared(type=prefix, unit=UNITS.get(prefix, ""))
-    combinations = list(itertools.product(*(row.params or ())))
-    values: Sequence[float | None] = row.result or [None] * len(combinations)
+    # Of a benchmark that failed whole, version 1 has no parameters.
+    parameters = row.params or (known.params if row.result in (None, [None]) else [])
+    combinations = list(itertools.product(*parameters))
+    values: Sequence[float | None] = row.result or []
+    if values in ([], [None]):
+        values = [None] * len(combinations)
     if len(values) != len(combinations):
         raise wrong(
             path,

@@ -92,5 +92,8 @@ def read_sha(text: str, path: Path, at: str) -> str:
 
 def label(text: str) -> str:
     """Returns a text of a file as tables may have it: one line, without control characters."""
+    if text.isprintable() and len(text) <= LONGEST_LABEL:
+        # As nearly all are.
+        return text
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return one_line(printable, LONGEST_LABEL)

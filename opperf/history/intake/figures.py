@@ -181,10 +181,8 @@ def submit(
     command: str = "",
 ) -> Submission:
     """Returns a run, whose copies have the same identity. Of several figures of one series the last
-    counts, which is added to the warnings. Raises `RunFileError` for a run without figures."""
+    counts, which is added to the warnings."""
     listed = list(entries)
-    if not listed:
-        raise RunFileError(f"{path} has no figure; there is nothing to import")
     kept = {entry.key: entry for entry in listed}
     if len(kept) < len(listed):
         counts = Counter(entry.key for entry in listed)

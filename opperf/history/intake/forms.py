@@ -18,6 +18,7 @@ from opperf.history.intake import (
 )
 from opperf.history.intake.documents import parse, read_bytes
 from opperf.history.intake.figures import Given, Intake
+from opperf.plurals import pluralize
 from opperf.results.runfile import is_run_file
 
 
@@ -60,7 +61,14 @@ def read_results(path: Path, name: str, given: Given) -> Intake:
     if name and name not in FORMS:
         raise unknown("form", name, FORMS)
     form = FORMS[name] if name else _recognise(path)
-    return form.read(path, given)
+    intake = form.read(path, given)
+    # As of a commit that could not be built.
+    kept = tuple(submission for submission in intake.submissions if submission.entries)
+    if not kept:
+        raise RunFileError(f"{path} has no figure; there is nothing to import")
+    empty = len(intake.submissions) - len(kept)
+    omitted = (f"{path}: {pluralize(empty, 'run')} without figures omitted",) if empty else ()
+    return Intake(kept, (*intake.warnings, *omitted))
 
 
 def _recognise(path: Path) -> Form:

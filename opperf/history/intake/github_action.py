@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from opperf.errors import RunFileError
 from opperf.history.intake.documents import (
     as_form,
     label,
@@ -129,8 +128,6 @@ def read(path: Path, given: Given) -> Intake:
                     warnings,
                 )
             )
-    if not submissions:
-        raise RunFileError(f"{path}: entries: there is no run; there is nothing to import")
     if not given.machine:
         warnings.append(
             f"{path}: it says on no machine where it was measured; each of its groups is taken for "

@@ -70,10 +70,11 @@ ASV_OLD = {
     "benchmark_version": {"s.time_sum": "v1"},
     "results": {
         "s.time_plain": 1e-6,
+        "s.time_gone": None,
         "s.time_sum": {
             "params": [["10", "20"]],
             "result": [2e-6, None],
-            "stats": [{"ci_99": [1.9e-6, 2.1e-6], "q_25": 1.95e-6, "repeat": 3}, None],
+            "stats": [{"ci_99": [1.9e-6, 2.1e-6], "q_25": 1.95e-6, "n": 3}, None],
         },
     },
 }

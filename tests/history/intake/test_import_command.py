@@ -35,7 +35,7 @@ def test_a_commit_that_the_repository_lacks_is_said(opperf, results, capsys):  #
     from opperf.opperf import cli
 
     assert cli.main(["history", "import", str(results)], standalone_mode=False) == 0
-    assert "the repository lacks 1 commit, as ffffffffff" in capsys.readouterr().err
+    assert "1 commit, as ffffffffff, not found in the repository" in capsys.readouterr().err
 
 
 def test_all_files_are_added_or_none(opperf, results, tmp_path):  # noqa: F811

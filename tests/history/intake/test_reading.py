@@ -93,6 +93,7 @@ def test_version_1_of_asv_and_a_file_of_it_alone(read):
     found = figures(intake.submissions[0])
     assert found["s.time_plain", "", "time"].point.median == pytest.approx(1000)
     assert found["s.time_sum", "param1=10", "time"].point.n == 3
+    assert found["s.time_gone", "", WHOLE].point.status == "failed"
     assert found["s.time_sum", "param1=20", WHOLE].point.status == "failed"
     assert "benchmarks.json is not there" in intake.warnings[0]
 
@@ -119,6 +120,14 @@ def test_github_action_benchmark_keeps_groups_apart(read, form):
     assert (fib.point.median, fib.facts.unit, fib.facts.lower_is_better) == (2.5, "ns", True)
     assert (rate.facts.unit, rate.facts.lower_is_better) == ("iter/sec", False)
     assert fib.key.environment != rate.key.environment
+
+
+def test_runs_without_figures_are_omitted(tmp_path, read):
+    empty = asv_results(OTHER, results={})
+    (run,) = read_results(write_asv(tmp_path / "r", asv_results(), empty), "", NOTHING).submissions
+    assert run.commit.sha == SHA
+    intake = read(changed(GITHUB, "entries", "Go", 0, "benches", to=[]))
+    assert len(intake.submissions) == 1 and "1 run without figures omitted" in intake.warnings[-1]
 
 
 def test_bencher_takes_commit_and_machine_from_the_user(read):
@@ -207,7 +216,7 @@ def changed(value, *keys, to):
             "commit_info.id: '<script> .*' is no id of a commit",
         ),
         (changed(PYTEST, "datetime", to="tomorrow"), "datetime: 'tomorrow' is no time"),
-        (changed(GITHUB, "entries", to={}), "entries: there is no run"),
+        (changed(GITHUB, "entries", to={}), "has no figure; there is nothing to import"),
         (
             changed(GITHUB, "entries", "Go", 0, "benches", 0, "value", to="fast"),
             r"entries.Go\[0\].benches\[0\].value: expected `float`, got `str`",
