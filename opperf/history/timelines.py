@@ -51,18 +51,23 @@ def read_history(
         for run in read_runs(store, project)
         if (not branch or run.branch == branch) and (with_dirty or not run.is_dirty)
     ]
-    groups: dict[SeriesKey, list[StoredSeries]] = {}
-    for stored in read_series(store, project):
-        groups.setdefault(stored.key, []).append(stored)
+    series = read_series(store, project)
     if chosen is not None:
-        groups = {
-            key: group
-            for key, group in groups.items()
-            if any(stored.id in chosen for stored in group)
-        }
+        keys = {found.key for found in series if found.id in chosen}
+        series = [found for found in series if found.key in keys]
+    ids = None if chosen is None else [found.id for found in series]
+    return join_history(runs, series, read_figures(store, project, ids))
+
+
+def join_history(
+    runs: Sequence[StoredRun], series: Sequence[StoredSeries], columns: Columns
+) -> History:
+    """Returns the timelines of series that were read, of the runs alone that are given."""
+    groups: dict[SeriesKey, list[StoredSeries]] = {}
+    for stored in series:
+        groups.setdefault(stored.key, []).append(stored)
     newest = {key: max(group, key=lambda stored: stored.id) for key, group in groups.items()}
     joined = {stored.id: newest[key].id for key, group in groups.items() for stored in group}
-    columns = read_figures(store, project, None if chosen is None else joined)
     parts = _split(columns, joined, runs)
     timelines = [
         Timeline(

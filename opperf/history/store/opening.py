@@ -35,6 +35,14 @@ LOCK = 0x6F707065
 MIGRATIONS = "opperf.history.store:migrations"
 
 
+EXTRAS = {
+    "psycopg": "opperf[postgresql]",
+    "starlette": "opperf[serve]",
+    "uvicorn": "opperf[serve]",
+}
+"""By module, what installs it; all others are of `opperf[history]`."""
+
+
 class StoreError(OpperfError):
     """A store that cannot be opened, read or written."""
 
@@ -50,9 +58,9 @@ def load(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        extra = "opperf[postgresql]" if module == "psycopg" else "opperf[history]"
+        extra = EXTRAS.get(module, "opperf[history]")
         raise UsageError(
-            f"a history needs {module} ({one_line(str(error))}): {install_command(extra)}"
+            f"this needs {module} ({one_line(str(error))}): {install_command(extra)}"
         ) from error
 
 

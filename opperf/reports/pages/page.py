@@ -27,7 +27,7 @@ from opperf.results.text import count_text
 
 TEMPLATE = "pages/page.html.jinja"
 
-SCRIPTS = ("uplot/uPlot.iife.min.js", "functions.js", "page.js")
+SCRIPTS = ("uplot/uPlot.iife.min.js", "functions.js", "drawing.js", "page.js")
 """Scripts of a page that draws something; any other has none."""
 
 RESULTS, SIZES, TREEMAP = "Every case", "By size", "Time by category"

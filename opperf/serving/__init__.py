@@ -1,0 +1,1 @@
+"""The dashboard of a history: pages and a JSON API, which only read."""

@@ -1,0 +1,193 @@
+"""The server of a dashboard: it reads, and writes nothing."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route as Path
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from opperf.errors import UsageError, suggest
+from opperf.history.store.opening import Store, StoreError
+from opperf.serving import answers
+from opperf.serving.queries import Missing, Queries
+from opperf.serving.routes import ROUTES, Route, openapi
+
+PAGES = "opperf.reports.pages"
+
+ASSETS: dict[str, tuple[str, str, str]] = {
+    "/": ("opperf.serving", "static/dashboard.html", "text/html"),
+    "/dashboard.js": ("opperf.serving", "static/dashboard.js", "text/javascript"),
+    "/dashboard.css": ("opperf.serving", "static/dashboard.css", "text/css"),
+    "/page.css": (PAGES, "page.css", "text/css"),
+    "/functions.js": (PAGES, "functions.js", "text/javascript"),
+    "/drawing.js": (PAGES, "drawing.js", "text/javascript"),
+    "/uPlot.js": (PAGES, "uplot/uPlot.iife.min.js", "text/javascript"),
+    "/uPlot.css": (PAGES, "uplot/uPlot.min.css", "text/css"),
+}
+"""Every file that is served, by its path: no path of a request is one of this machine."""
+
+HEADERS = {
+    # uPlot places its parts by styles of elements.
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' "
+    "'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+COOKIE = "opperf_token"
+
+TOKEN = "token"
+"""Parameter of the first address that a browser opens, which then has a cookie."""
+
+LEAST_ZIPPED = 1000
+"""Bytes below which compression gains nothing."""
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
+"""Names of this machine: others may be of a page elsewhere that had its name point here."""
+
+
+def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOSTS) -> Starlette:
+    """Returns the application of a store; with a token, of requests that have it alone. `hosts` are
+    the names under which it is asked, `*` for any."""
+    queries = Queries(store)
+    document = msgspec.json.encode(openapi())
+
+    async def describe(request: Request) -> Response:
+        return Response(document, media_type="application/json")
+
+    routes = [Path(path, _serve_file(path), methods=["GET"]) for path in ASSETS]
+    routes.append(Path("/openapi.json", describe, methods=["GET"]))
+    routes += [Path(route.path, _answer(route, queries), methods=["GET"]) for route in ROUTES]
+    middleware = [
+        Middleware(Hardened),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        *([Middleware(WithToken, token=token)] if token else []),
+        Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=middleware,
+        exception_handlers={404: _not_found, 405: _not_allowed},
+    )
+
+
+def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        msgspec.json.encode(value), status, media_type="application/json", headers=headers
+    )
+
+
+def _problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return _json(answers.Problem(error=message), status, headers)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return _problem(404, "nothing is here; /openapi.json lists what is")
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    return _problem(405, "this server only reads: GET", {"allow": "GET, HEAD"})
+
+
+def _serve_file(path: str) -> Callable[[Request], Awaitable[Response]]:
+    package, name, kind = ASSETS[path]
+    content = files(package).joinpath(name).read_bytes()
+
+    async def serve(request: Request) -> Response:
+        return Response(content, media_type=f"{kind}; charset=utf-8")
+
+    return serve
+
+
+def _answer(route: Route, queries: Queries) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        try:
+            values = _read_parameters(route, request)
+            found = await run_in_threadpool(route.query, queries, **values)
+        except UsageError as error:
+            return _problem(400, str(error))
+        except Missing as error:
+            return _problem(404, str(error))
+        except StoreError as error:
+            return _problem(503, str(error))
+        return _json(found)
+
+    return answer
+
+
+def _read_parameters(route: Route, request: Request) -> dict[str, Any]:
+    """Returns the values of the parameters. Raises `UsageError` for a wrong or unknown one."""
+    known = {parameter.name: parameter for parameter in route.parameters}
+    given = {**dict(request.query_params.items()), **request.path_params}
+    for name in request.query_params:
+        if name not in known or known[name].default is None:
+            raise UsageError(f"there is no parameter {name!r}{suggest(name, known)}")
+        if len(request.query_params.getlist(name)) > 1:
+            raise UsageError(f"{name} is given several times")
+    return {
+        name: parameter.read(given[name]) if name in given else parameter.default
+        for name, parameter in known.items()
+    }
+
+
+class Hardened:
+    """Adds the headers of `HEADERS` to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_hardened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        await self.app(scope, receive, send_hardened)
+
+
+class WithToken:
+    """Lets requests through that have the token, as a bearer's or in the cookie."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app = app
+        self.token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if self._is_right(request.query_params.get(TOKEN, "")) and request.url.path == "/":
+            response: ASGIApp = RedirectResponse("/", 303)
+            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")  # type: ignore[attr-defined]
+        elif (scheme.lower() == "bearer" and self._is_right(bearer.strip())) or self._is_right(
+            request.cookies.get(COOKIE, "")
+        ):
+            response = self.app
+        else:
+            response = _problem(
+                401,
+                "this server wants its token: Authorization: Bearer TOKEN, or open /?token=TOKEN",
+                {"www-authenticate": "Bearer"},
+            )
+        await response(scope, receive, send)
+
+    def _is_right(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self.token.encode())

@@ -1,0 +1,196 @@
+"""The routes of the API: parameters, answers, and the OpenAPI document, from one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+import opperf
+from opperf.errors import UsageError, suggest
+from opperf.history.events import State
+from opperf.serving import answers
+from opperf.serving.queries import Queries
+
+LIMIT = 1000
+"""Most items of a page: some hundred kilobytes."""
+
+LARGEST = 2**31 - 1
+"""Largest number of a row or of an offset that every database takes."""
+
+
+class Parameter(NamedTuple):
+    """A parameter of a route, in its path or in the query."""
+
+    name: str
+    description: str
+    kind: type = str
+    default: Any = ""
+    """None of one in the path, which is required."""
+    least: int = 0
+    most: int = LARGEST
+    choices: tuple[str, ...] = ()
+
+    def read(self, text: str) -> Any:
+        """Returns the value of a text. Raises `UsageError` for a wrong one."""
+        if self.kind is str:
+            if self.choices and text not in self.choices:
+                raise UsageError(
+                    f"{self.name}: {text!r}{suggest(text, self.choices)}; "
+                    f"known: {', '.join(self.choices)}"
+                )
+            return text
+        if not (text.isascii() and text.isdecimal()) or not self.least <= int(text) <= self.most:
+            raise UsageError(f"{self.name}: {text!r} is no number from {self.least} to {self.most}")
+        return int(text)
+
+    def schema(self) -> dict[str, Any]:
+        if self.kind is int:
+            found: dict[str, Any] = {
+                "type": "integer",
+                "minimum": self.least,
+                "maximum": self.most,
+            }
+        else:
+            found = {"type": "string"}
+            if self.choices:
+                found["enum"] = list(self.choices)
+        if self.default is not None:
+            found["default"] = self.default
+        return found
+
+
+PROJECT = Parameter("project", "Name of a project.", default=None)
+BRANCH = Parameter("branch", "Only of this branch.")
+LIMITS = (
+    Parameter("limit", "Most items.", int, 100, 1, LIMIT),
+    Parameter("offset", "Items before the first one.", int, 0),
+)
+
+
+class Route(NamedTuple):
+    """A route: what it answers, by a method of `Queries` that takes its parameters."""
+
+    path: str
+    summary: str
+    answer: type
+    query: Callable[..., answers.Answer]
+    parameters: tuple[Parameter, ...] = ()
+    has_missing: bool = True
+    """Whether it may be of something that is not there."""
+
+
+ROUTES = (
+    Route("/api/projects", "All projects.", answers.Projects, Queries.projects, has_missing=False),
+    Route(
+        "/api/environments",
+        "All environments.",
+        answers.Environments,
+        Queries.environments,
+        has_missing=False,
+    ),
+    Route(
+        "/api/projects/{project}/runs",
+        "Runs, the latest first.",
+        answers.Runs,
+        Queries.runs,
+        (PROJECT, BRANCH, *LIMITS),
+    ),
+    Route(
+        "/api/projects/{project}/series",
+        "Series with their latest figures.",
+        answers.SeriesPage,
+        Queries.series,
+        (
+            PROJECT,
+            BRANCH,
+            Parameter("text", "Words that name, inputs, category or metric have."),
+            Parameter("category", "Only of this category."),
+            Parameter("metric", "Only of this metric."),
+            Parameter("environment", "Only of this environment."),
+            *LIMITS,
+        ),
+    ),
+    Route(
+        "/api/projects/{project}/series/{number}",
+        "A series with all of its points.",
+        answers.SeriesDetail,
+        Queries.series_detail,
+        (PROJECT, Parameter("number", "Number of a series.", int, None), BRANCH),
+    ),
+    Route(
+        "/api/projects/{project}/events",
+        "Changes, the latest first.",
+        answers.Events,
+        Queries.events,
+        (
+            PROJECT,
+            BRANCH,
+            Parameter(
+                "state",
+                "Only in this state; open: new or confirmed.",
+                choices=("", "open", *(state.value for state in State)),
+            ),
+            *LIMITS,
+        ),
+    ),
+    Route(
+        "/api/projects/{project}/events/{number}",
+        "A change with its states.",
+        answers.EventDetail,
+        Queries.event_detail,
+        (PROJECT, Parameter("number", "Number of an event.", int, None)),
+    ),
+)
+
+
+def openapi() -> dict[str, Any]:
+    """Returns the OpenAPI document of the routes."""
+    types = [*(route.answer for route in ROUTES), answers.Problem]
+    schemas, components = msgspec.json.schema_components(
+        types, ref_template="#/components/schemas/{name}"
+    )
+    *found, problem = schemas
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "opperf", "version": opperf.__version__},
+        "paths": {
+            route.path: {"get": _operation(route, schema, problem)}
+            for route, schema in zip(ROUTES, found, strict=True)
+        },
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _operation(route: Route, schema: dict[str, Any], problem: dict[str, Any]) -> dict[str, Any]:
+    def content(of: dict[str, Any]) -> dict[str, Any]:
+        return {"content": {"application/json": {"schema": of}}}
+
+    errors = {
+        "400": "A parameter is wrong, or unknown.",
+        "401": "The server wants a token.",
+        **({"404": "It is not there."} if route.has_missing else {}),
+        "503": "The store does not answer.",
+    }
+    return {
+        "summary": route.summary,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "in": "path" if parameter.default is None else "query",
+                "required": parameter.default is None,
+                "description": parameter.description,
+                "schema": parameter.schema(),
+            }
+            for parameter in route.parameters
+        ],
+        "responses": {
+            "200": {"description": route.summary, **content(schema)},
+            **{code: {"description": text, **content(problem)} for code, text in errors.items()},
+        },
+    }

@@ -1,0 +1,255 @@
+"use strict";
+// Draws what the API answers. Texts become text nodes only, as they may be anything.
+// The address has the place: #/PROJECT/BRANCH/PART/NUMBER, each part encoded.
+
+const PART_NAMES = { events: "Changes", series: "Series", runs: "Runs" };
+const SIZE = 100; // Rows of a page of a list.
+const SHA = 10; // Characters of a commit, as git shows it of large repositories.
+
+const content = document.getElementById("content");
+const state = document.getElementById("state");
+let projects = [];
+let wanted = 0; // Number of the latest request: an answer to an earlier one comes too late.
+
+function place() {
+  const [project = "", branch = "", part = "events", number = ""] =
+    location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return { project, branch, part: part in PART_NAMES ? part : "events", number };
+}
+
+function address(change) {
+  const found = { ...place(), number: "", ...change };
+  return "#/" + [found.project, found.branch, found.part, found.number].map(encodeURIComponent).join("/").replace(/\/$/, "");
+}
+
+async function ask(path, parameters = {}) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ""));
+  const response = await fetch(`api/${path}${query.size ? `?${query}` : ""}`);
+  const found = await response.json();
+  if (!response.ok) throw new Error(found.error);
+  return found;
+}
+
+const date = (seconds) => (seconds === null ? "" : new Date(1000 * seconds).toISOString().slice(0, 10));
+const percent = (ratio) => (ratio === null ? "" : `${ratio >= 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)} %`);
+const sha = (commit) => make("code", { title: commit }, commit.slice(0, SHA));
+const figureText = (value, unit) => (value === null ? "" : withUnit(value, unit));
+const link = (text, change) => make("a", { href: address(change) }, text);
+
+/** Returns a table of rows of cells, each a node or a text; a class for each column. */
+function table(caption, heads, rows) {
+  const head = heads.map(([text, kind]) => make("th", { scope: "col", class: kind || "" }, text));
+  const body = rows.map((row) => make("tr", {}, ...row.map((cell, index) => make("td", { class: heads[index][1] || "" }, cell))));
+  return region(caption, make("table", { class: "data" }, make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)));
+}
+
+/** Returns buttons to the pages before and after this one. */
+function pager(total, offset, go) {
+  const button = (text, to, isOn) => {
+    const made = make("button", { type: "button", onclick: () => go(to) }, text);
+    made.disabled = !isOn;
+    return made;
+  };
+  const last = Math.min(total, offset + SIZE);
+  if (total <= SIZE) return make("p", { class: "count" }, `${total} in all`);
+  return make("div", { class: "pager" }, button("Previous", offset - SIZE, offset > 0),
+    make("span", {}, total ? `${offset + 1} to ${last} of ${total}` : "none"),
+    button("Next", offset + SIZE, last < total));
+}
+
+function toneOf(event) {
+  if (!["new", "confirmed"].includes(event.state) || event.kind === "machine") return "";
+  return event.is_loss ? "worse" : "better";
+}
+
+function eventRow(event) {
+  const name = event.kind === "machine" ? `all of ${event.environment}` : `${event.name} (${event.inputs})`;
+  const target = event.series === null ? name : link(name, { part: "series", number: event.series });
+  const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
+  return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
+    make("span", { class: toneOf(event) }, percent(event.ratio)), interval,
+    make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), date(event.created)];
+}
+
+const EVENT_HEADS = [["Event", "number"], ["State"], ["Series", "name"], ["Metric"], ["Change", "number"],
+  ["95 % interval", "number"], ["Between"], ["Found"]];
+
+/** Returns a select of words, the first of them for all. */
+function choice(label, words, value, go) {
+  const made = make("select", { onchange: (event) => go(event.target.value) },
+    ...words.map((word) => make("option", { value: word }, word || "all")));
+  made.value = value;
+  return make("label", {}, label, made);
+}
+
+async function drawEvents({ project, branch }, filter = { state: "open", offset: 0 }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/events`,
+    { branch, state: filter.state, limit: SIZE, offset: filter.offset });
+  const again = (change) => show(() => drawEvents(place(), { ...filter, ...change }));
+  const states = ["open", "new", "confirmed", "blessed", "fixed", "noise", ""];
+  return [make("div", { class: "controls" }, choice("State", states, filter.state, (value) => again({ state: value, offset: 0 }))),
+    found.total ? table("Changes", EVENT_HEADS, found.items.map(eventRow))
+      : make("p", {}, "No change in this state. opperf history check looks for them."),
+    pager(found.total, filter.offset, (offset) => again({ offset }))];
+}
+
+async function drawSeries({ project, branch }, filter = { text: "", offset: 0 }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/series`,
+    { branch, text: filter.text, limit: SIZE, offset: filter.offset });
+  const again = (change) => show(() => drawSeries(place(), { ...filter, ...change }));
+  const box = make("input", { type: "search", id: "search", value: filter.text, placeholder: "softmax forward",
+    onchange: (event) => again({ text: event.target.value, offset: 0 }) });
+  const rows = found.items.map((one) => [link(one.name, { part: "series", number: one.id }), one.inputs, one.metric,
+    figureText(one.latest, one.unit), one.latest_commit ? sha(one.latest_commit) : "", one.category, one.environment.slice(0, 8)]);
+  return [make("div", { class: "controls" }, make("label", {}, "Name, inputs, category or metric", box)),
+    table("Series", [["Name", "name"], ["Inputs", "soft"], ["Metric"], ["Latest", "number"], ["At"], ["Category"], ["Environment"]], rows),
+    pager(found.total, filter.offset, (offset) => again({ offset }))];
+}
+
+async function drawRuns({ project, branch }, filter = { offset: 0 }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/runs`, { branch, limit: SIZE, offset: filter.offset });
+  const rows = found.items.map((run) => [run.id, sha(run.commit), date(run.time), run.branch, run.is_dirty ? "dirty" : "",
+    `${run.figures}`, run.source, run.subject]);
+  return [table("Runs", [["Run"], ["Commit"], ["Date"], ["Branch"], ["Tree"], ["Figures", "number"], ["From"], ["Subject", "soft"]], rows),
+    pager(found.total, filter.offset, (offset) => show(() => drawRuns(place(), { offset })))];
+}
+
+function drawTimeline(parent, found) {
+  const { series, points, events } = found;
+  const medians = points.map((point) => point.median).sort((one, other) => one - other);
+  const [unit, size] = unitFor(series.unit, medians[Math.floor(medians.length / 2)]);
+  const scaled = (name) => points.map((point) => (point[name] === null ? null : point[name] / size));
+  const at = new Map(points.map((point, index) => [point.commit, index + 1]).reverse());
+  const marks = events.filter((event) => at.has(event.first_bad)).map((event) => ({ x: at.get(event.first_bad) - 0.5, tone: toneOf(event) }));
+  const says = `${series.name}: ${series.metric} (${unit}) of ${points.length} runs, in the order of their commits; lines down are changes`;
+  const target = figure(parent, says, says);
+  const labels = (self, splits) => splits.map((split) => (points[split - 1] ? date(points[split - 1].time) : ""));
+  plot(target, {
+    height: 320,
+    scales: { x: { time: false, range: [0.5, points.length + 0.5] } },
+    axes: [{ label: "run", labelSize: 20, values: labels, space: 90, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+      { label: unit, labelSize: 20, size: 70, values: (self, splits) => splits.map(digits) }],
+    series: [{}, { stroke: COLOURS[0], width: 1.5, points: { show: points.length < 300, size: 5 } },
+      { stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } }],
+    bands: [{ series: [2, 3], fill: `${COLOURS[0]}40` }],
+    hooks: { draw: [(self) => drawMarks(self, marks)] },
+  }, [points.map((_, index) => index + 1), scaled("median"), scaled("high"), scaled("low")]);
+}
+
+function drawMarks(self, marks) {
+  const context = self.ctx;
+  context.save();
+  context.setLineDash([6, 4]);
+  context.lineWidth = 2;
+  for (const mark of marks) {
+    const style = getComputedStyle(document.documentElement).getPropertyValue(mark.tone ? `--${mark.tone}` : "--soft");
+    const x = self.valToPos(mark.x, "x", true);
+    context.strokeStyle = style.trim();
+    context.beginPath();
+    context.moveTo(x, self.bbox.top);
+    context.lineTo(x, self.bbox.top + self.bbox.height);
+    context.stroke();
+  }
+  context.restore();
+}
+
+async function drawOneSeries({ project, branch, number }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/series/${encodeURIComponent(number)}`, { branch });
+  const { series, points, events } = found;
+  const parts = [make("h2", {}, `${series.name} (${series.inputs}): ${series.metric}`),
+    make("p", {}, [series.framework, series.category, series.settings, `environment ${series.environment}`].filter(Boolean).join("; "))];
+  const charts = make("div", { class: "charts" });
+  parts.push(charts);
+  if (series.command) parts.push(make("h3", {}, "Measures it again"), make("pre", {}, series.command));
+  if (events.length) parts.push(table("Changes", EVENT_HEADS, events.map(eventRow)));
+  const rows = [...points].reverse().map((point, index, all) => {
+    const before = all[index + 1];
+    return [sha(point.commit), date(point.time), point.branch, withUnit(point.median, series.unit),
+      point.low === null ? "" : `${withUnit(point.low, series.unit)} to ${withUnit(point.high, series.unit)}`,
+      before && before.median ? percent(point.median / before.median) : "", point.subject];
+  });
+  parts.push(table("Runs, the latest first", [["Commit"], ["Date"], ["Branch"], ["Median", "number"],
+    ["95 % interval", "number"], ["Change", "number"], ["Subject", "soft"]], rows));
+  // A chart is as wide as its place, which has to be in the page first.
+  return Object.assign(parts, { then_draw: () => points.length && drawTimeline(charts, found) });
+}
+
+async function drawOneEvent({ project, number }) {
+  const { event, states } = await ask(`projects/${encodeURIComponent(project)}/events/${encodeURIComponent(number)}`);
+  const change = `opperf bisect ${event.last_good.slice(0, SHA)} ${event.first_bad.slice(0, SHA)}`;
+  return [make("h2", {}, `Event ${event.id}`), table("Change", EVENT_HEADS, [eventRow(event)]),
+    make("p", {}, `${figureText(event.before, event.unit)} before, ${figureText(event.after, event.unit)} after.`),
+    table("States", [["State"], ["Since"], ["By"], ["Why", "soft"]],
+      states.map((one) => [one.state, date(one.time), one.who, one.why])),
+    make("h3", {}, "Which commit it was"), make("pre", {}, `${change} ${event.name ? `--operators ${event.name} ` : ""}-- BUILD`)];
+}
+
+const DRAWN = { events: [drawEvents, drawOneEvent], series: [drawSeries, drawOneSeries], runs: [drawRuns, drawRuns] };
+
+/** Replaces the content by what is drawn, or says why it cannot be. */
+async function show(draw) {
+  const mine = ++wanted;
+  state.textContent = "Loading";
+  state.className = "";
+  let made;
+  try {
+    made = await draw();
+  } catch (error) {
+    made = [];
+    if (mine === wanted) {
+      state.textContent = error.message;
+      state.className = "failed";
+    }
+  }
+  if (mine !== wanted) return;
+  if (!state.className) state.textContent = "";
+  content.replaceChildren(...made);
+  if (made.then_draw) made.then_draw();
+}
+
+function navigate() {
+  const here = place();
+  const project = projects.find((one) => one.name === here.project) || projects[0];
+  if (!project) {
+    state.textContent = "The store has no project yet.";
+    return;
+  }
+  if (project.name !== here.project) {
+    location.replace(address({ project: project.name, branch: project.branches[0] || "" }));
+    return;
+  }
+  document.title = `${project.name}: ${PART_NAMES[here.part]}`;
+  document.getElementById("title").textContent = project.name;
+  fill("project", projects.map((one) => one.name), here.project);
+  fill("branch", ["", ...project.branches], here.branch);
+  document.getElementById("parts").replaceChildren(...Object.entries(PART_NAMES).map(([part, text]) => {
+    const made = link(text, { part });
+    if (part === here.part) made.setAttribute("aria-current", "page");
+    return make("li", {}, made);
+  }));
+  const [all, one] = DRAWN[here.part];
+  show(() => (here.number ? one : all)(here));
+}
+
+function fill(id, words, value) {
+  const select = document.getElementById(id);
+  select.replaceChildren(...words.map((word) => make("option", { value: word }, word || "all")));
+  select.value = value;
+}
+
+document.getElementById("project").addEventListener("change", (event) => {
+  const project = projects.find((one) => one.name === event.target.value);
+  location.hash = address({ project: project.name, branch: project.branches[0] || "" });
+});
+document.getElementById("branch").addEventListener("change", (event) => {
+  location.hash = address({ branch: event.target.value, number: place().number });
+});
+window.addEventListener("hashchange", navigate);
+ask("projects").then((found) => {
+  projects = found.items;
+  navigate();
+}, (error) => {
+  state.textContent = error.message;
+  state.className = "failed";
+});

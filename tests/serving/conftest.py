@@ -1,0 +1,50 @@
+"""A store whose names are markup, and the application that serves it."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from opperf.history.events import Event, Kind, Update
+from opperf.history.store.adding import add_runs
+from opperf.history.store.events import write_events
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
+from opperf.serving.application import make_application
+from tests.history.submissions import entry, sha, submission
+
+NASTY = "<script>document.title = 'owned'</script>"
+
+PROJECT = "kernels"
+
+RUNS = 12
+
+CHANGED = 7
+"""Run from which on softmax is slower."""
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("serving") / "history.sqlite")
+    with Store(path) as opened:
+        for number in range(1, RUNS + 1):
+            factor = 1.1 if number >= CHANGED else 1.0
+            entries = (
+                entry(100.0 * factor, name="softmax"),
+                entry(200.0, case="c1", name=NASTY),
+                entry(4096.0, case="c1", name=NASTY, metric="memory"),
+            )
+            add_runs(opened, PROJECT, [submission(number, *entries)])
+        project = find_project(opened)
+        change = {"branch": "main", "environment": "e0", "ratio": 1.1, "before": 100.0}
+        between = (sha(CHANGED - 1), sha(CHANGED))
+        events = [
+            Event(Kind.SERIES, last_good=between[0], first_bad=between[1], series=1, **change),
+            Event(Kind.MACHINE, last_good=between[0], first_bad=between[1], count=3, **change),
+        ]
+        write_events(opened, project, map(Update, events))
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def client(store):
+    with TestClient(make_application(store), base_url="http://localhost") as client:
+        yield client

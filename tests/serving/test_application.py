@@ -1,0 +1,160 @@
+"""The server of a dashboard: what it answers, and what it refuses."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from opperf.history.store.adding import add_runs
+from opperf.history.store.opening import Store
+from opperf.serving.application import ASSETS, HEADERS, make_application
+from opperf.serving.routes import ROUTES
+from tests.history.submissions import entry, sha, submission
+from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS
+
+API = f"/api/projects/{PROJECT}"
+
+
+def get(client, path, status=200):
+    response = client.get(path)
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+def test_it_answers_with_what_is_in_the_store(client):
+    (project,) = get(client, "/api/projects")["items"]
+    assert (project["name"], project["branches"], project["runs"]) == (PROJECT, ["main"], RUNS)
+    runs = get(client, f"{API}/runs?limit=2&offset=1")
+    assert runs["total"] == RUNS
+    assert [run["commit"] for run in runs["items"]] == [sha(RUNS - 1), sha(RUNS - 2)]
+    (series,) = get(client, f"{API}/series?text=soft+forw&branch=main")["items"]
+    assert (series["latest"], series["latest_commit"]) == (pytest.approx(110.0), sha(RUNS))
+    found = get(client, f"{API}/series/{series['id']}")
+    assert [point["median"] for point in found["points"]] == pytest.approx(
+        [100.0] * (CHANGED - 1) + [110.0] * (RUNS - CHANGED + 1)
+    )
+    assert {event["kind"] for event in found["events"]} == {"series", "machine"}
+    events = get(client, f"{API}/events?state=open")["items"]
+    assert events[-1]["is_loss"] and events[-1]["ratio"] == 1.1 and events[-1]["low"] is None
+    detail = get(client, f"{API}/events/{events[-1]['id']}")
+    assert [state["state"] for state in detail["states"]] == ["new"]
+    (environment,) = get(client, "/api/environments")["items"]
+    assert environment["facts"] == {"hostname": "e0"}
+
+
+@pytest.mark.parametrize(
+    "path, status, message",
+    [
+        ("/api/nothing", 404, "nothing is here"),
+        ("/api/projects/none/runs", 404, "no project 'none'"),
+        (f"{API}/series/999", 404, "has no series 999"),
+        (f"{API}/events/999", 404, "has no event 999"),
+        (f"{API}/series/one", 400, "number: 'one' is no number"),
+        (f"{API}/series/{2**40}", 400, "is no number from 0 to"),
+        (f"{API}/runs?limit=0", 400, "limit: '0' is no number from 1 to 1000"),
+        (f"{API}/runs?limit=1001", 400, "from 1 to 1000"),
+        (f"{API}/runs?ofset=1", 400, "there is no parameter 'ofset'; did you mean offset?"),
+        (f"{API}/runs?limit=1&limit=2", 400, "limit is given several times"),
+        (f"{API}/events?state=opn", 400, "state: 'opn'; did you mean open?"),
+    ],
+)
+def test_what_is_wrong_is_said(client, path, status, message):
+    assert message in get(client, path, status)["error"]
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("path", ["/", "/api/projects", f"{API}/events/1"])
+def test_it_only_reads(client, method, path):
+    assert getattr(client, method)(path).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd", "/static/dashboard.js", "//etc/passwd"],
+)
+def test_no_path_of_a_request_is_one_of_the_machine(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_every_response_has_the_headers(client):
+    for path in (*ASSETS, "/api/projects", "/nothing", "/api/projects?x=1"):
+        response = client.get(path)
+        assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
+    # What is loaded is of this server alone.
+    page = client.get("/").text
+    assert "http" not in page and set(re.findall(r'(?:src|href)="([^#"]+)"', page)) <= {
+        "data:,",
+        *(path.lstrip("/") for path in ASSETS),
+    }
+
+
+def test_a_page_elsewhere_cannot_ask_by_a_name_of_its_own(client):
+    response = client.get("/api/projects", headers={"host": "elsewhere.example"})
+    assert response.status_code == 400
+
+
+def test_with_a_token_nothing_is_answered_without_it(store):
+    token = "0123456789abcdef"
+    application = make_application(store, token, ("*",))
+    with TestClient(application, base_url="http://perf.example.org") as client:
+        for path in (
+            "/",
+            "/dashboard.js",
+            "/api/projects",
+            "/openapi.json",
+            f"/api/projects?token={token}",
+        ):
+            response = client.get(path)
+            assert response.status_code == 401 and PROJECT not in response.text
+        assert client.get("/?token=wrong").status_code == 401
+        right = {"authorization": f"Bearer {token}"}
+        assert client.get("/api/projects", headers=right).status_code == 200
+        assert (
+            client.get("/api/projects", headers={"authorization": f"Basic {token}"}).status_code
+            == 401
+        )
+        opened = client.get(f"/?token={token}", follow_redirects=False)
+        assert opened.status_code == 303 and opened.headers["location"] == "/"
+        assert "httponly" in opened.headers["set-cookie"].lower()
+        assert client.get("/api/projects").status_code == 200
+
+
+def test_new_runs_are_there_at_once(tmp_path):
+    with Store(str(tmp_path / "history.sqlite")) as store:
+        client = TestClient(make_application(store), base_url="http://localhost")
+        assert get(client, "/api/projects")["items"] == []
+        for number in (1, 2):
+            add_runs(store, "p", [submission(number, entry(float(number)))])
+            (series,) = get(client, "/api/projects/p/series")["items"]
+            assert series["latest"] == number
+
+
+def test_the_document_describes_every_route(client):
+    document = get(client, "/openapi.json")
+    assert set(document["paths"]) == {route.path for route in ROUTES}
+    assert NASTY not in str(document)
+
+
+def test_the_answers_are_as_the_document_says(store):
+    schemathesis = pytest.importorskip("schemathesis")
+    schema = schemathesis.openapi.from_asgi("/openapi.json", make_application(store, hosts=("*",)))
+    from hypothesis import HealthCheck, given, settings
+
+    found = 0
+    for operation in schema.get_all_operations():
+        operation = operation.ok()
+
+        @settings(
+            max_examples=15,
+            database=None,
+            derandomize=True,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy())
+        def holds(case):
+            case.call_and_validate()
+
+        holds()
+        found += 1
+    assert found == len(ROUTES)
