@@ -1,14 +1,15 @@
 """Latency of the dashboard's API under clients that ask at once, beside its smallest answer.
 
-A store of so many series and commits is served by a process of its own; each client, a thread with a
-connection of its own, asks for lists, series and events in turn. Prints the median and the 95th and
-99th percentiles of each kind of answer.
+A store of so many series and commits is served by a process of its own; each client, a thread with
+a connection of its own, asks for lists, series and events in turn. Prints the median and the 95th
+and 99th percentiles of each kind of answer.
 Run: python benchmarks/serving.py [CLIENTS [SERIES [COMMITS [STORE]]]]
 """
 
 from __future__ import annotations
 
 import http.client
+import itertools
 import random
 import statistics
 import subprocess
@@ -90,29 +91,29 @@ def main(clients: int, series: int, commits: int, store: str = "") -> None:
         name = store or str(Path(folder) / "history.sqlite")
         fill(name, series, commits)
         words = [sys.executable, "-m", "opperf", "serve", "--store", name, "--port", "0"]
-        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
+        server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        try:
             assert server.stderr is not None
             port = int(server.stderr.readline().partition("127.0.0.1:")[2].partition("/")[0])
             # The first answers read the store.
-            for kind in KINDS.values():
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-                connection.request("GET", kind.format(number=1))
-                connection.getresponse().read()
-            times = defaultdict(list)
+            ask(port, 0, series)
             begin = time.perf_counter()
             with ThreadPoolExecutor(clients) as threads:
-                for answers in threads.map(lambda one: ask(port, one, series), range(clients)):
-                    for kind, seconds in answers:
-                        times[kind].append(seconds)
+                found = list(threads.map(lambda one: ask(port, one, series), range(clients)))
             took = time.perf_counter() - begin
+        finally:
             server.terminate()
-    every = [seconds for found in times.values() for seconds in found]
+            server.wait()
+    times = defaultdict(list)
+    for kind, seconds in itertools.chain.from_iterable(found):
+        times[kind].append(seconds)
+    every = list(itertools.chain.from_iterable(times.values()))
     print(
         f"{clients} clients, {series} series, {commits} commits: {len(every) / took:.0f} answers/s"
     )
     print(f"{'answer':16} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8}")
-    for kind, found in {**times, "all": every}.items():
-        cuts = statistics.quantiles(found, n=100)
+    for kind, seconds in {**times, "all": every}.items():
+        cuts = statistics.quantiles(seconds, n=100)
         print(f"{kind:16} " + " ".join(f"{1e3 * cuts[cut - 1]:8.1f}" for cut in (50, 95, 99)))
 
 

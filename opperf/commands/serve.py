@@ -15,6 +15,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LEAST_TOKEN = 16
 """Characters of a token that cannot be guessed."""
 
+GRACE_S = 2
+"""Seconds that answers under way have at the end: they take far less."""
+
 
 @command(
     examples={
@@ -97,10 +100,18 @@ def _serve(
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listening.bind((host, port))
+                # Whoever opens the address at once then waits, and is not refused.
+                listening.listen()
             except OSError as error:
                 raise UsageError(f"--host {host} --port {port}: {error.strerror}") from error
             shown = f"[{host}]" if ":" in host else host
             tell(f"http://{shown}:{listening.getsockname()[1]}/ (Ctrl-C ends it)")
-            config = uvicorn.Config(application, log_level="warning", server_header=False)
+            config = uvicorn.Config(
+                application,
+                log_level="warning",
+                server_header=False,
+                # A browser keeps its connection open.
+                timeout_graceful_shutdown=GRACE_S,
+            )
             uvicorn.Server(config).run(sockets=[listening])
     return 0
