@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TASKS = [page for page in PAGES if page.parent.name == "tasks"]
 
 LONG = (
+    "bisecting.md",
     "guide.md",
     "jax.md",
     "pytorch.md",
