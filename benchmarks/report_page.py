@@ -1,10 +1,10 @@
 """Size of `report -o report.html`, and time until it is painted and can be used, in a browser.
 
 Generates runs of so many cases, each an operator with 50 samples of both passes, writes their
-pages, and opens each in headless Chromium: the medians of the first contentful paint, of the end of
-the page's script, and of a search in its table, beside an empty page's paint. With axe-core it
-counts the findings of accessibility by their impact, with a case open; with a folder it saves
-pictures of every kind: light, dark, narrow and print.
+pages and those of comparisons, and opens each in headless Chromium: the medians of the first
+contentful paint, of the end of the page's script, and of a search in its table, beside an empty
+page's paint. With axe-core it counts the findings of accessibility by their impact, with a case
+open; with a folder it saves pictures of every kind: light, dark, narrow and print.
 
 Run: python benchmarks/report_page.py [CASES ...] [--axe node_modules/axe-core/axe.min.js]
          [--pictures FOLDER] [--pages FILE ...]
@@ -21,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import opperf
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
@@ -76,9 +77,9 @@ SEARCH = """() => {
 }"""
 
 
-def generate(number: int) -> Run:
-    """Returns a run of so many cases."""
-    chance = random.Random(0)
+def generate(number: int, seed: int = 0) -> Run:
+    """Returns a run of so many cases; the seed is that of its samples."""
+    chance, noise = random.Random(0), random.Random(seed)
     environment = Environment(
         **{"opperf": "0.1.0", "framework": "torch", "versions": {"torch": "2.13.0"}},
         **{"features": {"mkldnn": True}, "python": "3.11.7", "platform": "Linux", "hostname": "h"},
@@ -98,8 +99,9 @@ def generate(number: int) -> Run:
             why="the hidden state of a transformer's layer, as its second projection has it",
         )
         middle = 10 ** chance.uniform(3, 8)
+        own = middle * noise.lognormvariate(0, 0.05)
         samples = {
-            name: [middle * factor * chance.lognormvariate(0, 0.03) for _ in range(SAMPLES)]
+            name: [own * factor * noise.lognormvariate(0, 0.03) for _ in range(SAMPLES)]
             for name, factor in (("forward", 1), ("backward", 2), ("total", 3))
         }
         ok = index % 37 != 0
@@ -111,7 +113,7 @@ def generate(number: int) -> Run:
                 reason="" if ok else "RuntimeError: this build does not have the kernel",
                 samples=samples if ok else {},
                 summaries={
-                    **{name: summarise(own, "ns") for name, own in samples.items()},
+                    **{name: summarise(taken, "ns") for name, taken in samples.items()},
                     "memory": summarise([float(2**20)], "B"),
                 }
                 if ok
@@ -144,11 +146,24 @@ def page_of(number: int, folder: Path) -> Path:
     return page
 
 
+def comparison_of(number: int, folder: Path) -> Path:
+    """Returns the path of the page of a comparison of two runs of so many cases."""
+    files = [folder / f"{number}-{name}.jsonl" for name in ("base", "new")]
+    for seed, run_file in enumerate(files):
+        write(generate(number, seed), run_file, "jsonl")
+    page = folder / f"{number} compared.html"
+    page.write_text(opperf.compare(*files).report("html"), encoding="utf-8")
+    return page
+
+
 def open_case(page: Any) -> None:
     button = page.locator(CASE)
     if button.count():
         button.first.click()
         page.wait_for_timeout(300)
+
+
+PAGES = (page_of, comparison_of)
 
 
 def measure(browser: Any, path: Path) -> dict[str, float]:
@@ -214,13 +229,14 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
         empty = folder / "empty.html"
         empty.write_text("<!DOCTYPE html><title>empty</title><p>nothing")
-        pages = [empty, *(page_of(number, folder) for number in given.cases), *given.pages]
+        made = [page(number, folder) for page in PAGES for number in given.cases]
+        pages = [empty, *made, *given.pages]
         for path in pages:
             path = path.resolve()
             times = measure(browser, path)
             shown = ", ".join(f"{what} {ms:.0f} ms" for what, ms in times.items())
             print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB; {shown}", flush=True)
-            if path.stem == "1000":
+            if path.stem.startswith("1000"):
                 is_small = path.stat().st_size < WANTED_MB * 1e6
                 print(f"  wanted: < {WANTED_MB} MB, usable in {WANTED_S} s:", end=" ")
                 print("yes" if is_small and times["usable"] < 1e3 * WANTED_S else "NO")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from opperf.reports.model import ChangeRow, Changes, SideSamples
 from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
-from opperf.reports.pages.samples import finite, most_samples, picked
+from opperf.reports.pages.samples import most_samples, picked
 from opperf.shares import share_text
 
 
@@ -85,9 +85,9 @@ def _samples(found: Changes, row: ChangeRow, side: SideSamples, most: int) -> Sa
         unit=side.unit,
         values=picked(side.values, most),
         taken=len(side.values),
-        median=finite(side.median) or 0.0,
-        low=None if width is None else finite(side.median - width),
-        high=None if width is None else finite(side.median + width),
+        median=_short(side.median) or 0.0,
+        low=None if width is None else _short(side.median - width),
+        high=None if width is None else _short(side.median + width),
         side=side.side,
         noun=found.samples,
     )
@@ -100,5 +100,5 @@ def _interval_fact(row: ChangeRow) -> list[tuple[str, str]]:
 
 
 def _short(value: float | None) -> float | None:
-    """Returns a ratio with the digits that are shown; None where it is no number."""
+    """Returns a number with the digits that are shown; None where it is none."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")

@@ -29,15 +29,19 @@ def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_agai
     base, new = record(factor=1.0), record(factor=5.0)
     found = asked(run(base), run(new))
     rows = {row.metric: row for row in changes_of(found).rows}
-    assert [one.side for one in rows["forward"].samples] == [found.base.name, found.new.name]
+    assert [one.side for one in rows["forward"].samples] == ["Base", "New"]
     assert [one.values for one in rows["forward"].samples] == [
         base.samples["forward"],
         new.samples["forward"],
     ]
     assert rows["memory"].samples == (), "memory is the same on every run"
-    commands = [command for _, command in rows["memory"].commands]
-    assert commands == [
-        f"opperf run {side.path} --id {base.id}" for side in (found.base, found.new)
+    ((_, command),) = rows["memory"].commands
+    assert command == f"opperf run {found.base.path} --id {base.id}"
+    other = msgspec.structs.replace(found.rows[0], other_id="other")
+    (changed,) = changes_of(msgspec.structs.replace(found, rows=(other,))).rows
+    assert [command.split()[2:] for _, command in changed.commands] == [
+        [found.base.path, "--id", base.id],
+        [found.new.path, "--id", "other"],
     ]
 
 

@@ -13,6 +13,9 @@ from opperf.model import DIFFERENT
 from opperf.reports.model import ChangeRow, Changes, SideSamples
 from opperf.results.units import format_figure
 
+BASE, NEW = "Base", "New"
+"""Labels of the sides, whose files a page names once."""
+
 
 def changes_of(comparison: Comparison) -> Changes:
     """Returns all figures."""
@@ -26,7 +29,7 @@ def changes_of(comparison: Comparison) -> Changes:
 
 
 def _sides(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    for label, side in (("Base", comparison.base), ("New", comparison.new)):
+    for label, side in ((BASE, comparison.base), (NEW, comparison.new)):
         yield label, ", ".join(filter(None, (side.name, side.started, side.machine)))
 
 
@@ -50,26 +53,27 @@ def _row(comparison: Comparison, row: Row) -> ChangeRow:
 def _samples(comparison: Comparison, row: Row) -> Iterator[SideSamples]:
     base, new = comparison.samples.get((row.id, row.metric), ((), ()))
     if base and new:
-        yield SideSamples(comparison.base.name, row.unit, base, row.base, row.base_half_width)
-        yield SideSamples(comparison.new.name, row.unit, new, row.new, row.new_half_width)
+        yield SideSamples(BASE, row.unit, base, row.base, row.base_half_width)
+        yield SideSamples(NEW, row.unit, new, row.new, row.new_half_width)
 
 
 def _commands(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
-    """Yields the command of each side; results by operator have no cases to measure."""
-    sides = (comparison.base, row.id), (comparison.new, row.other_id or row.id)
-    for side, id in sides:
+    """Yields the command that measures the case, that of each side where they differ. Results by
+    operator have no cases to measure."""
+    calls = {row.id: comparison.base, row.other_id or row.id: comparison.new}
+    if not row.other_id and not comparison.base.averages:
+        calls = {row.id: comparison.base}
+    for id, side in calls.items():
         if id and not side.averages:
-            command = f"opperf run {shlex.quote(side.path)} --id {id}"
-            yield f"Measure it again from {side.name}", command
+            yield "Measure it again", f"opperf run {shlex.quote(side.path)} --id {id}"
 
 
 def _facts(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
     unit = sentences.unit_of([row])
-    sides = (comparison.base, comparison.new)
-    figures = (sentences.base_figure(row), sentences.new_figure(row))
-    for side, figure in zip(sides, figures, strict=True):
+    sides = {BASE: sentences.base_figure(row), NEW: sentences.new_figure(row)}
+    for label, figure in sides.items():
         value, share, mark = format_figure(figure, unit)
-        yield side.name, " ".join(filter(None, (value, unit.name, share, mark)))
+        yield label, " ".join(filter(None, (value, unit.name, share, mark)))
     facts = {
         "Category": row.category,
         "Settings": row.changed_settings,
