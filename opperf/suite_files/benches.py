@@ -142,7 +142,7 @@ def make_bench(
             num_machines=read(entries, "num_machines", count, 1),
             max_duration_s=read(entries, "max_duration", seconds, None),
             requires_capabilities=_capabilities(entries.get("requires_capabilities")),
-            env=_env(entries.get("env"), install_group, definition, replace),
+            env=_env(entries.get("env"), install_group, replace),
             dirs=dirs,
             voir=_voir(entries.get("voir")),
             usage=_usage(entries.get("validation")),
@@ -206,7 +206,7 @@ def _definition(node: Node) -> Definition:
     url = node.entries().get("git")
     if url is not None:
         return Definition(
-            text(url), text(url), {}, (), f"{text(url)}: clone it, and name its folder instead"
+            text(url), text(url), {}, f"{text(url)}: clone it, and name its folder instead"
         )
     return read_definition(Path(_path(node)))
 
@@ -293,7 +293,6 @@ def _capabilities(node: Node | None) -> tuple[str, ...]:
 def _env(
     node: Node | None,
     name: str,
-    definition: Definition | None,
     replace: Callable[[str, Location], str],
 ) -> EnvironmentSpec:
     entries = {} if node is None else mapping(node)
@@ -313,10 +312,9 @@ def _env(
         if field == "requirements" and key in own
         for requirement in texts(own[key])
     ]
-    files = definition.requirements if definition else ()
     return EnvironmentSpec(
         name=name,
-        requirements=(*requirements, *(f"-r {file}" for file in files)),
+        requirements=tuple(requirements),
         python=read(own, "python", text, ""),
         index_urls=tuple(url for key in INDEXES if key in own for url in texts(own[key])),
         variables=variables,

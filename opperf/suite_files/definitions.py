@@ -7,13 +7,12 @@ import ast
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SCRIPT, BENCHFILE = "main.py", "benchfile.py"
+from opperf.suite_files.bench import Bench
 
-MAIN, REQUIREMENTS = "main_script", "base_requirements"
-"""Settings of a benchfile with the name of the script, and the files of requirements."""
+SCRIPT, BENCHFILE, SUFFIX = "main.py", "benchfile.py", ".py"
 
-USUAL = {MAIN: SCRIPT, REQUIREMENTS: "requirements.in"}
-"""Values of settings that a benchfile does not have."""
+MAIN = "main_script"
+"""Setting of a benchfile with another name of the script."""
 
 
 class Definition(NamedTuple):
@@ -24,8 +23,6 @@ class Definition(NamedTuple):
     folder: str
     benchfile: dict[str, Any]
     """Constants of the class in the benchfile, by name."""
-    requirements: tuple[str, ...] = ()
-    """Paths of files of requirements that are not found by their names in `path`."""
     problem: str = ""
     """Why it cannot be run; empty if it can."""
 
@@ -34,36 +31,27 @@ def read_definition(path: Path) -> Definition:
     """Returns the definition at a path: a folder, or a script."""
     folder = path if path.is_dir() else path.parent
     if not path.exists():
-        return Definition(str(path), str(path), {}, (), f"{path}: no such file or folder")
+        return Definition(str(path), str(path), {}, f"{path}: no such file or folder")
     if path.is_file():
-        return Definition(str(path), str(folder), {}, _requirements(folder, ()))
+        return Definition(str(path), str(folder), {})
     settings = _settings(folder / BENCHFILE)
-    script = folder / _text(settings, MAIN)
-    own = settings.get(REQUIREMENTS)
-    names = (own,) if isinstance(own, str) else tuple(own) if isinstance(own, list) else ()
+    named = settings.get(MAIN)
+    script = folder / (named if isinstance(named, str) and named else SCRIPT)
+    is_usual = script.name == SCRIPT and script.parent == folder
     problem = "" if script.is_file() else f"{script}: no such script"
-    if script.name == SCRIPT and script.parent == folder:
-        others = tuple(name for name in names if name != USUAL[REQUIREMENTS])
-        files = tuple(str(folder / name) for name in others if (folder / name).is_file())
-        return Definition(str(folder), str(folder), settings, files, problem)
-    return Definition(str(script), str(folder), settings, _requirements(folder, names), problem)
+    return Definition(str(folder if is_usual else script), str(folder), settings, problem)
 
 
-def _requirements(folder: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the files of requirements in a folder: those of these names, else the pinned ones,
-    else those that these are pinned from."""
-    named = [folder / name for name in names]
-    usual = [[folder / "requirements.txt"], [folder / USUAL[REQUIREMENTS]]]
-    for paths in (named, *usual):
-        found = tuple(str(path) for path in paths if path.is_file())
-        if found:
-            return found
-    return ()
-
-
-def _text(settings: dict[str, Any], key: str) -> str:
-    found = settings.get(key)
-    return found if isinstance(found, str) and found else USUAL[key]
+def folder_of_script(bench: Bench) -> Path:
+    """Returns the folder of the definition of a script."""
+    path = Path(bench.content[0])
+    # What is not there is taken for a folder, unless it is named like a script.
+    if not (path.is_file() or path.suffix == SUFFIX):
+        return path
+    named = bench.benchfile.get(MAIN)
+    # The script may be in a folder below.
+    depth = len(Path(named).parts) if isinstance(named, str) and named else 1
+    return path.parents[depth - 1]
 
 
 def _settings(file: Path) -> dict[str, Any]:

@@ -12,36 +12,42 @@ from opperf.environments.locks import Locked
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import InstallationError, UsageError, one_line
 from opperf.suite_files.bench import Bench
+from opperf.suite_files.definitions import folder_of_script
 from opperf.suite_files.resolving import Suite
 
-FILES = ("requirements.{variant}.txt", "requirements.txt", "requirements.in")
-"""Files of requirements in the folder of a bench, of which the first that exists counts."""
-
 VARIANT = "install_variant"
-"""Key of a bench with the middle of its file's name."""
+"""Key of a bench with the middle of the name of its pinned file of requirements."""
 
 UNPINNED = "unpinned"
-"""The variant of the last file alone."""
+"""The variant of the file that others are pinned from."""
+
+BASE, USUAL = "base_requirements", "requirements.in"
+"""Constant of a benchfile with the names of that file, and its usual name."""
 
 
 def environment_of(bench: Bench) -> EnvironmentSpec:
-    """Returns the environment that a bench asks for: by its `env`, and by the file of requirements
+    """Returns the environment that a bench asks for: by its `env`, and by the files of requirements
     in its folder."""
-    file = _requirements_file(bench)
-    if file is None:
-        return bench.env
-    requirements = (*bench.env.requirements, f"-r {file}")
+    files = (f"-r {path}" for path in _requirements_files(bench))
+    requirements = (*bench.env.requirements, *files)
     return msgspec.structs.replace(bench.env, requirements=requirements)
 
 
-def _requirements_file(bench: Bench) -> Path | None:
+def _requirements_files(bench: Bench) -> list[Path]:
+    """Returns the pinned file in the folder of a script, that of its variant first; else those that
+    it would be pinned from."""
     if bench.workload != "script" or not bench.content:
-        return None
-    folder = Path(bench.content[0])
-    variant = str(bench.others.get(VARIANT) or "")
-    patterns = FILES[-1:] if variant == UNPINNED else FILES if variant else FILES[1:]
-    paths = (folder / pattern.format(variant=variant) for pattern in patterns)
-    return next((path.resolve() for path in paths if path.is_file()), None)
+        return []
+    folder = folder_of_script(bench)
+    variant = bench.others.get(VARIANT)
+    pinned = [f"requirements.{variant}.txt"] if variant else []
+    for name in () if variant == UNPINNED else (*pinned, "requirements.txt"):
+        if (folder / name).is_file():
+            return [(folder / name).resolve()]
+    named = bench.benchfile.get(BASE, USUAL)
+    names = named if isinstance(named, list) else [named]
+    paths = (folder / name for name in names if isinstance(name, str))
+    return [found.resolve() for found in paths if found.is_file()]
 
 
 def environments_of(benches: Sequence[Bench]) -> dict[str, EnvironmentSpec]:

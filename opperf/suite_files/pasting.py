@@ -11,7 +11,7 @@ from opperf.environments.specification import EnvironmentSpec
 from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import DECLARED
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.definitions import SCRIPT
+from opperf.suite_files.definitions import SCRIPT, folder_of_script
 from opperf.suite_files.system import System
 
 OPTIONS = {
@@ -33,8 +33,7 @@ def commands_of(bench: Bench, system: System, environment: EnvironmentSpec) -> l
 
 def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> str:
     path = Path(bench.content[0])
-    # What is not there is taken for a folder, unless it is named like a script.
-    script = path if path.suffix == ".py" else path / SCRIPT
+    script = path / SCRIPT if folder_of_script(bench) == path else path
     found = None if environment.is_own else find_environment(environment)
     python = "python" if found is None else str(found.python)
     variables = dict(bench.env.variables)

@@ -92,6 +92,30 @@ def test_the_file_of_requirements_in_its_folder_counts(tmp_path, variant, files,
     assert found.requirements == ("numpy", f"-r {tmp_path / expected}")
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["a.in", "b.in"], ["a.in", "b.in"]),
+        (["a.in", "requirements.in"], ["a.in"]),
+        (["a.in", "requirements.cuda.txt"], ["requirements.cuda.txt"]),
+    ],
+)
+def test_those_of_a_benchfile_count_where_nothing_is_pinned(tmp_path, files, expected):
+    for name in (*files, "train.py"):
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        (tmp_path / ("sub/train.py" if name == "train.py" else name)).touch()
+    found = environment_of(
+        Bench(
+            "a",
+            "script",
+            (str(tmp_path / "sub" / "train.py"),),
+            others={"install_variant": "cuda"},
+            benchfile={"main_script": "sub/train.py", "base_requirements": ["a.in", "b.in"]},
+        )
+    )
+    assert list(found.requirements) == [f"-r {tmp_path / name}" for name in expected]
+
+
 def test_a_bench_without_requirements_has_opperfs_own_environment(tmp_path):
     assert environment_of(Bench("a", "script", (str(tmp_path),))).is_own
     assert environment_of(Bench("b", "operators", ("relu",))).is_own

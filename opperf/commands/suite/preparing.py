@@ -22,6 +22,7 @@ from opperf.plurals import pluralize
 from opperf.results.messages import tell
 from opperf.results.output import replace
 from opperf.suite_files.bench import Bench
+from opperf.suite_files.definitions import folder_of_script
 from opperf.suite_files.environments import install_environments, suite_environments
 from opperf.suite_files.placeholders import FOLDERS, bench_values
 from opperf.suite_files.resolving import Suite
@@ -110,8 +111,7 @@ def _prepare_script(bench: Bench) -> Path | None:
 
 
 def _folder(bench: Bench) -> Path:
-    path = Path(bench.content[0]) if bench.workload == "script" else Path()
-    return (path if path.is_dir() else path.parent).resolve()
+    return (folder_of_script(bench) if bench.workload == "script" else Path()).resolve()
 
 
 def _words(script: Path, bench: Bench, environment: Installed | None) -> list[str]:
