@@ -29,7 +29,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -rs -n $(shell npro
 FILES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint docs mutate bench
+.PHONY: help run test test-all lint docs package mutate bench
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -58,6 +58,13 @@ docs: | $(BIN)/python ## Build the documentation site into site/, which opens wi
 	@# Not quiet: then MkDocs counts no warning, and `strict` means nothing.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo site/index.html
+
+package: | $(BIN)/python ## Build the wheel and the source distribution into dist/, and check them as an index would
+	rm -rf dist build/package
+	$(BIN)/python -m venv build/package
+	build/package/bin/python -m pip install -qq --disable-pip-version-check '.[package]'
+	build/package/bin/python -m build --outdir dist . > build/package.log || { cat build/package.log; exit 1; }
+	build/package/bin/python tools/check_package.py dist --python $(BIN)/python
 
 mutate: $(VENV)/installed-dev ## Count the random changes of the code that its unit tests notice
 	$(PIP) -e '.[mutate]'

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 OUTSIDE = {
     "README.md": "start.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
 """Pages of files in the repository's root."""
