@@ -1,0 +1,30 @@
+"""Change points of many series at one rate of false alarms: no files, no database, no processes."""
+
+from opperf.history.detection.detecting import METHODS, SMALLEST, detect
+from opperf.history.detection.findings import (
+    Change,
+    EventKind,
+    Findings,
+    MachineEvent,
+    NoteKind,
+    Rate,
+    SeriesNote,
+    State,
+)
+from opperf.history.detection.series import Series, series_of
+
+__all__ = [
+    "METHODS",
+    "SMALLEST",
+    "Change",
+    "EventKind",
+    "Findings",
+    "MachineEvent",
+    "NoteKind",
+    "Rate",
+    "Series",
+    "SeriesNote",
+    "State",
+    "detect",
+    "series_of",
+]

@@ -1,0 +1,137 @@
+"""P-values of looks: how large the statistic gets where nothing changed.
+
+Assumption: within a window without a change, blocks of `BLOCK` points are exchangeable, and the
+scaled strands have much the same noise, so that all strands together say how often a value occurs.
+Source: the block bootstrap of H. R. Kunsch, Annals of Statistics 17 (1989), which keeps what
+neighbours have in common; the tail of a permutation distribution by a generalised Pareto
+distribution: T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, Fewer
+permutations, more accurate P-values, Bioinformatics 25 (2009), fitted by probability-weighted
+moments: J. R. M. Hosking and J. R. Wallis, Technometrics 29 (1987).
+Breaks with noise whose memory is far longer than a block: drift and seasons, which have their own
+models. Strands with far heavier tails than the others have more than their share of false alarms,
+though all together have no more than the rate.
+
+As each bootstrapped window is searched for its best split in the same way, the p-values are valid
+for a split that was chosen as the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opperf.history.detection.energy import Singles
+from opperf.history.detection.series import Floats, Ints
+from opperf.history.detection.windows import (
+    AFTER,
+    BEFORE,
+    STEP,
+    WINDOW,
+    Looks,
+    Windows,
+    statistics,
+)
+
+BLOCK = 5
+"""Points that stay together: a correlation of .3 between neighbours has faded to .002."""
+
+LEAST_SAMPLES, MOST_SAMPLES = 4_000, 24_000
+"""Windows that are bootstrapped, between which it is one for each window: of 4000 the tail has 500
+looks. Few series need no smaller p-values."""
+
+CHANGED = 10.0
+"""Statistic from which on a window is not bootstrapped, as it has a change: blocks of a changed
+window would make unchanged ones that look changed. Normal noise is as large in one look of a
+million; what is omitted of heavier tails is in the other windows."""
+
+TAIL = 0.005
+"""Share of the looks that the tail is fitted to."""
+
+MOST_SHAPE = 0.5
+"""Of the tail, and at least 0: a tail that ends would give a p-value of 0 to what is beyond."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """Distribution of the statistic where nothing changed."""
+
+    quantiles: Floats
+    """Sorted statistics of all looks that were bootstrapped, thinned."""
+    threshold: float
+    scale: float
+    shape: float
+
+    def p(self, statistic: Floats) -> Floats:
+        """Returns the chance of as large a statistic."""
+        above = self.quantiles.size - np.searchsorted(self.quantiles, statistic, side="left")
+        found = (above + 1) / (self.quantiles.size + 1)
+        excess = np.maximum(statistic - self.threshold, 0.0) / self.scale
+        if self.shape > 1e-3:
+            tail = (1 + self.shape * excess) ** (-1 / self.shape)
+        else:
+            tail = np.exp(-excess)
+        return np.where(statistic > self.threshold, TAIL * tail, found)
+
+    def least(self, p: float) -> float:
+        """Returns a statistic that all with a p-value of at most p have, and few others."""
+        share = max(p, TAIL)
+        return float(self.quantiles[int((1 - share) * (self.quantiles.size - 1))])
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """The tails of looks at the first points and of later ones."""
+
+    short: Tail
+    full: Tail
+
+    def p(self, looks: Looks) -> Floats:
+        """Returns the p-value of each look."""
+        return np.where(looks.is_short, self.short.p(looks.statistic), self.full.p(looks.statistic))
+
+    def few(self, looks: Looks, p: float) -> Looks:
+        """Returns all looks with a p-value of at most p, and few others."""
+        least = np.where(looks.is_short, self.short.least(p), self.full.least(p))
+        return looks[looks.statistic >= least]
+
+
+def calibrate(windows: Windows, looks: Looks, seed: int = 0) -> Null:
+    """Returns the distribution of the statistic in bootstrapped windows. `looks` are those of the
+    windows; at least one window is needed. The same windows give the same distribution."""
+    calm = _calm(windows, looks)
+    rng = np.random.default_rng(seed)
+    samples = int(np.clip(windows.strand.size, LEAST_SAMPLES, MOST_SAMPLES))
+    chosen = calm[rng.integers(0, calm.size, samples)]
+    blocks = rng.integers(0, WINDOW, (samples, WINDOW // BLOCK))
+    index = (blocks[:, :, None] + np.arange(BLOCK)).reshape(samples, WINDOW)
+    index %= windows.size[chosen][:, None]
+    values = np.take_along_axis(windows.values[chosen], index, axis=1)
+    best, _ = statistics(values, BEFORE + AFTER)
+    n_short = STEP + 1 - BEFORE - AFTER
+    return Null(_fit(best[:, :n_short]), _fit(best[:, n_short:]))
+
+
+def _calm(windows: Windows, looks: Looks) -> Ints:
+    """Indices of the windows none of whose looks is changed; all of them if none is calm."""
+    largest = np.zeros(windows.strand.size)
+    # Windows of a strand follow each other, and a look is of the window in whose second half it is.
+    firsts = np.searchsorted(windows.strand, np.arange(int(windows.strand.max()) + 1))
+    number = np.maximum(0, -(-looks.seen // STEP) - 2)
+    np.maximum.at(largest, firsts[looks.strand] + number, looks.statistic)
+    calm = np.flatnonzero(largest < CHANGED)
+    return calm if calm.size else np.arange(windows.strand.size)
+
+
+def _fit(found: Singles) -> Tail:
+    ordered = np.sort(found.astype(np.float64), axis=None)
+    beyond = ordered[int(ordered.size * (1 - TAIL)) :]
+    threshold = float(beyond[0])
+    excess = beyond[1:] - threshold
+    mean = float(excess.mean())
+    ranks = (np.arange(excess.size) + 0.65) / excess.size
+    weighted = float(np.mean(excess * (1 - ranks)))
+    shape = float(np.clip(2 - mean / max(mean - 2 * weighted, 1e-12), 0.0, MOST_SHAPE))
+    # With the shape at a bound, the scale that keeps the mean.
+    scale = max(mean * (1 - shape), 1e-9)
+    return Tail(ordered[:: max(1, ordered.size // 20_000)], threshold, scale, shape)

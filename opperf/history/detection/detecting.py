@@ -1,0 +1,188 @@
+"""Detection: from a set of series to changes, events of machines, and notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from opperf.history.detection import alerts, machine_events
+from opperf.history.detection.exact import exact_steps, one_per_commit
+from opperf.history.detection.findings import (
+    Change,
+    Findings,
+    NoteKind,
+    Rate,
+    SeriesNote,
+    State,
+)
+from opperf.history.detection.levels import compare_levels
+from opperf.history.detection.machines import make_strands
+from opperf.history.detection.piecewise import fit_pieces, regressions
+from opperf.history.detection.series import Series, Strand, by_environment
+from opperf.history.detection.strand_changes import Judged, StrandChange, judge
+from opperf.history.detection.trends import DRIFT_ERRORS, find_drift
+from opperf.shares import share_text
+
+SMALLEST = 0.02
+"""Change below which none is reported: that which `opperf ab` confirms."""
+
+EXACT, E_DIVISIVE, ASV = "tolerance", "e-divisive", "asv"
+
+METHODS = (E_DIVISIVE, ASV)
+"""Methods for noisy series."""
+
+
+def detect(
+    series: Sequence[Series],
+    rate: Rate | None = None,
+    method: str = E_DIVISIVE,
+    smallest: float = SMALLEST,
+) -> Findings:
+    """Returns the changes of each series, events of machines, and notes. The points alone decide,
+    and not the order in which they came. Noisy series with fewer than twelve points in an
+    environment have no changes yet. Raises `ValueError` for an unknown method, a rate that is not
+    above 0, and for two series of one key."""
+    rate = rate or Rate()
+    if method not in METHODS:
+        raise ValueError(f"method {method!r} is none of {', '.join(METHODS)}")
+    if not (rate.false_alarms > 0 and rate.days > 0):
+        raise ValueError("the rate of false alarms and its days have to be above 0")
+    if len({given.key for given in series}) < len(series):
+        raise ValueError("two series have the same key")
+    found: list[list[Change]] = [list(_exact_changes(given)) for given in series]
+    notes = [note for given in series for note in _breaks(given)]
+    if method == ASV:
+        for index, one in enumerate(series):
+            found[index] += _asv_changes(one)
+        return Findings(tuple(map(_in_order, found)), notes=tuple(notes))
+    strands = make_strands(series)
+    judged = judge(strands, rate, smallest)
+    for index, changes in judged.changes.items():
+        strand = strands[index]
+        if strand.series >= 0:
+            one = series[strand.series]
+            found[strand.series] += [_change(one, strand, change) for change in changes]
+    notes += _trend_notes(series, judged, smallest)
+    of_machines = machine_events.shifts(judged, series) + machine_events.excursions(
+        judged, smallest
+    )
+    grouped, many = machine_events.group(found, judged)
+    limited = alerts.limit(grouped, series, rate)
+    events = sorted(of_machines + many, key=lambda one: (one.first_bad, one.environment, one.kind))
+    return Findings(tuple(map(_in_order, limited)), tuple(events), tuple(notes), level=judged.level)
+
+
+def _in_order(changes: list[Change]) -> tuple[Change, ...]:
+    return tuple(sorted(changes, key=lambda change: (change.first_bad, change.environment)))
+
+
+def _exact_changes(series: Series) -> Iterator[Change]:
+    if not series.metric.is_steady:
+        return
+    for environment, chosen in by_environment(series):
+        positions, values = one_per_commit(series.positions[chosen], series.values[chosen])
+        for step in exact_steps(values, series.metric):
+            ratio = step.after / step.before if step.before else math.inf
+            yield Change(
+                series.key,
+                environment,
+                last_good=int(positions[step.at - 1]),
+                first_bad=int(positions[step.at]),
+                before=step.before,
+                after=step.after,
+                ratio=ratio,
+                low=ratio,
+                high=ratio,
+                is_worse=(step.after > step.before) == series.metric.lower_is_better,
+                p=0.0,
+                method=EXACT,
+                state=State.DETECTED,
+                seen_at=int(positions[step.at]),
+            )
+
+
+def _change(series: Series, strand: Strand, change: StrandChange) -> Change:
+    levels = change.levels
+    return Change(
+        series.key,
+        strand.environment,
+        last_good=int(strand.positions[change.split - 1]),
+        first_bad=int(strand.positions[change.split]),
+        before=math.exp(levels.before),
+        after=math.exp(levels.after),
+        ratio=math.exp(levels.shift),
+        low=math.exp(levels.low),
+        high=math.exp(levels.high),
+        is_worse=(levels.shift > 0) == series.metric.lower_is_better,
+        p=change.p,
+        method=E_DIVISIVE,
+        state=change.state,
+        seen_at=int(strand.positions[change.seen - 1]),
+    )
+
+
+def _asv_changes(series: Series) -> Iterator[Change]:
+    """The regressions by asv's rule, environment by environment."""
+    if series.metric.is_steady:
+        return
+    for environment, chosen in by_environment(series):
+        positions, values = one_per_commit(series.positions[chosen], series.values[chosen])
+        pieces = fit_pieces(values)
+        for before, after in regressions(pieces, series.metric.lower_is_better):
+            levels = compare_levels(
+                np.log(values[before.start : before.end]), np.log(values[after.start : after.end])
+            )
+            yield Change(
+                series.key,
+                environment,
+                last_good=int(positions[after.start - 1]),
+                first_bad=int(positions[after.start]),
+                before=before.level,
+                after=after.level,
+                ratio=after.level / before.level,
+                low=math.exp(levels.low),
+                high=math.exp(levels.high),
+                is_worse=True,
+                p=math.nan,
+                method=ASV,
+                state=State.DETECTED,
+                seen_at=int(positions[after.end - 1]),
+            )
+
+
+def _breaks(series: Series) -> Iterator[SeriesNote]:
+    """The replacements of one environment by another."""
+    last: tuple[str, int] | None = None
+    for environment, chosen in by_environment(series):
+        positions = series.positions[chosen]
+        if not positions.size:
+            continue
+        if last is not None and int(positions[0]) > last[1]:
+            message = (
+                f"goes on in environment {environment} in place of {last[0]}: "
+                "its points are compared with each other only"
+            )
+            yield SeriesNote(series.key, NoteKind.BREAK, environment, int(positions[0]), message)
+        if last is None or int(positions[-1]) > last[1]:
+            last = environment, int(positions[-1])
+
+
+def _trend_notes(series: Sequence[Series], judged: Judged, smallest: float) -> list[SeriesNote]:
+    """Notes on drift and seasons, of series and of machines."""
+    notes = []
+    for index, strand in enumerate(judged.strands):
+        key = series[strand.series].key if strand.series >= 0 else ""
+        season = judged.seasons.get(index)
+        if season is not None:
+            message = f"a season of a {season.period}, ±{share_text(season.amplitude)}: subtracted"
+            last = int(strand.positions[-1])
+            notes.append(SeriesNote(key, NoteKind.SEASON, strand.environment, last, message))
+        change, errors = find_drift(judged.rests[index], float(judged.scale[index]))
+        is_clear = abs(errors) > DRIFT_ERRORS and abs(change) > smallest
+        if is_clear or index in judged.drifting:
+            first = int(strand.positions[0])
+            message = f"a drift of {math.expm1(change):+.1%} since commit {first}, without a step"
+            notes.append(SeriesNote(key, NoteKind.DRIFT, strand.environment, first, message))
+    return notes

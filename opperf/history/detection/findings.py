@@ -1,0 +1,134 @@
+"""Findings of detection: changes of series, events of machines, notes; and the rate of errors."""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from opperf.model import Struct
+
+
+class State(str, enum.Enum):
+    """State of a change."""
+
+    PENDING = "pending"
+    """The last points differ, and are too few to tell: no alarm yet."""
+    DETECTED = "detected"
+    WITHDRAWN = "withdrawn"
+    """Detected at a commit, and not borne out by the points after it."""
+
+
+class Change(Struct, frozen=True):
+    """A change of a series between two commits of one environment."""
+
+    key: str
+    environment: str
+    last_good: int
+    """Position of the last commit before it that has a point."""
+    first_bad: int
+    """Position of the first commit of the new level, whether it is better or worse."""
+    before: float
+    after: float
+    """Medians, in the metric's unit."""
+    ratio: float
+    """After to before; 1 where an exact metric was 0 and infinite where only the former was."""
+    low: float
+    high: float
+    """95 % confidence interval of the ratio; the ratio itself for exact metrics."""
+    is_worse: bool
+    p: float
+    """Chance that a look at an unchanged series finds as much; 0 for an exact metric, NaN where
+    the method has none, and while it is pending."""
+    method: str
+    state: State
+    seen_at: int
+    """Position of the commit whose points sufficed."""
+    of_machine: bool = False
+    """Whether it is part of an event of the machine, and no alarm of its own."""
+    over_budget: bool = False
+    """Whether the alerts of its period were spent on clearer ones."""
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether someone is to look at it by itself: worse, detected, not shared, in budget."""
+        return (
+            self.state is State.DETECTED
+            and self.is_worse
+            and not self.of_machine
+            and not self.over_budget
+        )
+
+
+class EventKind(str, enum.Enum):
+    """Kind of an event of a machine."""
+
+    SHIFT = "shift"
+    """The level of all its series, as their median has it."""
+    EXCURSION = "excursion"
+    """That of a single run."""
+    MANY = "many"
+    """Many of its series changed at one commit, and the others did not."""
+
+
+class MachineEvent(Struct, frozen=True):
+    """A jump that many series of a machine have in common: one event, whatever their number."""
+
+    environment: str
+    kind: EventKind
+    last_good: int
+    first_bad: int
+    ratio: float
+    """Median over the series."""
+    n_series: int
+    """Series that have it: with a shift, all that were measured there."""
+    keys: tuple[str, ...] = ()
+    """Of the series that changed, if these are not all."""
+    p: float = math.nan
+
+
+class NoteKind(str, enum.Enum):
+    """Kind of a note: what is shown and alarms nobody."""
+
+    DRIFT = "drift"
+    SEASON = "season"
+    BREAK = "break"
+    """The series goes on in another environment: what differs may be the machine."""
+
+
+class SeriesNote(Struct, frozen=True):
+    """A note on a series, or on a machine where the key is empty."""
+
+    key: str
+    kind: NoteKind
+    environment: str
+    position: int
+    message: str
+
+
+class Rate(Struct, frozen=True):
+    """The rate of false alarms that is allowed, over all series and looks together."""
+
+    false_alarms: float = 1.0
+    """Expected in a period in which nothing changes."""
+    days: float = 30.0
+    looks: int | None = None
+    """Commits checked in a period; None to count them by the points' times."""
+    most_alerts: int | None = None
+    """Alerts in a period, of which the clearest are chosen; None for any number."""
+
+    @classmethod
+    def budget(cls, alerts: int, days: float = 7.0) -> Rate:
+        """Returns the rate of a fixed number of alerts in a period, of a week unless `days` says
+        otherwise: it is the most, and as many may be false where nothing changes."""
+        return cls(false_alarms=float(alerts), days=days, most_alerts=alerts)
+
+
+class Findings(Struct, frozen=True):
+    """All that detection found."""
+
+    changes: tuple[tuple[Change, ...], ...]
+    """Of each series, in the series' order, by commit."""
+    machine_events: tuple[MachineEvent, ...] = ()
+    notes: tuple[SeriesNote, ...] = ()
+    level: float = math.nan
+    """False-discovery rate of each look that the rate comes to; NaN where no look was judged."""

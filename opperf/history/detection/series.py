@@ -1,0 +1,103 @@
+"""The figures of a case over commits, as detection reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opperf.model import Metric
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Texts = NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The points of a metric of a case, in any order; made by `series_of`, which sorts them."""
+
+    key: str
+    metric: Metric
+    positions: Ints
+    """Topological order of the commits; several points may be of one."""
+    values: Floats
+    """Medians, in the metric's unit."""
+    half_widths: Floats
+    """Of the 95 % confidence interval of each median, in the metric's unit; NaN if unknown."""
+    environments: Texts
+    """Comparability key of each point: points of different ones are never joined."""
+    runs: Texts
+    times: Floats
+    """Seconds since 1970; NaN if unknown."""
+
+
+def series_of(
+    key: str,
+    metric: Metric,
+    positions: ArrayLike,
+    values: ArrayLike,
+    *,
+    half_widths: ArrayLike = np.nan,
+    environments: ArrayLike = "",
+    runs: ArrayLike | None = None,
+    times: ArrayLike = np.nan,
+) -> Series:
+    """Returns a series of arrays, or of scalars for all points alike, whose points are in commit
+    order whatever order they came in. Without runs, each commit is one. Points without a finite
+    value are omitted, and so are those of a noisy metric that are not above 0, as changes are
+    ratios. Raises `ValueError` for arrays of different lengths."""
+    places = np.asarray(positions, dtype=np.int64).ravel()
+    columns: list[NDArray[Any]] = [
+        places,
+        np.asarray(values, dtype=np.float64),
+        np.asarray(half_widths, dtype=np.float64),
+        np.asarray(environments, dtype=np.str_),
+        np.asarray(places if runs is None else runs).astype(np.str_),
+        np.asarray(times, dtype=np.float64),
+    ]
+    for column in columns:
+        if column.ndim and column.shape != places.shape:
+            raise ValueError(f"series {key!r}: {column.size} figures of {places.size} points")
+    points = [np.broadcast_to(column, places.shape) for column in columns]
+    usable = np.isfinite(points[1])
+    if not metric.is_steady:
+        usable &= np.where(usable, points[1], 0.0) > 0
+    kept = [column[usable] for column in points]
+    order = _commit_order(kept[0], kept[1], kept[4], kept[5])
+    return Series(key, metric, *(column[order] for column in kept))
+
+
+def _commit_order(places: Ints, values: Floats, runs: Texts, times: Floats) -> Ints:
+    if np.all(places[1:] > places[:-1]):
+        return np.arange(places.size)
+    # Time alone may be equal or unknown; all of these together leave no order to arrival.
+    order: Ints = np.lexsort((values, runs, times, places))
+    return order
+
+
+@dataclass(frozen=True, eq=False)
+class Strand:
+    """The points of a noisy series in one environment: one for each commit, as logarithms."""
+
+    series: int
+    """Index of the series; -1 for what all series of the environment have in common."""
+    environment: str
+    positions: Ints
+    logs: Floats
+    times: Floats
+    floor: float = 0.0
+    """Standard deviation that the points have at least, by their own intervals."""
+
+
+def by_environment(series: Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yields each environment of a series and its points, in the order of their first points."""
+    names = series.environments
+    if names.size and np.all(names == names[0]):
+        yield str(names[0]), np.ones(names.size, dtype=np.bool_)
+        return
+    for name in dict.fromkeys(names.tolist()):
+        yield name, names == name

@@ -1,0 +1,223 @@
+"""Drift and seasons: levels that move without a step.
+
+Assumption: a season is a day's or a week's, as a machine's neighbours and its temperature have
+them, and repeats; a drift is a line over a window.
+Source: harmonic regression, e.g. R. H. Shumway and D. S. Stoffer, Time Series Analysis and Its
+Applications (4th ed., 2017), section 2.2; a step against a line of as many parameters by their sums
+of squares.
+Breaks in the first two periods of a season, in which it cannot be known from a step, and with
+periods that are neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from opperf.history.detection.series import Floats, Ints
+from opperf.history.detection.windows import AFTER, CLIP, WINDOW, statistics
+
+DAY = 86_400.0
+
+PERIODS: dict[str, float] = {"day": DAY, "week": 7 * DAY}
+
+LEAST_PERIODS = 2.0
+"""In either half of the points: what is in one half only is no season."""
+
+LEAST_POINTS = 24
+"""In either half, for six coefficients."""
+
+SEASON_ERRORS = 4.5
+"""Standard errors of a season in both halves: in ten thousand strands none has that by chance."""
+
+SAME_PHASE = 0.8
+"""Cosine of the angle between the halves' phases, at least."""
+
+DRIFT_ERRORS = 6.0
+"""Standard errors of a strand's slope from which on it is noted: a note is no alarm, but some
+thousand of them are no help."""
+
+STEP_EVIDENCE, STEP_EVIDENCE_LATER = 8.0, 24.0
+"""Twice the logarithm of the likelihood ratio of a step to a line that a step needs; the second one
+at looks at a strand after one that found a line. Four points of a new level of 4.5 standard
+deviations have 25 after 22 and 40 after 46. A drift is looked at again at each commit, and must not
+look like a step once."""
+
+SLOPE_ERRORS = 2.0
+"""Standard errors from which on the slope before a split counts as going on after it."""
+
+
+class Season(NamedTuple):
+    """A season of a strand."""
+
+    period: str
+    amplitude: float
+    """Half of the distance from its lowest to its highest, as a logarithm."""
+    values: Floats
+    """Its share of each point."""
+
+
+def _harmonics(phase: Floats, orders: int) -> Floats:
+    angles = 2 * np.pi * phase[:, None] * np.arange(1, orders + 1)
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def _line(n: int) -> Floats:
+    return np.linspace(-1, 1, n)[:, None] ** np.arange(2)
+
+
+def _waves(times: Floats, logs: Floats, period: float) -> tuple[Floats, Floats]:
+    """The first harmonic of each row beside a line, as complex numbers and in standard errors."""
+    columns = np.concatenate([_line(times.size), _harmonics(times / period, 1)], axis=1)
+    found = logs @ np.linalg.pinv(columns).T
+    rest = logs - found @ columns.T
+    freedom = times.size - columns.shape[1]
+    error = np.sqrt(2 * np.square(rest).sum(axis=1) / freedom / times.size)
+    wave = found[:, 2] + 1j * found[:, 3]
+    return wave, np.abs(wave) / np.maximum(error, 1e-15)
+
+
+def find_seasons(
+    times: Sequence[Floats], logs: Sequence[Floats], scale: Floats
+) -> dict[int, Season]:
+    """Returns the seasons that both halves of a strand have, by the strand's index: none where
+    times are unknown."""
+    groups: dict[bytes, list[int]] = defaultdict(list)
+    for index, known in enumerate(times):
+        groups[known.tobytes()].append(index)
+    seasons: dict[int, Season] = {}
+    for members in groups.values():
+        rows = np.array([logs[i] - np.median(logs[i]) for i in members])
+        widest = 2 * CLIP * scale[members][:, None]
+        rows = np.clip(rows, -widest, widest)
+        for row, season in _find_seasons(times[members[0]], rows):
+            old = seasons.get(members[row])
+            if old is None or season.amplitude > old.amplitude:
+                seasons[members[row]] = season
+    return seasons
+
+
+def _find_seasons(times: Floats, rows: Floats) -> Iterator[tuple[int, Season]]:
+    """Yields seasons of strands with the same times, by row."""
+    half = times.size // 2
+    if half < LEAST_POINTS or not np.isfinite(times).all():
+        return
+    parts = [slice(0, half), slice(half, None)]
+    for name, period in PERIODS.items():
+        if any(np.ptp(times[part]) < LEAST_PERIODS * period for part in parts):
+            continue
+        (one, errors), (other, other_errors) = (
+            _waves(times[part], rows[:, part], period) for part in parts
+        )
+        clear = np.minimum(errors, other_errors) > SEASON_ERRORS
+        clear &= (one * other.conj()).real > SAME_PHASE * np.abs(one) * np.abs(other)
+        if not clear.any():
+            continue
+        waves = _harmonics(times / period, 2)
+        fit = np.linalg.pinv(np.concatenate([_line(times.size), waves], axis=1))
+        for row in np.flatnonzero(clear).tolist():
+            values = waves @ (fit @ rows[row])[2:]
+            yield row, Season(name, float(np.ptp(values)) / 2, values)
+
+
+def find_drift(logs: Floats, scale: float) -> tuple[float, float]:
+    """Returns the change along a line through a strand without steps, and how many of its standard
+    errors that is; 0 and 0 for few points, and where its halves go in different directions."""
+    n = logs.size
+    if n < 2 * LEAST_POINTS:
+        return 0.0, 0.0
+    centred = np.clip(logs - np.median(logs), -2 * CLIP * scale, 2 * CLIP * scale)
+    slopes = []
+    for part in (centred, centred[: n // 2], centred[n // 2 :]):
+        steps = np.arange(part.size) - (part.size - 1) / 2
+        slopes.append(float(steps @ part / (steps @ steps)))
+    if slopes[0] * slopes[1] <= 0 or slopes[0] * slopes[2] <= 0:
+        return 0.0, 0.0
+    steps = np.arange(n) - (n - 1) / 2
+    rest = centred - centred.mean() - slopes[0] * steps
+    error = math.sqrt(float(rest @ rest) / (n - 2) / float(steps @ steps)) * correlation(rest)
+    return slopes[0] * (n - 1), slopes[0] / max(error, 1e-15)
+
+
+def correlation(rest: Floats) -> float:
+    """Returns the factor by which neighbours that resemble each other widen an interval of a mean:
+    that of a first-order autoregression, at least 1."""
+    centred = rest - rest.mean()
+    total = float(centred @ centred)
+    if total <= 0:
+        return 1.0
+    rho = min(0.9, max(0.0, float(centred[1:] @ centred[:-1]) / total))
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
+class Checked(NamedTuple):
+    """Candidates without drift."""
+
+    statistic: Floats
+    """Without the slope that the points before the split have."""
+    shift: Floats
+    """Median after the split minus that before, in scales."""
+    evidence: Floats
+    """Twice the logarithm of the likelihood ratio of the step to a line."""
+    is_new: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    """Whether the fewest points that a new level needs are all of it: not where the first of them
+    is nearer to the old one, and others far enough away to make up for it."""
+
+
+def check_steps(
+    strands: Sequence[Floats], scale: Floats, strand: Ints, seen: Ints, split: Ints
+) -> Checked:
+    """Returns how far the splits of looks are steps and not slopes, from the points up to each
+    look alone."""
+    count = strand.size
+    result = Checked(np.zeros(count), np.zeros(count), np.zeros(count), np.ones(count, dtype=bool))
+    starts = np.maximum(0, (-(-seen // (WINDOW // 2)) - 2) * (WINDOW // 2))
+    lengths = seen - starts
+    for length in np.unique(lengths):
+        of_length = np.flatnonzero(lengths == length)
+        rows = [strands[strand[i]][starts[i] : seen[i]] / scale[strand[i]] for i in of_length]
+        values = np.array(rows)
+        values -= np.median(values, axis=1, keepdims=True)
+        checked = _check(values, split[of_length] - starts[of_length])
+        for whole, part in zip(result, checked, strict=True):
+            whole[of_length] = part
+    return result
+
+
+def _check(values: Floats, split: Ints) -> Checked:
+    n = values.shape[1]
+    at = np.arange(n)
+    is_before = at[None, :] < split[:, None]
+    n_before = split[:, None]
+    level = np.nanmedian(np.where(is_before, values, np.nan), axis=1)
+    shift = np.nanmedian(np.where(is_before, np.nan, values), axis=1) - level
+    first = (values[np.arange(len(values)), split] - level) / np.where(shift == 0, 1.0, shift)
+    is_new = (n - split > AFTER) | (first > 0.5)
+    values = np.clip(values, -2 * CLIP, 2 * CLIP)
+    before = np.where(is_before, values, np.nan)
+    after = np.where(is_before, np.nan, values)
+    # A step's and a line's sums of squares.
+    mean_before = np.nanmean(before, axis=1, keepdims=True)
+    mean_after = np.nanmean(after, axis=1, keepdims=True)
+    of_step = ((values - np.where(is_before, mean_before, mean_after)) ** 2).sum(axis=1)
+    steps = at - (n - 1) / 2
+    centred = values - values.mean(axis=1, keepdims=True)
+    slope = centred @ steps / (steps @ steps)
+    of_line = ((centred - slope[:, None] * steps) ** 2).sum(axis=1)
+    # The slope of the points before the split, and what is left without it.
+    own = np.where(is_before, at - (n_before - 1) / 2, 0.0)
+    squares = (own**2).sum(axis=1)
+    rest = np.where(is_before, values - mean_before, 0.0)
+    slope = (rest * own).sum(axis=1) / squares
+    rest -= slope[:, None] * own
+    error = np.sqrt((rest**2).sum(axis=1) / np.maximum(split - 2, 1) / squares)
+    slope = np.where(np.abs(slope) > SLOPE_ERRORS * error, slope, 0.0)
+    level = values - slope[:, None] * at
+    level -= np.median(level, axis=1, keepdims=True)
+    best, _ = statistics(np.clip(level, -CLIP, CLIP).astype(np.float32), n)
+    evidence = n * np.log(np.maximum(of_line, 1e-9) / np.maximum(of_step, 1e-9))
+    return Checked(best[:, 0].astype(np.float64), shift, evidence, is_new)

@@ -1,0 +1,179 @@
+"""The statistic of every look at a strand: the best split of a window that ends at its point.
+
+A look is what a check sees when a commit has just been measured. A window has 50 points and begins
+every 25, like those of Hunter (M. Fleming, P. Kolaczkowski, I. Kumar et al., Hunter: Using change
+point detection to hunt for performance regressions, ICPE 2023), and each look belongs to the window
+in whose second half it ends. The best split over all looks of a window is E-divisive's best split
+over all splits and ends: looking once at a year of points finds what looking at each commit found.
+
+The statistic is E-divisive's, divided by the mean distance within the two sides, so that it has no
+unit and a noisier stretch needs a larger change. Points count as at most `CLIP` standard deviations
+from the window's median: one stray point among the few of a new level would otherwise decide.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opperf.history.detection.energy import Singles, combine, prefix_sums, weights
+from opperf.history.detection.series import Floats, Ints
+
+WINDOW, STEP = 50, 25
+"""Points of a window, and from one to the next: the published defaults."""
+
+BEFORE, AFTER = 8, 4
+"""Points on either side of a split, at least. Of fewer before, the level is not known. Three stray
+points in a row occur in a month of some thousand series, four do not."""
+
+CLIP = 5.0
+"""Standard deviations: one more than a step that can be found in four points."""
+
+NORMAL_DISTANCE = 2 / math.sqrt(math.pi)
+"""Mean distance of two draws of a standard normal distribution."""
+
+LAG = 5
+"""Points whose difference gives the scale: far enough for what neighbours have in common to fade,
+and near enough for a step to count in five differences only."""
+
+PRIOR_POINTS = 10
+"""Points' worth of the scale that is typical of all strands, in that of each: a handful of
+differences is known to a factor of two."""
+
+MAD_OF_DIFFERENCES = 0.6745 * math.sqrt(2)
+"""Median absolute difference of two draws of a standard normal distribution."""
+
+CHUNK = 32
+"""Windows at a time: their sums, 0.3 MB, stay in the cache of a core."""
+
+MOST_THREADS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """Looks at strands, in the order of strands and points."""
+
+    strand: Ints
+    seen: Ints
+    """Points of the strand up to and with that of the look."""
+    split: Ints
+    """Index of the first point after the best split."""
+    statistic: Floats
+    is_short: NDArray[np.bool_]
+    """Whether it is among the first points, where a window has less than half before it."""
+
+    def __getitem__(self, chosen: NDArray[np.bool_] | Ints) -> Looks:
+        return Looks(
+            self.strand[chosen],
+            self.seen[chosen],
+            self.split[chosen],
+            self.statistic[chosen],
+            self.is_short[chosen],
+        )
+
+
+def scales(strands: Sequence[Floats], floors: Sequence[float]) -> Floats:
+    """Returns the standard deviation of each strand's points around their level."""
+    own = np.array([_scale(logs) for logs in strands])
+    sizes = np.array([len(logs) for logs in strands], dtype=np.float64)
+    known = own[own > 0]
+    typical = float(np.median(known)) if known.size else 0.0
+    pooled = np.sqrt((sizes * own**2 + PRIOR_POINTS * typical**2) / (sizes + PRIOR_POINTS))
+    # Equal points have no scale, and those of a machine without any noise are equal.
+    return np.maximum(np.maximum(pooled, floors), 1e-9)
+
+
+def _scale(logs: Floats) -> float:
+    if logs.size <= LAG:
+        return 0.0
+    return float(np.median(np.abs(logs[LAG:] - logs[:-LAG]))) / MAD_OF_DIFFERENCES
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows of strands, as multiples of the strand's scale from the window's median, and their
+    first point's index; padded to `WINDOW` with the last."""
+
+    values: Singles
+    strand: Ints
+    start: Ints
+    size: Ints
+
+
+def cut_windows(strands: Sequence[Floats], scale: Floats) -> Windows:
+    """Returns the windows of all strands that have a look."""
+    sizes = np.array([logs.size for logs in strands], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    usable = sizes >= BEFORE + AFTER
+    counts = np.where(usable, np.maximum(1, -(-(sizes - STEP) // STEP)), 0)
+    strand = np.repeat(np.arange(sizes.size), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    start = (np.arange(strand.size) - first) * STEP
+    size = np.minimum(WINDOW, sizes[strand] - start)
+    within = np.minimum(np.arange(WINDOW)[None, :], size[:, None] - 1)
+    # Around the strand's own median, halves of doubles are right to a millionth of its scale.
+    scaled = [(logs - np.median(logs)) / own for logs, own in zip(strands, scale, strict=True)]
+    flat = np.concatenate([*scaled, np.empty(0)]).astype(np.float32)
+    values = flat[(offsets[strand] + start)[:, None] + within]
+    for length in np.unique(size):
+        of_length = size == length
+        centre = np.median(values[of_length, :length], axis=1)
+        values[of_length] -= centre[:, None]
+    np.clip(values, -CLIP, CLIP, out=values)
+    return Windows(values, strand, start, size)
+
+
+def statistics(values: Singles, first_end: int) -> tuple[Singles, NDArray[np.int64]]:
+    """Returns the best split of each window at each end from `first_end` to its last point, and its
+    statistic: arrays of windows by ends."""
+    n = values.shape[1]
+    statistic, within = weights(n, BEFORE, AFTER)
+    rows, ends = slice(BEFORE, n - AFTER + 1), slice(first_end, n + 1)
+    forbidden = ~statistic.allowed[rows, ends]
+    best = np.empty((len(values), n + 1 - first_end), dtype=np.float32)
+    split = np.empty(best.shape, dtype=np.int64)
+
+    def judge(low: int) -> None:
+        sums = prefix_sums(values[low : low + CHUNK])
+        found = combine(sums, statistic, rows, ends)
+        found /= np.maximum(combine(sums, within, rows, ends), NORMAL_DISTANCE)
+        found[:, forbidden] = -np.inf
+        at = np.argmax(found, axis=1)
+        split[low : low + CHUNK] = at + BEFORE
+        best[low : low + CHUNK] = np.take_along_axis(found, at[:, None, :], axis=1)[:, 0]
+
+    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
+        list(pool.map(judge, range(0, len(values), CHUNK)))
+    return best, split
+
+
+def look(windows: Windows) -> Looks:
+    """Returns the looks of windows."""
+    parts: list[Looks] = []
+    kinds = np.unique(np.stack([windows.size, windows.start == 0]), axis=1)
+    for length, is_first in kinds.T:
+        chosen = np.flatnonzero((windows.size == length) & ((windows.start == 0) == is_first))
+        first_end = BEFORE + AFTER if is_first else STEP + 1
+        best, split = statistics(windows.values[chosen, :length], first_end)
+        ends = np.broadcast_to(np.arange(first_end, length + 1), best.shape)
+        start = windows.start[chosen][:, None]
+        parts.append(
+            Looks(
+                np.broadcast_to(windows.strand[chosen][:, None], best.shape).ravel(),
+                (start + ends).ravel(),
+                (start + split).ravel(),
+                best.astype(np.float64).ravel(),
+                (ends <= STEP).ravel(),
+            )
+        )
+    if not parts:
+        none = np.empty(0, dtype=np.int64)
+        return Looks(none, none, none, np.empty(0), np.empty(0, dtype=np.bool_))
+    fields = ("strand", "seen", "split", "statistic", "is_short")
+    return Looks(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
