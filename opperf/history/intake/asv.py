@@ -316,8 +316,9 @@ def _point(row: Row, place: int, value: float) -> Point:
         return math.nan if found is None else float(found)
 
     samples = tuple(at(row.samples) or ())
+    repeat = number(row.stats_repeat)
     return Point(
-        n=int(at(row.stats_repeat) or len(samples) or 1),
+        n=int(repeat) if math.isfinite(repeat) else len(samples) or 1,
         median=value,
         low=value + (number(row.stats_ci_99_a) - value) * NARROWER,
         high=value + (number(row.stats_ci_99_b) - value) * NARROWER,

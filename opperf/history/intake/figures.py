@@ -37,6 +37,10 @@ runs, another kernel of the system or another name of the host is no other envir
 tool takes the name for the machine."""
 
 
+MOST = 2**31 - 1
+"""Largest number of samples that a database's column has room for."""
+
+
 class Given(Struct, frozen=True):
     """Facts that the user states, for files that lack them."""
 
@@ -62,13 +66,22 @@ class Machine(Struct, frozen=True):
 def machine_of(facts: Mapping[str, Any], given: Given) -> Machine:
     """Returns an environment by what a file says of it, under opperf's names, and the user's name
     for the machine if the file has no processor and no name."""
-    known = {name: value for name, value in facts.items() if value not in (None, "", [], {}, ())}
+    said = {name: value for name, value in facts.items() if value not in (None, "", [], {}, ())}
+    known = {name: _printable(value) for name, value in said.items()}
     if not {"machine", "cpu"} & set(known) and (name := given.machine or known.get("hostname")):
         known["machine"] = name
     if "machine" in known:
         known.setdefault("hostname", known["machine"])
     keyed = {name: known[name] for name in KEYED if name in known}
     return Machine(digest(keyed)[:ID_LENGTH], known)
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {label(str(name)): _printable(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printable(inner) for inner in value]
+    return label(value) if isinstance(value, str) else value
 
 
 def says_nothing(machine: Machine) -> bool:
@@ -142,7 +155,8 @@ def scaled(point: Point, size: float) -> Point:
     samples = tuple(sample * size for sample in point.samples)
     if not all(map(math.isfinite, samples)):
         samples = ()
-    return msgspec.structs.replace(point, **values, samples=samples)
+    count = max(0, min(point.n, MOST))
+    return msgspec.structs.replace(point, **values, n=count, samples=samples)
 
 
 def point_of_samples(samples: Sequence[float]) -> Point:
@@ -194,7 +208,7 @@ def submit(
     return Submission(
         id=digest({"source": source, "identity": identity})[:ID_LENGTH],
         commit=commit,
-        branch=branch,
+        branch=label(branch),
         started=started,
         entries=tuple(kept.values()),
         is_dirty=is_dirty,

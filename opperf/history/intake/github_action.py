@@ -42,7 +42,7 @@ ASSIGNED = re.compile(rb"\s*window\.BENCHMARK_DATA\s*=\s*")
 LARGER_IS_BETTER = frozenset({"benchmarkjs", "pytest", "customBiggerIsBetter"})
 """Tools whose figures are rates."""
 
-OWN_EXTRA = re.compile(r"median of (\d+) samples?\b")
+OWN_EXTRA = re.compile(r"median of (\d{1,9}) samples?\b")
 """The words of opperf's exports on a figure, whose range is then the half-width of an interval."""
 
 OWN_RANGE = re.compile(r"±\s*(\d[\d.]*(?:e[-+]?\d+)?)", re.IGNORECASE)

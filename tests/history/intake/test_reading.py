@@ -17,6 +17,7 @@ from tests.history.intake.samples import (
     BENCHER,
     GITHUB,
     MADE,
+    NAN,
     OPERATORS,
     OTHER,
     PYTEST,
@@ -122,6 +123,16 @@ def test_github_action_benchmark_keeps_groups_apart(read, form):
     assert fib.key.environment != rate.key.environment
 
 
+def test_huge_numbers_are_no_reason_to_fail(read):
+    counts = changed(asv_results(), "results", "s.time_sum", 10, to=[NAN, 1e300])
+    machine = changed(PYTEST, "machine_info", "cpu", "count", to=10**400)
+    rounds = changed(machine, "benchmarks", 1, "stats", "rounds", to=10**18 - 1)
+    (run,) = read(rounds).submissions
+    assert figures(run)["test_b.py::test_all", "", "time"].point.n == 2**31 - 1
+    (run,) = read(counts).submissions
+    assert figures(run)["s.time_sum", "param1=10", "time"].point.n == 3
+
+
 def test_runs_without_figures_are_omitted(tmp_path, read):
     empty = asv_results(OTHER, results={})
     (run,) = read_results(write_asv(tmp_path / "r", asv_results(), empty), "", NOTHING).submissions
@@ -195,6 +206,7 @@ def changed(value, *keys, to):
         ('{"benchmarks": [', "results.json is no whole JSON"),
         ("[" * 200 + "]" * 200, "results.json is no whole JSON: nested more than 100 deep"),
         ({}, "is in no form that is known: asv, "),
+        ('{"\\ud800": {"latency": {"value": 1.0}}}', "no whole JSON: .* surrogates not allowed"),
         (BENCHER, "does not say which commit it is of; name it with --commit"),
         (asv_results(version=3), "version: 3 is no version of asv's results"),
         (changed(asv_results(), "date", to=None), "object missing required field `date`"),
@@ -244,6 +256,10 @@ def test_hostile_names_become_one_line_and_stay_apart(read):
     shown = [entry.facts.name for entry in entries]
     assert shown[:2] == ["<script>alert(1)</script>", "a b [31m"]
     assert all(name.isprintable() and len(name) <= 400 for name in shown)
+    machine = changed(PYTEST, "machine_info", "cpu", "brand_raw", to="a\nb\x1b")
+    (run,) = read(changed(machine, "commit_info", "branch", to="x\ny")).submissions
+    (facts,) = run.environments.values()
+    assert (facts["cpu"], run.branch) == ("a b", "x y")
 
 
 def test_folders_without_results_are_named(tmp_path):
