@@ -133,8 +133,6 @@ class Group:
             "gpus": list(gpu_facts()),
         }
         self._mark = uuid.uuid4().hex
-        self._stack = ExitStack()
-        self._selector = self._stack.enter_context(selectors.DefaultSelector())
         self.processes = [
             ProgramProcess(
                 plan,
@@ -145,6 +143,9 @@ class Group:
             )
             for plan in plans
         ]
+        # After the streams, which may not be writable.
+        self._stack = ExitStack()
+        self._selector = self._stack.enter_context(selectors.DefaultSelector())
         self.culprit: ProgramProcess | None = None
         """The first process that failed."""
         self.sampler: Sampler | None = None
@@ -269,7 +270,7 @@ class Group:
         seconds = self._case.settings.timeout_s
         for process in self._unfinished:
             count = len(process.observations.rates)
-            advice = process.messages[:1] or ["raise --timeout or want fewer observations"]
+            advice = process.messages[:1] or ["raise max_duration or lower voir.options.stop"]
             reason = (
                 f"not finished after {seconds:g} s, with {pluralize(count, 'observation')}; "
                 f"{advice[0]}"
