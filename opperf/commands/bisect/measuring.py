@@ -82,14 +82,15 @@ class Sessions:
 
     def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
         given, changed = dict(self._given), dict(self._changed)
+        in_files = bool(split_sources(given["ops"])[1])
         own = {
             **FIXED,
-            "names": given["ops"],
+            "names": given["ops"] if in_files else ask.operators or given["ops"],
             "a": a.arm,
             "b": b.arm,
             "report": self._folder / name,
             # Cases of files are those of the file: their ids are of another interpreter there.
-            "ids": given["ids"] if split_sources(given["ops"])[1] else ask.cases or given["ids"],
+            "ids": given["ids"] if in_files else ask.cases or given["ids"],
             "profiler": INSTRUCTIONS if kind == "counts" else _of_times(given["profiler"]),
         }
         of_kind = {*OF_TIMES, "threads"} if kind == "counts" else {"tolerances"}
@@ -193,4 +194,9 @@ def _counted(session: Session, request: Request) -> Step:
 
 def _of_pair(pair: Pair) -> dict[str, Any]:
     # Not the id in the session, which depends on the folders of both builds.
-    return {"case": usual_id(pair.a), "operator": pair.label, "inputs": pair.inputs}
+    return {
+        "case": usual_id(pair.a),
+        "pattern": pair.a.pattern,
+        "operator": pair.label,
+        "inputs": pair.inputs,
+    }

@@ -199,7 +199,8 @@ def _confirmed(
     before, after = bisecting.before(found.first), found.last
     builds = bisecting.built(before), bisecting.built(after)
     commits = found.state.commits
-    ask = Ask(len(found.state.steps), (end.case,))
+    # Not by its id, of which the profiler is a part.
+    ask = Ask(len(found.state.steps), operators=(end.pattern,) if end.pattern else ())
     figures: list[Figure] = []
     notes: list[str] = []
     functions = None
@@ -215,11 +216,15 @@ def _confirmed(
                 say(f"measuring {commits[after].short} against {commits[before].short} {what}")
                 step = judge.compare(*builds, ask, name, kind)
                 bisecting.update(confirmed={**bisecting.state.confirmed, name: step})
-            figures += step.figures
+            own = [
+                figure
+                for figure in step.figures
+                if (figure.operator, figure.inputs) == (end.operator, end.inputs)
+            ]
+            figures += own
             notes += [f"{what}: {step.reason}"] if step.reason else []
-            if kind == "counts":
-                report = judge.functions(step, step.figures[0].id)
-                functions = report.data
+            if kind == "counts" and own:
+                functions = judge.functions(step, own[0].id).data
         except OutputError:
             raise
         except OpperfError as error:

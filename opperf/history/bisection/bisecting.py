@@ -40,6 +40,8 @@ class Ask(msgspec.Struct, frozen=True):
     """Of the step, from 0; each has other orders of processes."""
     cases: tuple[str, ...] = ()
     """Ids; empty for all that the user selected."""
+    operators: tuple[str, ...] = ()
+    """As `--ops` takes them; empty for those of the user."""
     threshold: float | None = None
     same_within: float | None = None
     """Of the verdicts, as shares; None for those of the user."""
@@ -138,7 +140,12 @@ class Bisecting:
                 return
             commit = self.state.commits[place]
             number = len(self.state.steps)
-            ask = Ask(number, tuple(cases), math.expm1(LOW * loss), math.expm1(HIGH * loss))
+            ask = Ask(
+                number,
+                tuple(cases),
+                threshold=math.expm1(LOW * loss),
+                same_within=math.expm1(HIGH * loss),
+            )
             try:
                 self.built(place)
                 self._say(f"step {number}: measuring {commit} against GOOD")

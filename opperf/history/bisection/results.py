@@ -41,6 +41,8 @@ class Figure(Struct, frozen=True, omit_defaults=False):
     high: float
     """Bounds of the effect, each wrong with a probability of 5 %; of a count the effect itself."""
     blocks: int = 1
+    pattern: str = ""
+    """The operator as `--ops` takes it."""
 
     @property
     def ratio(self) -> float:

@@ -1,0 +1,79 @@
+"""The answer is measured against the commit before it, by time and by instructions."""
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from opperf.commands.bisect import running
+from opperf.comparison.statistics.data import Verdict
+from opperf.errors import OutputError, UsageError
+from opperf.history.bisection.builds import Recipe
+from opperf.history.bisection.repository import Commit
+from opperf.history.bisection.results import VERSION, Bisection, Figure, State, Step
+
+COMMITS = tuple(Commit(f"{number}" * 40) for number in range(4))
+END = Figure("c forward", "c", "total", "x", "forward", Verdict.REGRESSED, 0.1, 0.01, 6, 0.08, 0.12)
+END = msgspec.structs.replace(END, pattern="built:total")
+FOUND = Bisection("found", State(VERSION, "/r", COMMITS, Recipe()), (END,), END.id, first=3, last=3)
+
+
+class Judge:
+    def __init__(self, fails=()):
+        self.fails, self.asked = fails, []
+
+    def compare(self, a, b, ask, name, kind):
+        self.asked.append((a, b, ask.operators, kind))
+        if kind in self.fails:
+            raise self.fails[kind]
+        other = msgspec.structs.replace(END, inputs="y", id="d forward")
+        return Step(0, (other, END), file=name)
+
+    def functions(self, step, figure):
+        return SimpleNamespace(data={"functions": [], "of": figure})
+
+
+class Fake:
+    """A bisection whose commit 2 was skipped."""
+
+    state = FOUND.state
+
+    def before(self, first):
+        return first - 2
+
+    def built(self, place):
+        return place
+
+    def update(self, confirmed):
+        self.state = msgspec.structs.replace(self.state, confirmed=confirmed)
+
+
+@pytest.fixture(autouse=True)
+def valgrind(monkeypatch):
+    monkeypatch.setattr(running, "installed", lambda: None)
+
+
+def confirm(judge, bisecting):
+    return running._confirmed(FOUND, bisecting, judge, lambda line: None)
+
+
+def test_both_kinds_measure_the_case_that_decided():
+    judge, bisecting = Judge(), Fake()
+    found = confirm(judge, bisecting)
+    assert judge.asked == [(1, 3, ("built:total",), kind) for kind in ("times", "counts")]
+    assert (found.before, found.confirmed) == (1, (END, END))
+    assert found.functions == {"functions": [], "of": END.id}
+    assert found.state.confirmed == bisecting.state.confirmed
+    confirm(judge, bisecting)
+    assert len(judge.asked) == 2, "what is in the state is not measured again"
+
+
+def test_what_cannot_be_measured_is_said():
+    found = confirm(Judge({"counts": UsageError("no Valgrind")}), Fake())
+    assert found.confirmed == (END,)
+    assert found.notes == ("not measured by instructions: no Valgrind",)
+
+
+def test_a_full_disk_ends_the_command():
+    with pytest.raises(OutputError):
+        confirm(Judge({"times": OutputError("no space")}), Fake())
