@@ -51,8 +51,8 @@ DEFAULT_BRANCH = "main"
     default="",
     metavar="FORM",
     help="asv, pytest-benchmark, github-action-benchmark, bencher, pytorch (records of its "
-    "dashboard, version 3), operator-benchmark or milabench.  [default: that which the content of "
-    "each file has]",
+    "dashboard, version 3), operator-benchmark, milabench or milabench-database.  [default: that "
+    "which the content of each file has]",
 )
 @store
 @click.option(

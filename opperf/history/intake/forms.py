@@ -12,6 +12,7 @@ from opperf.history.intake import (
     bencher,
     github_action,
     milabench,
+    milabench_database,
     operator_benchmark,
     pytest_benchmark,
     pytorch,
@@ -48,6 +49,7 @@ FORMS = {
     "pytorch": Form(pytorch.read, value=pytorch.recognise_value),
     "operator-benchmark": Form(operator_benchmark.read, value=operator_benchmark.recognise_value),
     "milabench": Form(milabench.read, path=milabench.recognise),
+    "milabench-database": Form(milabench_database.read, path=milabench_database.recognise),
     "bencher": Form(bencher.read, value=bencher.recognise_value),
 }
 """By name, those with few marks of their own last."""

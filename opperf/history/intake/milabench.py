@@ -67,7 +67,11 @@ def read(path: Path, given: Given) -> Intake:
 def _machine(run: SuiteRun, given: Given) -> Machine:
     processes = [process for bench in run.benches for process in bench.processes]
     metas = [process.observed.meta for process in processes if process.observed]
-    meta: Mapping[str, Any] = next((meta for meta in metas if meta), {})
+    return machine_of_meta(next((meta for meta in metas if meta), {}), given)
+
+
+def machine_of_meta(meta: Mapping[str, Any], given: Given) -> Machine:
+    """Returns the machine that milabench's own description of it is of."""
     cpu, torch = (_mapping(meta.get(name)) for name in ("cpu", "pytorch"))
     gpus = _mapping(_mapping(meta.get("accelerators")).get("gpus"))
     models = [str(_mapping(gpu).get("product") or "") for gpu in gpus.values()]
@@ -114,8 +118,9 @@ def _rate(attempts: tuple[Attempt, ...]) -> Point:
     single = [attempt.processes[0].rates for attempt in attempts if len(attempt.processes) == 1]
     if len(single) == len(attempts):
         return point_of_samples([rate for rates in single for rate in rates])
-    totals = [
-        sum(process.result.rate.median for process in attempt.processes if process.result.rate)
-        for attempt in attempts
-    ]
-    return point_of_samples(totals)
+    return point_of_samples(
+        [
+            sum(process.result.rate.median for process in attempt.processes if process.result.rate)
+            for attempt in attempts
+        ]
+    )

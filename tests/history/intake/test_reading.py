@@ -2,6 +2,8 @@
 
 import json
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -178,6 +180,60 @@ def test_milabench():
     rates = [entry for entry in run.entries if entry.key.metric == "rate"]
     assert rates and all(entry.point.median > 0 for entry in rates)
     assert not rates[0].facts.lower_is_better
+
+
+def write_database(path, **more):
+    """Writes milabench's tables, with a run of one benchmark in two processes and of one that
+    failed."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(MILABENCH_TABLES)
+        meta = {
+            "cpu": {"brand": "EPYC", "count": 8},
+            "accelerators": {"gpus": {"0": {"product": "H100"}}},
+        }
+        config = {"group": "g", "voir": {"options": {"skip": 1, "stop": 3}}}
+        created = "2026-01-02 03:04:05.000006"
+        run = (1, "run", created, json.dumps(meta))
+        database.execute("INSERT INTO execs VALUES (?, ?, NULL, ?, ?, 'done')", run)
+        for pack, (name, status, code, rates) in enumerate(
+            (
+                ("bert", "early_stop", 1, [1, 10, 10, 10, 99]),
+                ("bert", "done", 0, [1, 20, 20, 20]),
+                ("t5", "done", 1, [5, 5]),
+            )
+        ):
+            row = (pack, created, name, json.dumps({**config, **more}), status)
+            database.execute("INSERT INTO packs VALUES (?, 1, ?, ?, 'tag', ?, NULL, ?)", row)
+            for metric, value in [("return_code", code), *(("rate", rate) for rate in rates)]:
+                database.execute(
+                    "INSERT INTO metrics (exec_id, pack_id, name, value) VALUES (1, ?, ?, ?)",
+                    (pack, metric, value),
+                )
+    return path
+
+
+MILABENCH_TABLES = """
+CREATE TABLE execs (_id INTEGER PRIMARY KEY, name, namespace, created_time, meta, status);
+CREATE TABLE packs (_id INTEGER PRIMARY KEY, exec_id, created_time, name, tag, config, command,
+                    status);
+CREATE TABLE metrics (_id INTEGER PRIMARY KEY, exec_id, pack_id, "order", name, namespace, value,
+                      unit, job_id, gpu_id);
+"""
+
+
+def test_milabenchs_database(tmp_path):
+    (run,) = read_results(write_database(tmp_path / "sqlite.db"), "", GIVEN).submissions
+    bert, t5 = run.entries
+    assert (bert.point.median, bert.facts.unit, bert.facts.category) == (30, "items/s", "g")
+    assert (t5.point.status, t5.point.reason) == ("failed", "exit code 1")
+    (facts,) = run.environments.values()
+    assert (facts["cpu"], facts["gpus"]) == ("EPYC", [{"model": "H100"}])
+    wrong = write_database(tmp_path / "wrong.db", voir={"options": {"skip": "x"}})
+    with pytest.raises(OpperfError, match=r"packs\[0\].config.voir.options.skip: expected"):
+        read_results(wrong, "", GIVEN)
+    (tmp_path / "cut.db").write_bytes(wrong.read_bytes()[:3000])
+    with pytest.raises(OpperfError, match="cut.db"):
+        read_results(tmp_path / "cut.db", "", GIVEN)
 
 
 @pytest.mark.parametrize("form", MADE)

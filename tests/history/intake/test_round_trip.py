@@ -204,4 +204,4 @@ def test_the_command_writes_files_and_folders_and_says_what_is_wrong(store, tmp_
 
 
 def test_what_is_written_is_read_but_milabenchs_layout():
-    assert set(READ) - set(FORMS) == {"milabench"} and set(FORMS) < set(READ)
+    assert set(READ) - set(FORMS) == {"milabench", "milabench-database"} and set(FORMS) < set(READ)

@@ -1,0 +1,196 @@
+"""Milabench's runs in a database of SQLite: `execs`, whose benchmarks are `packs`, one for each
+process, with the `metrics` that these reported."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from opperf.errors import RunFileError, one_line
+from opperf.history.intake.documents import as_form, parse, read_seconds
+from opperf.history.intake.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    commit_of,
+    figure,
+    outcome,
+    point_of_samples,
+    says_nothing,
+    submit,
+)
+from opperf.history.intake.milabench import SOURCE, machine_of_meta
+from opperf.history.model import Entry, Point, Submission
+from opperf.instruments.program_metrics import RATE
+from opperf.model import Struct
+from opperf.suite_results.warmup import warmup_of
+
+BEGINNING = b"SQLite format 3\0"
+"""Of every file of SQLite."""
+
+TABLES = {"execs", "packs", "metrics"}
+
+SUCCEEDED = ("done", "early_stop")
+"""States of a process that did all that was wanted."""
+
+RATES = "SELECT value FROM metrics WHERE pack_id = ? AND name = 'rate' ORDER BY _id"
+CODES = "SELECT value FROM metrics WHERE pack_id = ? AND name = 'return_code'"
+
+
+class Options(Struct, frozen=True):
+    """How many observations are wanted, and how many of the first are not."""
+
+    stop: int | None = 0
+    skip: int | None = 0
+
+
+class Voir(Struct, frozen=True):
+    """The configuration of what observes a process."""
+
+    options: Options = Options()
+
+
+class Config(Struct, frozen=True):
+    """The configuration of a process."""
+
+    group: str | None = None
+    voir: Voir = Voir()
+
+
+class Pack(NamedTuple):
+    """A process of a benchmark."""
+
+    name: str
+    config: Config
+    failure: str
+    """The reason why it failed; empty if it did not."""
+    rates: tuple[float, ...]
+    """Those after the warm-up."""
+
+
+def recognise(path: Path) -> bool:
+    """Whether a file is a database of milabench's."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        if file.read(len(BEGINNING)) != BEGINNING:
+            return False
+    try:
+        with closing(_open(path)) as database:
+            found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return {name for (name,) in found} >= TABLES
+    except sqlite3.Error:
+        return False
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the runs of a database, at the commit that the user states. Raises `RunFileError`."""
+    warnings: list[str] = []
+    try:
+        with closing(_open(path)) as database:
+            rows = database.execute("SELECT * FROM execs ORDER BY _id").fetchall()
+            runs = tuple(_run(database, row, path, given, warnings) for row in rows)
+    except sqlite3.Error as error:
+        raise RunFileError(
+            f"{path} is no database of milabench's: {one_line(str(error))}"
+        ) from error
+    return Intake(runs, tuple(dict.fromkeys(warnings)))
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
+    database.row_factory = sqlite3.Row
+    return database
+
+
+def _run(
+    database: sqlite3.Connection,
+    row: sqlite3.Row,
+    path: Path,
+    given: Given,
+    warnings: list[str],
+) -> Submission:
+    commit = commit_of(path, given)
+    at = f"execs[{row['_id']}]"
+    machine = machine_of_meta(_object(row["meta"], path, f"{at}.meta"), given)
+    if says_nothing(machine):
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    created = row["created_time"]
+    packs: dict[str, list[Pack]] = {}
+    query = "SELECT * FROM packs WHERE exec_id = ? ORDER BY _id"
+    for found in database.execute(query, (row["_id"],)).fetchall():
+        pack = _pack(database, found, path)
+        packs.setdefault(pack.name, []).append(pack)
+    entries: list[Entry] = []
+    for name, members in packs.items():
+        benchmark = Benchmark(name, category=members[0].config.group or name)
+        failure = next((pack.failure for pack in members if pack.failure), "")
+        if failure:
+            entries.append(outcome(benchmark, machine, "failed", failure))
+        elif all(pack.rates for pack in members):
+            point = _rate(members)
+            entries.append(
+                figure(benchmark, RATE.name, RATE.unit, machine, point, RATE.lower_is_better)
+            )
+    return submit(
+        SOURCE,
+        [commit.sha, row["name"], created],
+        path,
+        commit,
+        given.branch,
+        read_seconds(created, path, f"{at}.created_time"),
+        entries,
+        [machine],
+        warnings,
+    )
+
+
+def _object(text: str | None, path: Path, at: str) -> Mapping[str, Any]:
+    value = parse(text.encode(), path) if text else {}
+    return as_form(value or {}, dict[str, Any], path, at)
+
+
+def _pack(database: sqlite3.Connection, row: sqlite3.Row, path: Path) -> Pack:
+    at = f"packs[{row['_id']}]"
+    config = as_form(_object(row["config"], path, f"{at}.config"), Config, path, f"{at}.config")
+    options = config.voir.options
+    reported = _numbers(database.execute(RATES, (row["_id"],)))
+    rates = tuple(rate for rate in reported if rate > 0)
+    warmup = warmup_of(rates, options.skip or 0)
+    return Pack(
+        row["name"],
+        config,
+        _failure(row, _numbers(database.execute(CODES, (row["_id"],)))),
+        rates[warmup:][: options.stop or None],
+    )
+
+
+def _numbers(rows: Iterable[sqlite3.Row]) -> Iterator[float]:
+    """Yields the values that are finite numbers."""
+    for (value,) in rows:
+        if isinstance(value, (int, float)) and math.isfinite(value):
+            yield float(value)
+
+
+def _failure(row: sqlite3.Row, codes: Iterable[float]) -> str:
+    """Returns why a process failed: by its state, which early databases do not have, and by its
+    exit code."""
+    status = row["status"] if "status" in row.keys() else ""  # noqa: SIM118
+    if status and status not in SUCCEEDED:
+        return f"its status is {status}"
+    code = next((code for code in codes if code), 0.0)
+    return f"exit code {code:.0f}" if code and status != "early_stop" else ""
+
+
+def _rate(packs: Sequence[Pack]) -> Point:
+    """Returns the items that all processes handle in a second: of several, the sum of medians."""
+    if len(packs) == 1:
+        return point_of_samples(packs[0].rates)
+    return Point(n=1, median=sum(median(pack.rates) for pack in packs))
