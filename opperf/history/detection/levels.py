@@ -49,12 +49,13 @@ def compare_levels(before: Floats, after: Floats) -> Levels:
     centred = np.concatenate([before - np.median(before), after - np.median(after)])
     width = NORMAL_95 * math.sqrt(n * m * (n + m + 1) / 12) * correlation(centred)
     at = max(0, math.floor(n * m / 2 - width))
-    return Levels(
-        float(np.median(before)),
-        float(np.median(after)),
-        float(differences[at]),
-        float(differences[-1 - at]),
+    one, other = float(np.median(before)), float(np.median(after))
+    # The medians of points in two groups may be further apart than most pairs of points are.
+    low, high = (
+        min(float(differences[at]), other - one),
+        max(float(differences[-1 - at]), other - one),
     )
+    return Levels(one, other, low, high)
 
 
 def refine(logs: Floats, scale: float, split: int, low: int, high: int) -> int:

@@ -52,6 +52,9 @@ def fit_pieces(values: Floats, weights: Floats | None = None) -> list[Piece]:
     n = values.size
     if n == 0:
         return []
+    # The criterion has no unit, but squares of nanoseconds in a year have too many digits.
+    unit = float(np.max(np.abs(values))) or 1.0
+    values = values / unit
     known = np.ones(n) if weights is None else weights / np.mean(weights)
     costs, medians = _stretches(values, known)
     differences = np.abs(np.diff(values))
@@ -82,12 +85,12 @@ def fit_pieces(values: Floats, weights: Floats | None = None) -> list[Piece]:
             inner = [inner[1], low + GOLDEN * (high - low)]
             judged = [judged[1], pieces_at(math.exp(inner[1]))]
             best = min(best, judged[1])
-    return [
-        Piece(
-            a, b, float(medians[a, b - 1]), float(np.mean(np.abs(values[a:b] - medians[a, b - 1])))
-        )
-        for a, b in best[1]
-    ]
+    pieces = []
+    for a, b in best[1]:
+        level = float(medians[a, b - 1])
+        error = float(np.mean(np.abs(values[a:b] - level)))
+        pieces.append(Piece(a, b, level * unit, error * unit))
+    return pieces
 
 
 def _stretches(values: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -59,3 +59,11 @@ UP = [Piece(0, 10, 1.0, 0.01), Piece(10, 20, 1.2, 0.01)]
 )
 def test_rule(pieces: list[Piece], lower: bool, expected: int):
     assert len(regressions(pieces, lower)) == expected
+
+
+def test_fit_does_not_depend_on_the_unit():
+    values = np.repeat([1.0, 1.5], 10) + 0.01 * np.random.default_rng(3).standard_normal(20)
+    for unit in (1e-200, 1e200):
+        scaled = fit_pieces(values * unit)
+        assert bounds(scaled) == bounds(fit_pieces(values)) == [10]
+        assert scaled[0].level == pytest.approx(unit, rel=0.02)
