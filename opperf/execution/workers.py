@@ -29,6 +29,7 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.programs.environment import program_environment
+from opperf.programs.launching import ALONE, Place
 from opperf.programs.measuring import Programs
 from opperf.results.kept import streams_of
 from opperf.sources.varying import process_key
@@ -134,7 +135,13 @@ class Workers(AbstractContextManager["Workers"]):
             return program_environment(self._python_of(case.target.framework, case.settings))
         return self.of(case.target.framework, case.settings).environment()
 
-    def measure(self, case: Case) -> Record:
+    @property
+    def programs(self) -> Programs:
+        """The measuring of programs, for other threads to ask."""
+        return self._programs
+
+    def measure(self, case: Case, place: Place = ALONE) -> Record:
+        """Returns the record of a case; `place` is that of this node among those of a program."""
         if not isinstance(case.target, ScriptTarget):
             return self.of(case.target.framework, case.settings).measure(case)
         # An idle worker's memory is the program's.
@@ -142,7 +149,7 @@ class Workers(AbstractContextManager["Workers"]):
         # Beside the dumps of callgrind.
         streams = None if self.profiles is None else streams_of(self.profiles)
         python = self._python_of(case.target.framework, case.settings)
-        return self._programs.measure(case, streams, python, self.program_cpus)
+        return self._programs.measure(case, streams, python, self.program_cpus, place)
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:

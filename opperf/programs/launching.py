@@ -40,6 +40,9 @@ class Place(NamedTuple):
     """Of the node of rank 0."""
     port: int = 0
     """0 for any that is free, on a single node."""
+    held: bool = False
+    """Whether processes that have made their observations go on until `Programs.release`, as those
+    of other nodes may wait for them."""
 
 
 ALONE = Place()
@@ -77,7 +80,10 @@ def plan_processes(
     """Returns the processes of a program on this node. Raises `UnsupportedError` if the node lacks
     GPUs or cores for them, or is one of several without an address."""
     if target.nodes > 1 and not place.port:
-        raise UnsupportedError(f"needs {pluralize(target.nodes, 'node')}, and this is one")
+        raise UnsupportedError(
+            f"needs {pluralize(target.nodes, 'node')}, and this is one; run it with --executor ray "
+            "on a cluster"
+        )
     shared = {**_variables(settings), **target.variables, **settings.env}
     gpus = visible_gpus(shared)
     count = target.processes
@@ -88,11 +94,13 @@ def plan_processes(
         raise UnsupportedError(f"needs {pluralize(count, 'core')}, and there are {len(cpus)}")
     cores = sorted(choose_cpus(count, cpus) if target.method == "per_core" else (), reverse=True)
     port = place.port or free_port()
+    # Streams of all nodes are in one folder.
+    node = f"{place.rank}." if target.nodes > 1 else ""
     plans = []
     for local in range(count):
         variables = {**shared, **_ranks(target, place, port, local)}
         plan = ProcessPlan(
-            str(local),
+            f"{node}{local}",
             place.rank * count + local,
             variables,
             tuple(sorted(cpus)),
@@ -105,9 +113,9 @@ def plan_processes(
             if "LOCAL_RANK" in variables:
                 # The index of its GPU among those that it sees.
                 variables["LOCAL_RANK"] = "0"
-            plan = plan._replace(name=f"D{own}", device=own, gpus=(own,))
+            plan = plan._replace(name=f"{node}D{own}", device=own, gpus=(own,))
         elif target.method == "per_core":
-            plan = plan._replace(name=f"C{cores[local]}", cpus=(cores[local],))
+            plan = plan._replace(name=f"{node}C{cores[local]}", cpus=(cores[local],))
         plans.append(plan)
     return plans
 

@@ -3,52 +3,18 @@ are wanted, without changing them."""
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import selectors
-import socket
-import sys
-import tempfile
 import time
-import uuid
-from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-import opperf
 from opperf.errors import OpperfError, UnsupportedError
-from opperf.machine.gpus import gpu_facts
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Record, ScriptTarget, Status
-from opperf.plurals import pluralize
-from opperf.programs.environment import read_versions
-from opperf.programs.events import PHASES
-from opperf.programs.launching import ALONE, Place, ProcessPlan, kill_marked, plan_processes
-from opperf.programs.lines import LineReader
-from opperf.programs.observing import Part, parse_parts
-from opperf.programs.process import ProgramProcess
+from opperf.programs.group import Group, Progress
+from opperf.programs.launching import ALONE, Place, plan_processes
+from opperf.programs.observing import parse_parts
 from opperf.programs.records import make_record, without_observations
-from opperf.programs.samples import Sampler
-from opperf.programs.streams import new_path
-
-STOP_GRACE_S = 3.0
-"""Time that a stopped program has for its own end: one that waits for another process, or ignores
-exceptions, is killed."""
-
-SILENT_S = 10.0
-"""Least time for which a process without observations is awaited once others have made theirs, if
-nothing says that it makes any: of several ranks, often only the first one does."""
-
-POLL_S = 0.05
-"""Seconds between two looks at whether a process has ended, where the kernel does not say so."""
-
-VOIR_WARMUP = 20
-"""Observations that voir makes beyond those that are wanted: twice the shortest warm-up. It stops
-the program at a number that it is given before."""
 
 
 class Programs:
@@ -57,6 +23,28 @@ class Programs:
     def __init__(self) -> None:
         self._running: Group | None = None
         self._killed = False
+
+    @property
+    def progress(self) -> Progress:
+        """How far the program that runs is; any thread may ask, and call the methods below."""
+        running = self._running
+        return Progress.BUSY if running is None else running.progress
+
+    def expect_end(self) -> None:
+        """Lets the processes of the program end in whatever way: those of other nodes are about to
+        be stopped."""
+        if self._running is not None:
+            self._running.expect_end()
+
+    def release(self) -> None:
+        """Stops a program that is held."""
+        if self._running is not None:
+            self._running.release()
+
+    def end(self, reason: str) -> None:
+        """Ends the program that runs, as another node's part of it has failed."""
+        if self._running is not None:
+            self._running.end(reason)
 
     def kill(self) -> None:
         """Ends the program that runs, and lets no other one start."""
@@ -85,7 +73,7 @@ class Programs:
             plans = plan_processes(target, case.settings, place, cpus or usable_cpus())
             if not Path(target.script).is_file():
                 raise OpperfError(f"{target.script}: no such script")
-            with Group(case, parts, plans, streams, python) as group:
+            with Group(case, parts, plans, streams, python, place.held) as group:
                 self._running = group
                 if self._killed:
                     group.kill()
@@ -109,236 +97,3 @@ def measure_program(
 ) -> Record:
     """Returns the record of a program, as `Programs.measure` does."""
     return Programs().measure(case, streams, python, cpus, place)
-
-
-class Group:
-    """The processes of a program on this node. One that fails ends all of them."""
-
-    def __init__(
-        self,
-        case: Case,
-        parts: Sequence[Part],
-        plans: Sequence[ProcessPlan],
-        streams: Path | None,
-        python: str,
-    ) -> None:
-        assert isinstance(case.target, ScriptTarget)
-        self._case, self._target, self._python = case, case.target, python
-        self._hooks = [part[:3] for part in parts if part.pattern is None]
-        patterns = [part.pattern for part in parts if part.pattern is not None]
-        self._meta = {
-            "hostname": socket.gethostname(),
-            "opperf": opperf.__version__,
-            "versions": read_versions(python or sys.executable),
-            "gpus": list(gpu_facts()),
-        }
-        self._mark = uuid.uuid4().hex
-        self.processes = [
-            ProgramProcess(
-                plan,
-                self._target,
-                case.settings,
-                patterns,
-                None if streams is None else new_path(streams, f"{case.id}.{plan.name}"),
-            )
-            for plan in plans
-        ]
-        # After the streams, which may not be writable.
-        self._stack = ExitStack()
-        self._selector = self._stack.enter_context(selectors.DefaultSelector())
-        self.culprit: ProgramProcess | None = None
-        """The first process that failed."""
-        self.sampler: Sampler | None = None
-        self._stop_at: float | None = None
-        self._done_at: float | None = None
-        self._begun = time.monotonic()
-        self._longest_wait_s = math.inf
-        """Shorter where the kernel does not say that a process has ended."""
-
-    def __enter__(self) -> Group:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for process in self._unfinished:
-            if process.is_started:
-                process.end(Status.FAILED, "was interrupted")
-                process.close()
-            else:
-                process.abandon("was interrupted")
-        self._stack.close()
-        kill_marked(self._mark)
-
-    @property
-    def _unfinished(self) -> list[ProgramProcess]:
-        return [process for process in self.processes if process.status is None]
-
-    def kill(self) -> None:
-        """Kills all processes, from any thread."""
-        for process in self._unfinished:
-            process.end(Status.FAILED, "was killed")
-
-    def run(self) -> None:
-        """Runs the program to its end, or until it is stopped."""
-        options = {"observe": self._hooks, "voir": self._voir_options()}
-        for process in self.processes:
-            if process.ending is None:
-                config = self._config(process.plan)
-                process.start(self._python, options, self._mark, config, self._meta)
-            else:
-                process.abandon(process.ending[1])
-            if process.status is not None:
-                self._fail(process)
-                break
-            if process.ending is not None:
-                # By another thread, while it was being started.
-                process.kill()
-            self._listen(process)
-        started = [process for process in self.processes if process.is_started]
-        gpus = tuple(dict.fromkeys(gpu for process in started for gpu in process.plan.gpus))
-        self.sampler = Sampler([process.id for process in started], gpus)
-        deadline = self._begun + self._case.settings.timeout_s
-        next_sample = self._begun + self._target.interval_s
-        while self._unfinished:
-            now = time.monotonic()
-            if now >= deadline:
-                self._time_out()
-                deadline = now + STOP_GRACE_S
-            if self._stop_at is not None and now >= self._stop_at:
-                self._stop_at = now + STOP_GRACE_S
-                for process in self._unfinished:
-                    process.kill()
-            if now >= next_sample:
-                self._sample()
-                next_sample = now + self._target.interval_s
-            self._stop_if_complete(now)
-            times = (deadline, next_sample, self._stop_at, self._silent_until())
-            wait_s = min(each for each in times if each is not None) - now
-            self._handle(max(0.0, min(wait_s, self._longest_wait_s)))
-
-    def _listen(self, process: ProgramProcess) -> None:
-        for pipe, reader in process.readers.items():
-            key = (process, pipe, reader)
-            self._selector.register(reader.descriptor, selectors.EVENT_READ, key)
-        try:
-            ended = os.pidfd_open(process.id)
-        except (AttributeError, OSError):
-            self._longest_wait_s = POLL_S
-            return
-        self._stack.callback(os.close, ended)
-        self._selector.register(ended, selectors.EVENT_READ, (process, "end", None))
-
-    def _handle(self, wait_s: float) -> None:
-        for key, _ in self._selector.select(wait_s):
-            process, pipe, reader = key.data
-            if reader is not None:
-                self._read(process, pipe, reader)
-        for process in self._unfinished:
-            if process.has_ended():
-                self._end(process)
-
-    def _read(self, process: ProgramProcess, pipe: str, reader: LineReader) -> None:
-        descriptor, phase = reader.descriptor, process.phase
-        lines, at = reader.read(), time.monotonic()
-        if not reader.is_open:
-            self._selector.unregister(descriptor)
-        for line in lines or ():
-            process.take(pipe, line, at)
-        if process.phase == PHASES[-1] != phase:
-            # The last moment at which its processes are there.
-            self._sample()
-
-    def _end(self, process: ProgramProcess) -> None:
-        for key in list(self._selector.get_map().values()):
-            if key.data[0] is process:
-                self._selector.unregister(key.fileobj)
-        process.close()
-        if process.status is not Status.OK:
-            self._fail(process)
-
-    def _fail(self, process: ProgramProcess) -> None:
-        """Ends all other processes: they would wait for this one."""
-        if self.culprit is not None:
-            return
-        self.culprit = process
-        for other in self._unfinished:
-            if other.is_started:
-                other.end(Status.FAILED, f"ended, as process {process.plan.name} failed")
-            else:
-                other.abandon(f"not started, as process {process.plan.name} failed")
-
-    def _time_out(self) -> None:
-        seconds = self._case.settings.timeout_s
-        for process in self._unfinished:
-            count = len(process.observations.rates)
-            advice = process.messages[:1] or ["raise max_duration or lower voir.options.stop"]
-            reason = (
-                f"not finished after {seconds:g} s, with {pluralize(count, 'observation')}; "
-                f"{advice[0]}"
-            )
-            process.end(Status.TIMEOUT, reason)
-
-    def _sample(self) -> None:
-        assert self.sampler is not None
-        machine = self.sampler.read()
-        for process in self._unfinished:
-            process.sampled(
-                *machine,
-                self.sampler.process_data(process.id),
-                self.sampler.gpu_data(process.plan.gpus),
-            )
-
-    def _stop_if_complete(self, now: float) -> None:
-        """Stops the program once all of its processes have made their observations."""
-        unfinished = self._unfinished
-        complete = [process for process in unfinished if process.observations.is_complete]
-        if self._stop_at is not None or not complete:
-            return
-        self._done_at = self._done_at or now
-        until = self._silent_until()
-        missing = [
-            process
-            for process in unfinished
-            if not process.observations.is_complete
-            and not (until is not None and now >= until and not process.observations.rates)
-        ]
-        if missing:
-            return
-        self._sample()
-        self._stop_at = now + STOP_GRACE_S
-        for process in unfinished:
-            process.stop()
-
-    def _silent_until(self) -> float | None:
-        """Returns the time until which processes without observations are awaited; None if there
-        is no such time: each process that has hooks makes observations."""
-        if self._hooks or self._done_at is None or self._stop_at is not None:
-            return None
-        return self._done_at + max(SILENT_S, self._done_at - self._begun)
-
-    def _voir_options(self) -> str:
-        """Returns the path of a file with voir's options; empty if voir is not used."""
-        target = self._target
-        if not target.voirfile:
-            return ""
-        options = {
-            "stop": target.skip + VOIR_WARMUP + target.stop,
-            "interval": f"{target.interval_s:g}s",
-            "skip": 0,
-        }
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory())
-        path = Path(folder, "voir.json")
-        path.write_text(json.dumps({"options": options}))
-        return str(path)
-
-    def _config(self, plan: ProcessPlan) -> dict[str, Any]:
-        target = self._target
-        content: dict[str, Any] = msgspec.to_builtins(target)
-        return {
-            **content,
-            "case": self._case.id,
-            "tag": [target.name, plan.name],
-            "plan": {"method": target.method, "n": target.processes},
-            "rank": plan.rank,
-            "devices": list(plan.gpus),
-            "max_duration": self._case.settings.timeout_s,
-        }

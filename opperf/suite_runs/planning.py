@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line, unknown
+from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.planning import filter_by_id, filter_by_partition, plan_run
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Matrix
@@ -68,6 +69,8 @@ class SuiteRun(NamedTuple):
     environments: Environments
     obstacles: Mapping[str, str]
     """By name, why a bench is not run."""
+    nodes: tuple[NodeCounts, ...] = ()
+    """Nodes of the cluster that runs them; none for this machine."""
 
 
 class SuitePlan(NamedTuple):
@@ -93,7 +96,7 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
         else:
             found = installed
         plan = united(())
-        share = share_of(bench, selection.settings, workers.program_cpus)
+        share = share_of(bench, selection.settings, workers.program_cpus, asked.nodes)
         if not reason:
             try:
                 plan = united(plan_bench(workers, bench, env, share, every, say) for env in found)
@@ -172,11 +175,18 @@ class Share(NamedTuple):
     processes: int
 
 
-def share_of(bench: Bench, settings: Settings, cpus: frozenset[int]) -> Share:
-    """Returns what a script has of this machine, of whose cores it may use `cpus`; of what is no
-    script, one process."""
+def share_of(
+    bench: Bench, settings: Settings, cpus: frozenset[int], nodes: Sequence[NodeCounts] = ()
+) -> Share:
+    """Returns what a script has of each node, the fewest that one of them has, so that any can run
+    it; without nodes of this machine, of whose cores it may use `cpus`. What is no script
+    is one process."""
     if bench.workload != "script":
         return Share(0, 1)
+    if nodes:
+        fewest, cores = min(node.gpus for node in nodes), min(node.cores for node in nodes)
+        counts = {"per_gpu": max(1, fewest), "per_core": cores}
+        return Share(fewest, counts.get(bench.plan.method, bench.plan.n))
     gpus = visible_gpus({**os.environ, **variables_of(bench, settings)})
     # The variable may list GPUs that are not there.
     count = len(gpus) if has_driver() else 0

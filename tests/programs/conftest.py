@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Case, ScriptTarget, Settings
-from opperf.programs import measuring
+from opperf.programs import group
 from opperf.programs.measuring import measure_program
 from opperf.suite_results.streams import read_stream
 
@@ -42,6 +42,6 @@ def expire(monkeypatch):
                 passed.append(3600)
             return time.monotonic() + sum(passed)
 
-        monkeypatch.setattr(measuring, "time", SimpleNamespace(monotonic=monotonic))
+        monkeypatch.setattr(group, "time", SimpleNamespace(monotonic=monotonic))
 
     return expired

@@ -3,6 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
+from opperf.execution.fleet.counting import NodeCounts
 from opperf.frameworks import load
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning
@@ -27,9 +28,10 @@ def planned():
         obstacles=None,
         selection=Selection(),  # noqa: B008
         cpus=NONE,
+        nodes=(),
     ):
         workers, said = InProcessWorkers(worker, [], pinning=Pinning(cpus)), []
-        asked = SuiteRun(benches, environments or {}, obstacles or {})
+        asked = SuiteRun(benches, environments or {}, obstacles or {}, nodes)
         return plan_suite(workers, asked, selection, said.append), said
 
     return made
@@ -165,3 +167,15 @@ def test_settings_that_there_are_not_are_named_with_their_place(planned, setting
 def test_values_of_settings_are_read_as_the_command_line_has_them():
     axes = axes_of(Bench("b", "operators", settings={"threads": ("1", "all"), "size": ("small",)}))
     assert axes == {"threads": (1, None)}
+
+
+def test_counts_are_those_that_every_node_of_a_cluster_has(planned, tmp_path):
+    nodes = (NodeCounts("a", 64, 32, 8), NodeCounts("b", 16, 9, 4))
+    benches = [
+        script(tmp_path, "gpus", plan=Plan("per_gpu"), num_machines=2),
+        script(tmp_path, "cores", plan=Plan("per_core")),
+        script(tmp_path, "three", plan=Plan("njobs", 3)),
+    ]
+    (plan, facts), _ = planned(*benches, nodes=nodes)
+    assert [case.target.processes for case in plan.cases] == [4, 9, 3]
+    assert [(fact.processes, fact.gpus) for fact in facts] == [(8, 8), (9, 4), (3, 4)]

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from opperf.commands.environments import read_locked
 from opperf.commands.frameworks import FrameworkChoice
 from opperf.commands.run.cluster import read_cluster
@@ -19,6 +21,8 @@ from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
+from opperf.execution.executor import RAY
+from opperf.execution.fleet.counting import NodeCounts, count_nodes
 from opperf.model import Settings, Status
 from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
@@ -33,6 +37,7 @@ from opperf.suite_files.environments import (
     with_requirements,
 )
 from opperf.suite_files.resolving import Suite, is_suite_file, obstacles
+from opperf.suite_files.system import System, SystemNode
 from opperf.suite_results import score_report
 from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
@@ -130,12 +135,17 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
     `set_here`. Raises `UsageError` for contradictory ones."""
     resume = read_resume(options)
     output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
+    cluster = read_cluster(options, set_here)
+    nodes = count_nodes(cluster) if options["executor"] == RAY else ()
+    if nodes:
+        suite = suite._replace(system=on_cluster(suite.system, nodes))
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
     usable = [bench for bench in suite.benches if not obstructed[bench.name]]
     asked = SuiteRun(
         suite.benches,
         _environments(suite, usable, options),
         {name: reason for name, reason in obstructed.items() if reason},
+        nodes,
     )
     return Request(
         framework=FrameworkChoice("", False, False, None),
@@ -156,10 +166,23 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
         resume=Path(resume) if resume else None,
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),
-        cluster=read_cluster(options, set_here),
+        cluster=cluster,
         command=shlex.join(["opperf", *sys.argv[1:]]),
         **{name: options[name] for name in COPIED},
         suite=asked,
+    )
+
+
+def on_cluster(system: System, nodes: Sequence[NodeCounts]) -> System:
+    """Returns the system of a cluster: its nodes, and what each of them has at least. One whose
+    file lists nodes stays as it is."""
+    if system.nodes != System().nodes:
+        return system
+    return msgspec.structs.replace(
+        system,
+        nodes=tuple(SystemNode(node.name) for node in nodes),
+        cpu_count=min(node.cpus for node in nodes),
+        gpu_count=min(node.gpus for node in nodes),
     )
 
 

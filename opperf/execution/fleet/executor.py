@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,11 +23,13 @@ from opperf.errors import UsageError, WorkerError, one_line, unknown
 from opperf.execution.executor import Arrive, Task
 from opperf.execution.fleet.connecting import connected, list_nodes
 from opperf.execution.fleet.needs import Reserved, pair_key, pairs_of, reserve
-from opperf.execution.fleet.node_worker import Measured, NodeWorker, Setup, keep_files
+from opperf.execution.fleet.node_groups import NodeGroup, NodeQueue, Part
+from opperf.execution.fleet.node_worker import CONTROL, Measured, NodeWorker, Setup, keep_files
 from opperf.execution.fleet.nodes import Node, choose, has_labels
 from opperf.execution.fleet.placements import Given, Placements, Slot, Wanted
-from opperf.model import Case, Environment, Note, NoteCode, Record, Status
+from opperf.model import Case, Environment, Note, NoteCode, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
+from opperf.programs.joining import join_parts
 from opperf.results.messages import tell
 
 ATTEMPTS = 3
@@ -81,7 +83,7 @@ class Fleet:
         self._workers: dict[Slot, Worker] = {}
         self._known: set[str] = set()
         """Ids of nodes that have been looked at."""
-        self._numbers = itertools.count()
+        self._numbers, self._queue = itertools.count(), NodeQueue()
         self._why = "all nodes of the cluster have ended"
         self._killed, self._closed = False, threading.Event()
         nodes = choose(list_nodes(ray), task.cluster.labels)
@@ -130,6 +132,8 @@ class Fleet:
         return self.measure_at(case, lambda node, environment: "")
 
     def measure_at(self, case: Case, arrive: Arrive) -> Record:
+        if isinstance(case.target, ScriptTarget) and case.target.nodes > 1:
+            return self._measure_together(case, case.target.nodes, arrive)
         visit, lost = self._visit(case, "measure")
         if visit is None:
             status = Status.SKIPPED if case.settings.node in self._small else Status.CRASHED
@@ -138,8 +142,7 @@ class Fleet:
         record, environment = visit.measured.record, visit.measured.environment
         assert record is not None and environment is not None and visit.given.slot is not None
         node = visit.given.slot.node
-        if visit.files and self._task.profiles is not None:
-            keep_files(self._task.profiles.parent, visit.files)
+        self._keep(visit.files)
         moved = _moved(node, lost, visit.given.parted)
         return msgspec.structs.replace(
             record,
@@ -147,6 +150,53 @@ class Fleet:
             environment=arrive(node, environment),
             notes=(*record.notes, *moved),
         )
+
+    def _measure_together(self, case: Case, number: int, arrive: Arrive) -> Record:
+        """Returns the record of a program on several nodes at once."""
+        # Nodes with GPUs first, and the same ones each time.
+        sizes = {worker.node.name: worker.node.gpus for worker in list(self._workers.values())}
+        names = sorted(self._placements.nodes, key=lambda name: (-sizes.get(name, 0), name))
+        first = [case.settings.node] if case.settings.node else []
+        ordered = [*first, *(name for name in names if name not in first)]
+        # What there is not is not waited for.
+        slots = self._queue.take(number, ordered, self._slot_of) if len(names) >= number else []
+        workers = [self._workers[slot] for slot in slots]
+        if len(workers) < number:
+            for worker in workers:
+                self._release(worker)
+            self._check_workers()
+            reason = (
+                f"needs {pluralize(number, 'node')}, and {len(names)} of the cluster can have it"
+            )
+            return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
+        parts = [Part(worker.node.name, worker.actor) for worker in workers]
+        try:
+            found = NodeGroup(self._ray, case, parts).run()
+        except self._ray.exceptions.RayTaskError as error:
+            for worker in workers:
+                self._release(worker)
+            raise WorkerError(one_line(f"{type(error.cause).__name__}: {error.cause}")) from error
+        self._check_workers()
+        environments = []
+        for worker, part in zip(workers, found.parts, strict=True):
+            if part.error is None:
+                self._release(worker)
+            else:
+                self._restart(worker, part.error)
+            self._keep(part.files)
+            if part.measured is not None and part.measured.environment is not None:
+                environments.append(arrive(worker.node.name, part.measured.environment))
+        record = join_parts(case, [part.record for part in found.parts], found.culprit)
+        return msgspec.structs.replace(
+            record, node=workers[0].node.name, environment=next(iter(environments), "")
+        )
+
+    def _slot_of(self, node: str) -> Slot | None:
+        return self._ask(Wanted(node)).slot
+
+    def _keep(self, files: Mapping[str, bytes]) -> None:
+        if files and self._task.profiles is not None:
+            keep_files(self._task.profiles.parent, files)
 
     def _reason(self, case: Case, lost: Sequence[str]) -> str:
         if len(lost) == ATTEMPTS:
@@ -249,7 +299,7 @@ class Fleet:
             "" if self._task.profiles is None else self._task.profiles.name,
         )
         strategies = importlib.import_module("ray.util.scheduling_strategies")
-        remote = self._ray.remote(NodeWorker).options(
+        remote = self._ray.remote(concurrency_groups={CONTROL: 1})(NodeWorker).options(
             num_cpus=reserved.cpus,
             num_gpus=reserved.gpus,
             max_restarts=-1,

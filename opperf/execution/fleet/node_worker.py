@@ -3,6 +3,7 @@ processes of its own on cores of its own."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +16,12 @@ import opperf
 from opperf.errors import OpperfError, OutputError
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import Pinning
+from opperf.machine.ports import free_port
 from opperf.model import Case, Environment, Interpreter, Record, Struct
+from opperf.programs.launching import ALONE, Place
+
+CONTROL = "control"
+"""Group of the methods that are called while another one measures."""
 
 RAY_THREADS = "OMP_NUM_THREADS"
 """Variable that Ray sets to the number of cores that an actor reserves."""
@@ -77,12 +83,37 @@ class NodeWorker:
             made = Measured(refusal=str(error))
         return msgspec.json.encode(made), {}
 
-    def measure(self, case: bytes) -> tuple[bytes, dict[str, bytes]]:
-        """Returns what was measured, and the files that were written beside it, by name."""
+    def meeting_place(self) -> tuple[str, int]:
+        """Returns the address of this node in the cluster, and a free port of it, where the
+        processes of a program on several nodes meet."""
+        address: str = importlib.import_module("ray.util").get_node_ip_address()
+        return address, free_port(address)
+
+    def progress(self) -> str:
+        """Returns how far the program of `measure` is."""
+        return self._workers.programs.progress.value
+
+    def expect_end(self) -> None:
+        """Lets the processes of the program end in whatever way."""
+        self._workers.programs.expect_end()
+
+    def release(self) -> None:
+        """Stops the program, which is held."""
+        self._workers.programs.release()
+
+    def end(self, reason: str) -> None:
+        """Ends the program for a reason."""
+        self._workers.programs.end(reason)
+
+    def measure(
+        self, case: bytes, place: tuple[int, str, str, int, bool] = ALONE
+    ) -> tuple[bytes, dict[str, bytes]]:
+        """Returns what was measured, and the files that were written beside it, by name. `place` is
+        that of this node among those of a program."""
         asked = msgspec.json.decode(case, type=Case)
         try:
             where = self._workers.environment(asked)
-            made = Measured(self._workers.measure(asked), where)
+            made = Measured(self._workers.measure(asked, Place(*place)), where)
         except OpperfError as error:
             made = Measured(refusal=str(error))
         return msgspec.json.encode(made), self._take_files()

@@ -25,27 +25,6 @@ WAIT_S = 60
 """Longest wait for another thread: a failure's price, and no limit of what is tested."""
 
 
-@pytest.fixture(scope="module")
-def cluster(variables):
-    """A cluster of nodes `a` and `b`; its head has no core."""
-    from ray.cluster_utils import Cluster
-
-    before = dict(os.environ)
-    os.environ.update(variables)
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    try:
-        for name in "ab":
-            made.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
-        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
-        os.environ.clear()
-        os.environ.update(before)
-
-
 @pytest.fixture
 def opened(cluster):
     def made(cases, **options):

@@ -1,0 +1,171 @@
+"""Runs a program on several nodes at once: a part on each, which ends with the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from opperf.errors import one_line
+from opperf.execution.fleet.node_worker import CONTROL, Measured
+from opperf.model import Case, Record, Status
+from opperf.programs.group import SILENT_S, Progress
+from opperf.programs.joining import has_failed
+from opperf.programs.launching import Place
+
+T = TypeVar("T")
+
+POLL_S = 0.1
+"""Seconds between looks at the parts: short beside the start of a program."""
+
+
+class Part(NamedTuple):
+    """A node's part of a program, of an actor on it."""
+
+    node: str
+    actor: Any
+
+
+class PartResult(NamedTuple):
+    """The end of a part."""
+
+    record: Record
+    measured: Measured | None = None
+    """None if its node has ended."""
+    files: Mapping[str, bytes] = {}
+    error: Exception | None = None
+    """That of a worker that has ended."""
+
+
+class Results(NamedTuple):
+    """The ends of all parts, in the order of their ranks."""
+
+    parts: tuple[PartResult, ...]
+    culprit: Record | None
+    """Record of the part that failed first."""
+
+
+class NodeGroup:
+    """The parts of a program that runs. Raises what Ray does for an error of opperf's own."""
+
+    def __init__(self, ray: Any, case: Case, parts: Sequence[Part]) -> None:
+        self._ray, self._case, self._parts = ray, case, parts
+        self._answers: dict[Any, int] = {}
+        self._results: dict[int, PartResult] = {}
+        self._culprit: Record | None = None
+        self._ready_at: float | None = None
+        self._released = False
+
+    def run(self) -> Results:
+        """Returns the results of all parts, once the last one has ended."""
+        asked = msgspec.json.encode(self._case)
+        try:
+            address, port = self._ray.get(self._parts[0].actor.meeting_place.remote())
+        except self._ray.exceptions.RayError as error:
+            self._lose(0, error)
+            address, port = "", 0
+        for rank, part in enumerate(self._parts):
+            if self._culprit is not None:
+                reason = f"not started: {self._culprit.reason}"
+                self._results.setdefault(rank, PartResult(self._record(rank, reason)))
+                continue
+            place = Place(rank, part.node, address, port, held=True)
+            self._answers[part.actor.measure.remote(asked, tuple(place))] = rank
+        while self._answers:
+            ready, _ = self._ray.wait(list(self._answers), timeout=POLL_S)
+            for answer in ready:
+                self._take(answer)
+            if self._culprit is not None:
+                self._call("end", f"ended: {self._culprit.reason}")
+            elif self._answers and not self._released:
+                self._release_if_ready()
+        ordered = tuple(self._results[rank] for rank in range(len(self._parts)))
+        return Results(ordered, self._culprit)
+
+    def _take(self, answer: Any) -> None:
+        rank = self._answers.pop(answer)
+        try:
+            content, files = self._ray.get(answer)
+        except self._ray.exceptions.RayTaskError:
+            self._call("end", f"ended: node {self._parts[rank].node} failed")
+            raise
+        except self._ray.exceptions.RayError as error:
+            self._lose(rank, error)
+            return
+        measured = msgspec.json.decode(content, type=Measured)
+        node = self._parts[rank].node
+        record = measured.record
+        if record is None:
+            record = self._record(rank, f"node {node}: {measured.refusal}", Status.SKIPPED)
+        record = msgspec.structs.replace(record, node=node)
+        self._results[rank] = PartResult(record, measured, files)
+        if has_failed(record) and self._culprit is None:
+            reason = one_line(f"node {node}: {record.reason}")
+            self._culprit = msgspec.structs.replace(record, reason=reason)
+
+    def _lose(self, rank: int, error: Exception) -> None:
+        reason = f"node {self._parts[rank].node} has ended; measure it again with --retry crashed"
+        record = self._record(rank, reason, Status.CRASHED)
+        self._results[rank] = PartResult(record, error=error)
+        self._culprit = self._culprit or record
+
+    def _record(self, rank: int, reason: str, status: Status = Status.FAILED) -> Record:
+        node = self._parts[rank].node
+        return Record(case=self._case, id=self._case.id, status=status, reason=reason, node=node)
+
+    def _release_if_ready(self) -> None:
+        """Stops all parts once each has made its observations, or has ended."""
+        states = set(self._call("progress"))
+        if Progress.BUSY.value in states:
+            return
+        finished = any(part.record.status is Status.OK for part in self._results.values())
+        if Progress.READY.value not in states and not finished:
+            return
+        self._ready_at = self._ready_at or time.monotonic()
+        if Progress.SILENT.value in states and time.monotonic() < self._ready_at + SILENT_S:
+            return
+        self._released = True
+        # One that is stopped first ends the connections of the others, which fail no more then.
+        self._call("expect_end")
+        self._call("release")
+
+    def _call(self, method: str, *arguments: str) -> list[Any]:
+        """Calls a method of the parts that run, and returns the answers of those that have one: a
+        node that has ended is seen by its part's result."""
+        calls = [
+            getattr(self._parts[rank].actor, method)
+            .options(concurrency_group=CONTROL)
+            .remote(*arguments)
+            for rank in self._answers.values()
+        ]
+        answers = []
+        for call in calls:
+            try:
+                answers.append(self._ray.get(call))
+            except self._ray.exceptions.RayError:
+                answers.append(Progress.BUSY.value)
+        return answers
+
+
+class NodeQueue:
+    """Takes a worker of each of several nodes, for one program after the other: two that each had
+    some of the nodes would wait for each other's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def take(self, number: int, names: Sequence[str], ask: Callable[[str], T | None]) -> list[T]:
+        """Returns what `ask` gives, waiting for it, of as many of the nodes; of fewer, if some have
+        ended."""
+        taken: list[T] = []
+        with self._lock:
+            for name in names:
+                if len(taken) == number:
+                    break
+                given = ask(name)
+                if given is not None:
+                    taken.append(given)
+        return taken

@@ -1,0 +1,27 @@
+"""A Ray cluster of two nodes on this machine, of one core each."""
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def cluster(variables):
+    """A cluster of nodes `a` and `b`; its head has no core."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    before = dict(os.environ)
+    os.environ.update(variables)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        for name in "ab":
+            made.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
+        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+        os.environ.clear()
+        os.environ.update(before)
