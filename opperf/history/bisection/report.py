@@ -105,10 +105,11 @@ def _cost(found: Bisection) -> str:
     state = found.state
     seconds = math.fsum(step.seconds for step in state.steps)
     skipped = f", {len(state.skipped)} of them skipped" if state.skipped else ""
+    # Of a resumed bisection, those of this call.
+    made = f", {pluralize(found.builds, 'build')} made" if found.builds else ""
     return (
         f"{pluralize(state.last, 'commit')} after GOOD{skipped}; "
-        f"{pluralize(len(state.steps), 'step')} in {duration(seconds)}, "
-        f"{pluralize(found.builds, 'build')} made."
+        f"{pluralize(len(state.steps), 'step')} in {duration(seconds)}{made}."
     )
 
 
