@@ -109,7 +109,8 @@ def reconcile(
     for event in found:
         same = _same(event, left, order)
         if same is None:
-            updates.append(Update(event))
+            state, why = _later_state(event, levels)
+            updates.append(Update(msgspec.structs.replace(event, state=state), why))
             continue
         left.remove(same)
         moved = msgspec.structs.replace(

@@ -27,6 +27,11 @@ from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
 from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
+from opperf.history.checking import Checked
+from opperf.history.detection import NoteKind, SeriesNote
+from opperf.history.events import Event
+from opperf.history.events import Kind as EventKind
+from opperf.history.reports.checked import check_report, rows_of
 from opperf.history.reports.listing import projects_report, runs_report, series_report
 from opperf.history.reports.showing import show_report
 from opperf.history.store.adding import add_runs
@@ -143,12 +148,22 @@ def of_history(folder):
         project = find_project(store)
         history, environments = read_history(store, project), read_environments(store)
         failures = read_failures(store, project)
+    line = history.timelines[0]
+    change = {"branch": name, "environment": "e0", "ratio": 1.1, "method": name}
+    events = [
+        Event(EventKind.SERIES, last_good=name, first_bad=name, series=line.id, id=1, **change),
+        Event(EventKind.MACHINE, last_good=name, first_bad=name, id=2, **change),
+    ]
+    note = SeriesNote(name, NoteKind.BREAK, "e0", 1, name)
+    checked = Checked([], [], [note], {name: 1}, 1, 0.05)
+    rows = rows_of(events, {line.id: line}, [1])
     return {
         "history list": [
             series_report(history, project, environments),
             runs_report(history.runs, project),
             projects_report([project]),
         ],
+        "history check": [check_report(rows, checked, history, project, name)],
         "history show": [show_report(history, project, environments, failures)],
     }
 

@@ -13,6 +13,9 @@ HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("listing:list_history", "List series, runs or projects."),
     "show": ("showing:show", "Show a series run by run, and what reproduces it."),
     "plot": ("plotting:plot", "Draw series over the commits."),
+    "check": ("checking:check", "Look for changes, and say which are open."),
+    "bless": ("deciding:bless", "Accept a change."),
+    "confirm": ("deciding:confirm", "Say that a change was measured again."),
     "alias": ("aliases:alias", "Let the series of a renamed case go on."),
     "gc": ("cleaning:gc", "Delete runs that are not wanted any more."),
 }

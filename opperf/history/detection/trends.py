@@ -31,6 +31,9 @@ LEAST_PERIODS = 2.0
 LEAST_POINTS = 24
 """In either half, for six coefficients."""
 
+PHASES, LEAST_PHASES = 8, 5
+"""Parts of a period, and those that points have to be in, for its four coefficients."""
+
 SEASON_ERRORS = 4.5
 """Standard errors of a season in both halves: in ten thousand strands none has that by chance."""
 
@@ -101,6 +104,13 @@ def find_seasons(
     return seasons
 
 
+def _covers(times: Floats, period: float) -> bool:
+    """Whether points are of enough periods, and of enough parts of one: runs of every night say
+    nothing of a day's season."""
+    parts = np.unique(np.floor(times / period * PHASES).astype(np.int64) % PHASES)
+    return bool(np.ptp(times) >= LEAST_PERIODS * period and parts.size >= LEAST_PHASES)
+
+
 def _find_seasons(times: Floats, rows: Floats) -> Iterator[tuple[int, Season]]:
     """Yields seasons of strands with the same times, by row."""
     half = times.size // 2
@@ -108,7 +118,7 @@ def _find_seasons(times: Floats, rows: Floats) -> Iterator[tuple[int, Season]]:
         return
     parts = [slice(0, half), slice(half, None)]
     for name, period in PERIODS.items():
-        if any(np.ptp(times[part]) < LEAST_PERIODS * period for part in parts):
+        if any(not _covers(times[part], period) for part in parts):
             continue
         (one, errors), (other, other_errors) = (
             _waves(times[part], rows[:, part], period) for part in parts

@@ -91,7 +91,9 @@ def write_events(store: Store, project: Project, updates: Iterable[Update]) -> N
             else:
                 made = connection.execute(insert(schema.events), {**row, "created": now})
                 number = made.inserted_primary_key[0]
-                _add_state(connection, number, event.state, DETECTION, "detected", now)
+                _add_state(connection, number, State.NEW, DETECTION, "detected", now)
+                if event.state is not State.NEW:
+                    _add_state(connection, number, event.state, DETECTION, why, now)
 
 
 def _update(

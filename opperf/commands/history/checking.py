@@ -1,0 +1,173 @@
+"""The command `history check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opperf.commands.command import command
+from opperf.commands.history.options import project, store
+from opperf.errors import FOUND
+from opperf.parameters import choice_option, debug, report_outputs
+from opperf.parsing import parse_share
+
+if TYPE_CHECKING:
+    from opperf.history.events import Event
+    from opperf.history.store.opening import Store
+    from opperf.history.store.rows import Project
+
+
+@command(
+    examples={
+        "What changed on a branch, with 1 if somebody has to look": (
+            "opperf history check --branch main"
+        ),
+        "Alerts as a team reads them: at most two a week": (
+            "opperf history check --branch main --alerts-per-week 2 -o changes.md"
+        ),
+        "Only what this check found first ends with 1": (
+            "opperf history check --branch main --fail-on new"
+        ),
+    }
+)
+@store
+@project
+@click.option(
+    "--branch",
+    default="",
+    metavar="NAME",
+    help="Branch whose runs are one line.  [default: the only one, else main or master]",
+)
+@choice_option(
+    "--method",
+    choices=("e-divisive", "asv"),
+    help="E-divisive at one rate of false alarms over all series, or asv's fit of pieces, which "
+    "has none.",
+)
+@click.option(
+    "--false-alarms",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="NUMBER",
+    help="False alarms in a month, of all series together, that are accepted.",
+)
+@click.option(
+    "--alerts-per-week",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Most alerts in a week, the clearest; in place of --false-alarms.",
+)
+@click.option(
+    "--smallest",
+    default="2%",
+    show_default=True,
+    metavar="SHARE",
+    callback=parse_share,
+    help="Smallest change of interest.",
+)
+@choice_option(
+    "--fail-on",
+    choices=("open", "new", "nothing"),
+    help="End with 1 on losses that are open, on those that this check found, or never.",
+)
+@click.option("--dry-run", is_flag=True, help="Store nothing.")
+@report_outputs("history check")
+@click.option("--overwrite", is_flag=True, help="Replace the output files if they exist.")
+@debug
+@click.pass_context
+def check(ctx: click.Context, /, debug: bool, **options: Any) -> None:
+    """Look for changes in the series of a branch, against all of its runs and not the last one, and
+    keep them as events. An event is open until it is measured again and not found (noise), until
+    the series is back (fixed), or until somebody accepts it (blessed): in the store by `opperf
+    history bless`, or in the project's file, which is reviewed as code is."""
+    ctx.exit(_check(Request(**options)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request of `history check`: its parameters."""
+
+    store: str | None
+    project: str
+    branch: str
+    method: str
+    false_alarms: float
+    alerts_per_week: int | None
+    smallest: float
+    fail_on: str
+    dry_run: bool
+    output_files: tuple[Path, ...]
+    output_formats: tuple[str, ...]
+    overwrite: bool
+
+
+def _check(request: Request) -> int:
+    # Help and completion do without the imports.
+    from opperf.history.store.opening import Store, default_store
+    from opperf.reports.writing import write_reports
+    from opperf.results.output import Output, check_output
+
+    outputs = tuple(map(Output, request.output_files, request.output_formats))
+    for output in outputs:
+        check_output(output.path, request.overwrite)
+    with Store(request.store or default_store(), must_exist=True) as store:
+        from opperf.comparison.project_file import find_project_file
+        from opperf.history.checking import bless_events, check_history
+        from opperf.history.detection import Rate
+        from opperf.history.reports.checked import check_report, open_losses, rows_of
+        from opperf.history.store.events import read_events, write_events
+        from opperf.history.store.reading import find_project
+        from opperf.history.timelines import read_history
+
+        file = find_project_file(Path.cwd())
+        of = find_project(store, request.project)
+        branch = request.branch or _usual_branch(store, of)
+        history = read_history(store, of, branch=branch)
+        known = read_events(store, of, branch)
+        budget = request.alerts_per_week
+        rate = Rate(request.false_alarms) if budget is None else Rate.budget(budget)
+        checked = check_history(history, known, branch, rate, request.method, request.smallest)
+        lines = {line.id: line for line in history.timelines}
+        if request.dry_run:
+            events = _after(known, [update.event for update in checked.updates])
+        else:
+            write_events(store, of, checked.updates)
+            events = read_events(store, of, branch)
+        blessings = bless_events(events, lines, checked.order, file)
+        if not request.dry_run:
+            write_events(store, of, blessings)
+        events = _after(events, [update.event for update in blessings])
+        before = {event.id for event in known}
+        new = [event.id for event in events if event.id not in before or not event.id]
+        rows = rows_of(events, lines, new)
+    write_reports(check_report(rows, checked, history, of, branch), outputs)
+    losses = open_losses(rows)
+    failing = {"open": losses, "new": [row for row in losses if row.is_new], "nothing": []}
+    return FOUND if failing[request.fail_on] else 0
+
+
+def _after(events: list[Event], changed: list[Event]) -> list[Event]:
+    """Returns the events with those that changed in place of themselves, and new ones behind."""
+    by_id = {event.id: event for event in changed if event.id}
+    new = [event for event in changed if not event.id]
+    return [*(by_id.get(event.id, event) for event in events), *new]
+
+
+USUAL = ("main", "master")
+
+
+def _usual_branch(store: Store, project: Project) -> str:
+    """Returns the branch of all runs, else the usual one. Raises `UsageError` if there are several
+    others."""
+    from opperf.errors import UsageError
+    from opperf.history.store.reading import read_runs
+
+    found = list(dict.fromkeys(run.branch for run in read_runs(store, project)))
+    chosen = found if len(found) == 1 else [name for name in USUAL if name in found]
+    if not chosen:
+        raise UsageError(f"name a branch with --branch: {', '.join(found)}")
+    return chosen[0]

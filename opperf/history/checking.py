@@ -1,0 +1,173 @@
+"""Detects changes in a history, and holds them against the events that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from opperf.comparison.project_file import ProjectFile
+from opperf.history import detection
+from opperf.history.blessing import find_blessing
+from opperf.history.detection import Change, Findings, Rate, Series, SeriesNote, detect, series_of
+from opperf.history.events import Event, Kind, State, Update, reconcile
+from opperf.history.timelines import Array, History, Timeline
+from opperf.model import Metric
+
+
+class Pending(NamedTuple):
+    """A difference of the last runs that is too young to be a change."""
+
+    series: int
+    change: Change
+    first: str
+    """The first commit that differs."""
+
+
+class Checked(NamedTuple):
+    """The outcome of a check."""
+
+    updates: Sequence[Update]
+    """Events to store."""
+    pending: Sequence[Pending]
+    notes: Sequence[SeriesNote]
+    order: Mapping[str, int]
+    """Index of each commit of the branch."""
+    over_budget: int
+    """Changes that are less clear than those that the budget was spent on."""
+    level: float
+    """False-discovery rate of each look; NaN where no look was judged."""
+
+
+def check_history(
+    history: History,
+    known: Sequence[Event],
+    branch: str,
+    rate: Rate,
+    method: str,
+    smallest: float = detection.SMALLEST,
+) -> Checked:
+    """Returns the changes of a branch, at one rate of false alarms over all series. The result
+    depends on the points and the known events alone, whatever order the points came in."""
+    order = commit_order(history)
+    shas = list(order)
+    groups: dict[tuple[str, str], list[Timeline]] = {}
+    for line in history.timelines:
+        groups.setdefault((line.key.case, line.key.metric), []).append(line)
+    rank = np.array([order[run.commit.sha] for run in history.runs])
+    times = np.array([run.commit.time for run in history.runs])
+    series = [_series(lines, rank, times) for lines in groups.values()]
+    findings = detect(series, rate, method, smallest)
+    ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
+    events: list[Event] = []
+    pending: list[Pending] = []
+    spent = 0
+    for key, changes in zip(groups, findings.changes, strict=True):
+        for change in changes:
+            number = ids[(key, change.environment)]
+            if change.state is detection.State.PENDING:
+                pending.append(Pending(number, change, shas[change.first_bad]))
+            elif change.state is detection.State.DETECTED and not change.of_machine:
+                events.append(_event(change, number, branch, shas))
+                spent += change.over_budget
+    events += _machine_events(findings, branch, shas)
+    levels = {line.id: _level(line) for line in history.timelines}
+    updates = reconcile(known, events, order, levels)
+    return Checked(updates, pending, findings.notes, order, spent, findings.level)
+
+
+def commit_order(history: History) -> dict[str, int]:
+    """Returns the index of each commit of a history."""
+    shas = dict.fromkeys(run.commit.sha for run in history.runs)
+    return {sha: index for index, sha in enumerate(shas)}
+
+
+LATEST = 5
+"""Figures of the latest level: one of them may be an outlier, or two."""
+
+
+def _level(line: Timeline) -> float:
+    return float(np.median(line.median[-LATEST:]))
+
+
+def _series(lines: Sequence[Timeline], rank: Array, times: Array) -> Series:
+    facts, key = lines[0].facts, lines[0].key
+    run = np.concatenate([line.run for line in lines])
+    widths = [np.maximum(line.high - line.median, line.median - line.low) for line in lines]
+    return series_of(
+        f"{key.case} {key.metric}",
+        Metric(
+            key.metric,
+            facts.unit,
+            facts.kind,
+            key.metric,
+            lower_is_better=facts.lower_is_better,
+            relative_tolerance=facts.relative_tolerance,
+            absolute_tolerance=facts.absolute_tolerance,
+        ),
+        rank[run],
+        np.concatenate([line.median for line in lines]),
+        half_widths=np.concatenate(widths),
+        environments=np.concatenate(
+            [np.full(len(line.run), line.key.environment) for line in lines]
+        ),
+        runs=run,
+        times=times[run],
+    )
+
+
+def _event(change: Change, series: int, branch: str, shas: Sequence[str]) -> Event:
+    return Event(
+        Kind.SERIES,
+        branch,
+        change.environment,
+        shas[change.last_good],
+        shas[change.first_bad],
+        series,
+        before=change.before,
+        after=change.after,
+        ratio=change.ratio,
+        low=change.low,
+        high=change.high,
+        p=change.p,
+        method=change.method,
+    )
+
+
+def _machine_events(findings: Findings, branch: str, shas: Sequence[str]) -> Iterator[Event]:
+    for event in findings.machine_events:
+        yield Event(
+            Kind.MACHINE,
+            branch,
+            event.environment,
+            shas[event.last_good],
+            shas[event.first_bad],
+            ratio=event.ratio,
+            p=event.p,
+            method=event.kind.value,
+            count=event.n_series,
+        )
+
+
+def bless_events(
+    events: Sequence[Event],
+    lines: Mapping[int, Timeline],
+    order: Mapping[str, int],
+    file: ProjectFile,
+) -> list[Update]:
+    """Returns the open events that the project's file accepts, as blessed."""
+    shas = list(order)
+    updates = []
+    for event in events:
+        line = lines.get(event.series) if event.series is not None else None
+        if not event.is_open or line is None:
+            continue
+        begin, end = order.get(event.last_good), order.get(event.first_bad)
+        between = shas[begin + 1 : end + 1] if begin is not None and end is not None else []
+        blessing = find_blessing(line, between, file)
+        if blessing is not None:
+            blessed = msgspec.structs.replace(event, state=State.BLESSED)
+            updates.append(Update(blessed, f"{file.path}: {blessing.why}"))
+    return updates

@@ -1,0 +1,241 @@
+"""The changes of a branch, and what became of them, as a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from opperf.history.checking import Checked
+from opperf.history.detection import SeriesNote
+from opperf.history.events import Event, State
+from opperf.history.reports.values import sha_text
+from opperf.history.store.rows import Project
+from opperf.history.timelines import History, Timeline
+from opperf.plurals import pluralize
+from opperf.reports.model import (
+    Cell,
+    Column,
+    Report,
+    Section,
+    Table,
+    Tone,
+    names,
+    numbers,
+    texts,
+    words,
+)
+
+COMMAND = "history check"
+
+COLUMNS = (
+    *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment"),
+    *("last_good", "first_bad", "before", "after", "unit", "ratio", "low", "high", "p", "method"),
+    *("series", "is_loss", "count", "command"),
+)
+
+SHOWN_NOTES = 20
+"""Most notes in a report for people."""
+
+
+class Row(NamedTuple):
+    """An event with its series."""
+
+    event: Event
+    line: Timeline | None
+    is_new: bool
+    """Whether this check found it."""
+
+    @property
+    def is_loss(self) -> bool:
+        return self.line is None or self.event.is_loss(self.line.facts.lower_is_better)
+
+    @property
+    def name(self) -> str:
+        """Operator, inputs and metric; of a machine the number of its series."""
+        if self.line is None:
+            return f"{pluralize(self.event.count, 'series')} of {self.event.environment}"
+        return self.line.facts.name
+
+
+def open_losses(rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows that somebody has to look at: losses of series that are open."""
+    return [row for row in rows if row.event.is_open and row.line is not None and row.is_loss]
+
+
+def rows_of(
+    events: Sequence[Event], lines: Mapping[int, Timeline], new: Sequence[int]
+) -> list[Row]:
+    """Returns the events with their series: new ones first, the largest changes first."""
+    rows = [
+        Row(event, lines.get(event.series) if event.series else None, event.id in new)
+        for event in events
+        if event.series is None or event.series in lines
+    ]
+    return sorted(rows, key=lambda row: (not row.is_new, -_size(row.event.ratio), row.event.id))
+
+
+def _size(ratio: float) -> float:
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
+
+
+def check_report(
+    rows: Sequence[Row], checked: Checked, history: History, project: Project, branch: str
+) -> Report:
+    """Returns what changed on a branch: losses, gains, changes of machines, differences that are
+    too young, and what was decided about earlier ones."""
+    losses = open_losses(rows)
+    gains = [row for row in rows if row.event.is_open and row.line is not None and not row.is_loss]
+    machines = [row for row in rows if row.event.is_open and row.line is None]
+    closed = [row for row in rows if not row.event.is_open]
+    lines = {line.id: line for line in history.timelines}
+    new = sum(row.is_new for row in losses)
+    said = f"{pluralize(len(losses), 'loss')} open, {new} of them new" if losses else "No open loss"
+    title = f"{project.name}, {branch or 'all branches'}: {said}"
+    commits = pluralize(len(checked.order), "commit")
+    prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
+    if checked.over_budget:
+        prose.append(
+            f"{checked.over_budget} of the changes are less clear than those that the alerts of "
+            "their time were spent on."
+        )
+    return Report(
+        command=COMMAND,
+        title=title,
+        headline=said,
+        sections=[
+            Section(prose=prose),
+            _events("Slower, larger or more", losses),
+            _events("Faster, smaller or less", gains),
+            _events("Machines that changed: all of their series together, and no commit", machines),
+            _listed("Too young to tell: more runs decide", _pending(checked, lines)),
+            _listed("Notes", _notes(checked.notes)),
+            _commands(losses),
+            _events("Decided", closed, is_folded=True),
+        ],
+        data={
+            "project": project.name,
+            "branch": branch,
+            "events": [dict(zip(COLUMNS, _values(row), strict=True)) for row in rows],
+            "pending": [
+                {
+                    "series": pending.series,
+                    "first": pending.first,
+                    "ratio": _known(pending.change.ratio),
+                }
+                for pending in checked.pending
+            ],
+            "notes": [note.message for note in checked.notes],
+            "series": len(history.timelines),
+            "commits": len(checked.order),
+        },
+        header=COLUMNS,
+        rows=[_values(row) for row in rows],
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _values(row: Row) -> tuple[object, ...]:
+    event, line = row.event, row.line
+    facts = None if line is None else line.facts
+    return (
+        *(event.id or None, event.kind.value, event.state.value, row.is_new, row.name),
+        *(facts.inputs if facts else "", line.key.metric if line else "", event.environment),
+        *(event.last_good, event.first_bad, _known(event.before), _known(event.after)),
+        *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
+        *(_known(event.high), _known(event.p), event.method, event.series),
+        *(row.is_loss if line else None, event.count, facts.command if facts else ""),
+    )
+
+
+def percent(ratio: float) -> str:
+    """Returns a ratio as a change: `+5.0 %`."""
+    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else ""
+
+
+def _interval(event: Event) -> str:
+    if event.low == event.high or not math.isfinite(event.low):
+        return ""
+    return f"{percent(event.low)} to {percent(event.high)}"
+
+
+def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section:
+    if not rows:
+        return Section()
+    tones = [_tone(row) for row in rows]
+    table = Table(
+        (
+            numbers("Event", [str(row.event.id or "") for row in rows]),
+            words("State", [_state(row) for row in rows], is_whole=True),
+            names("Operator", [row.name for row in rows]),
+            words("Metric", [row.line.key.metric if row.line else "" for row in rows]),
+            Column(
+                "Change",
+                [
+                    Cell(percent(row.event.ratio), tone)
+                    for row, tone in zip(rows, tones, strict=True)
+                ],
+                is_number=True,
+            ),
+            numbers("95 % interval", [_interval(row.event) for row in rows]),
+            words("After", [sha_text(row.event.last_good) for row in rows], is_whole=True),
+            words("At", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
+            texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
+        )
+    )
+    return Section(title=title, table=table, is_folded=is_folded)
+
+
+def _state(row: Row) -> str:
+    return (
+        "new" if row.is_new else "open" if row.event.state is State.NEW else row.event.state.value
+    )
+
+
+def _tone(row: Row) -> Tone:
+    if row.line is None or not row.event.is_open:
+        return ""
+    return "worse" if row.is_loss else "better"
+
+
+def _listed(title: str, items: Sequence[str]) -> Section:
+    return Section(title=title, items=items) if items else Section()
+
+
+def _pending(checked: Checked, lines: Mapping[int, Timeline]) -> list[str]:
+    return [
+        f"#{pending.series} {lines[pending.series].facts.name} {lines[pending.series].key.metric}: "
+        f"{percent(pending.change.ratio)} at {sha_text(pending.first)}"
+        for pending in checked.pending
+    ]
+
+
+def _notes(notes: Sequence[SeriesNote]) -> list[str]:
+    texts_of: dict[str, int] = {}
+    for note in notes:
+        texts_of[note.message] = texts_of.get(note.message, 0) + 1
+    found = [
+        f"{text} ({pluralize(count, 'series')})" if count > 1 else text
+        for text, count in texts_of.items()
+    ]
+    more = len(found) - SHOWN_NOTES
+    return [*found[:SHOWN_NOTES], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _commands(losses: Sequence[Row]) -> Section:
+    return Section(commands=list(_next_commands(losses)))
+
+
+def _next_commands(losses: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    for row in losses[:1]:
+        event = row.event
+        yield f"opperf history show '#{event.series}'", "shows every figure"
+        if event.id:
+            yield (
+                f"opperf history bisect {event.id} -- BUILD",
+                "measures both commits in turn, and finds the one that did it",
+            )
+            yield f"opperf history bless {event.id} --why TEXT", "accepts it"

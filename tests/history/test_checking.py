@@ -1,0 +1,194 @@
+"""Checks of a history: changes become events, once, and somebody decides about them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from opperf.errors import OpperfError
+from opperf.history.checking import check_history
+from opperf.history.detection import Rate
+from opperf.history.events import Kind, State
+from opperf.history.store.adding import add_runs
+from opperf.history.store.events import read_events
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
+from opperf.history.timelines import read_history
+from opperf.opperf import cli
+from tests.history.submissions import entry, sha, submission
+
+RUNS, CHANGED = 60, 41
+
+
+def noisy(number, factors, seed=0, **more):
+    """The run of a commit: a figure of 100 ns for each series, times its factor."""
+    generator = np.random.default_rng([seed, number])
+    return submission(
+        number,
+        *(
+            entry(100.0 * factor * generator.lognormal(0.0, 0.01), case=f"c{index}", name=name)
+            for index, (name, factor) in enumerate(factors.items())
+        ),
+        **more,
+    )
+
+
+def factors(number):
+    late = number >= CHANGED
+    return {
+        "softmax": 1.08 if late else 1.0,
+        "conv2d": 0.9 if late else 1.0,
+        **{f"same{index}": 1.0 for index in range(20)},
+    }
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A store with a loss and a gain of time at one commit, and of memory at another."""
+    path = tmp_path_factory.mktemp("checking") / "history.sqlite"
+    with Store(str(path)) as store:
+        for number in range(1, RUNS + 1):
+            run = noisy(number, factors(number))
+            memory = entry(1e6 if number < 55 else 1.2e6, metric="memory", name="softmax")
+            add_runs(store, "p", [type(run)(**{**_fields(run), "entries": (*run.entries, memory)})])
+    return path
+
+
+def _fields(run):
+    return {name: getattr(run, name) for name in run.__struct_fields__}
+
+
+@pytest.fixture
+def path(filled, tmp_path):
+    copy = tmp_path / "history.sqlite"
+    copy.write_bytes(filled.read_bytes())
+    return copy
+
+
+@pytest.fixture
+def opperf(path, tmp_path, monkeypatch, capsys):
+    """Calls opperf on the store, and returns the exit code and what it prints."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+    def called(*words):
+        code = cli.main(["history", *map(str, words), "--store", str(path)], standalone_mode=False)
+        return code, capsys.readouterr().out
+
+    return called
+
+
+def found(opperf, *words):
+    code, out = opperf("check", "-f", "json", *words)
+    return code, {(one["operator"], one["metric"]): one for one in json.loads(out)["events"]}
+
+
+def test_losses_are_found_where_they_are_and_end_with_1(opperf):
+    code, events = found(opperf)
+    assert code == 1 and set(events) == {
+        ("softmax", "forward"),
+        ("conv2d", "forward"),
+        ("softmax", "memory"),
+    }
+    loss = events["softmax", "forward"]
+    assert (loss["last_good"], loss["first_bad"]) == (sha(CHANGED - 1), sha(CHANGED))
+    assert loss["low"] < 1.08 < loss["high"] and loss["is_loss"] and loss["state"] == "new"
+    assert not events["conv2d", "forward"]["is_loss"]
+    memory = events["softmax", "memory"]
+    assert (memory["first_bad"], memory["ratio"]) == (sha(55), 1.2)
+
+
+def test_a_second_check_finds_nothing_new(opperf, path):
+    assert found(opperf, "--dry-run")[1].keys() == found(opperf, "--fail-on", "new")[1].keys()
+    with Store(str(path)) as store:
+        before = read_events(store, find_project(store))
+    code, events = found(opperf, "--fail-on", "new")
+    assert code == 0 and not any(event["is_new"] for event in events.values())
+    with Store(str(path)) as store:
+        assert read_events(store, find_project(store)) == before
+    assert opperf("check", "--fail-on", "nothing")[0] == 0
+    assert "new" not in opperf("check")[1].split("Faster")[0].partition("Event")[2]
+
+
+def test_what_is_decided_is_open_no_more(opperf, tmp_path):
+    _, events = found(opperf)
+    number = {key: event["event"] for key, event in events.items()}
+    opperf("bless", number["softmax", "forward"], "--why", "exact now")
+    written = (tmp_path / "opperf.toml").read_text()
+    assert sha(CHANGED)[:10] in written and 'operator = "softmax"' in written
+    code, events = found(opperf)
+    assert events["softmax", "forward"]["state"] == "blessed" and code == 1
+    opperf("confirm", number["softmax", "memory"], "--noise", "--why", "not again")
+    code, events = found(opperf)
+    assert events["softmax", "memory"]["state"] == "noise" and code == 0
+    opperf("confirm", number["conv2d", "forward"], "--why", "ab: 10 % faster")
+    _, events = found(opperf)
+    assert events["conv2d", "forward"]["state"] == "confirmed"
+
+
+def test_a_series_that_is_back_is_fixed(opperf, path):
+    found(opperf)
+    with Store(str(path)) as store:
+        for number in range(RUNS + 1, RUNS + 13):
+            add_runs(store, "p", [noisy(number, {**factors(number), "softmax": 1.0})])
+    _, events = found(opperf)
+    assert events["softmax", "forward"]["state"] in ("fixed", "new")
+    with Store(str(path)) as store:
+        states = {
+            (event.ratio > 1, event.series, event.state)
+            for event in read_events(store, find_project(store))
+        }
+    assert any(is_up and state is State.FIXED for is_up, _, state in states)
+
+
+def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
+    results = []
+    for order in (range(1, RUNS + 1), np.random.default_rng(0).permutation(RUNS) + 1):
+        with Store(str(tmp_path / f"{len(results)}.sqlite")) as store:
+            add_runs(store, "p", [noisy(int(n), factors(int(n))) for n in order])
+            history = read_history(store, find_project(store))
+            names = {line.id: line.facts.name for line in history.timelines}
+            checked = check_history(history, [], "main", Rate(), "e-divisive")
+            results.append(
+                sorted(
+                    (names[event.series], event.first_bad, round(event.ratio, 9))
+                    for event, _ in checked.updates
+                )
+            )
+    assert results[0] == results[1] and len(results[0]) == 2
+
+
+def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
+    with Store(str(tmp_path / "history.sqlite")) as store:
+        for number in range(1, RUNS + 1):
+            shift = 1.06 if number >= CHANGED else 1.0
+            add_runs(store, "p", [noisy(number, {f"op{index}": shift for index in range(30)})])
+        history = read_history(store, find_project(store))
+        checked = check_history(history, [], "main", Rate(), "e-divisive")
+    assert [(event.kind, event.first_bad) for event, _ in checked.updates] == [
+        (Kind.MACHINE, sha(CHANGED))
+    ]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("bless", "99", "--why", "x"), "p has no event 99; opperf history check lists them"),
+        (("bless", "1", "--why", " "), "--why: write a reason"),
+        (("confirm", "99", "--why", "x"), "no event 99"),
+        (("check", "--project", "q"), "unknown project 'q'"),
+    ],
+)
+def test_wrong_words_are_one_line(opperf, words, message):
+    with pytest.raises(OpperfError, match=message) as caught:
+        opperf(*words)
+    assert "\n" not in str(caught.value)
+
+
+def test_of_several_branches_one_is_named(opperf, path):
+    with Store(str(path)) as store:
+        add_runs(store, "q", [submission(1, entry(), branch=name, id=name) for name in "ab"])
+    with pytest.raises(OpperfError, match="name a branch with --branch: a, b"):
+        opperf("check", "--project", "q")
+    code, out = opperf("check", "--project", "q", "--branch", "a")
+    assert code == 0 and "No open loss" in out
