@@ -1,10 +1,12 @@
 """Checks of a history: changes become events, once, and somebody decides about them."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from opperf.commands.bisect import bisect as bisecting_command
 from opperf.errors import OpperfError
 from opperf.history.checking import check_history
 from opperf.history.detection import Rate
@@ -72,7 +74,9 @@ def opperf(path, tmp_path, monkeypatch, capsys):
     (tmp_path / ".git").mkdir()
 
     def called(*words):
-        code = cli.main(["history", *map(str, words), "--store", str(path)], standalone_mode=False)
+        first, *others = map(str, words)
+        called_with = ["history", first, "--store", str(path), *others]
+        code = cli.main(called_with, standalone_mode=False)
         return code, capsys.readouterr().out
 
     return called
@@ -183,6 +187,42 @@ def test_wrong_words_are_one_line(opperf, words, message):
     with pytest.raises(OpperfError, match=message) as caught:
         opperf(*words)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "report, state, said",
+    [
+        ({"outcome": "same"}, "noise", "both commits are the same"),
+        (
+            {"outcome": "found", "first_bad": [{"sha": "ab" * 20, "subject": "rounds"}]},
+            "confirmed",
+            "abababababab"[:10] + " (rounds)",
+        ),
+        ({"outcome": "inconclusive"}, "new", ""),
+    ],
+)
+def test_bisection_measures_the_case_that_changed(opperf, monkeypatch, report, state, said):
+    called = []
+
+    def bisect(words, **_):
+        called.append(words)
+        Path(words[words.index("--") - 1]).write_text(json.dumps(report))
+        return 0
+
+    monkeypatch.setattr(bisecting_command, "main", bisect)
+    _, events = found(opperf)
+    number = events["softmax", "forward"]["event"]
+    code, out = opperf_bisect(opperf, number)
+    assert code == 0 and said in out
+    words = called[0]
+    assert words[:2] == [sha(CHANGED - 1), sha(CHANGED)]
+    assert words[2:6] == ["--ops", "relu", "--blocks", "4"] and words[-2:] == ["make", "-j2"]
+    _, events = found(opperf)
+    assert events["softmax", "forward"]["state"] == state
+
+
+def opperf_bisect(opperf, number):
+    return opperf("bisect", number, "--blocks", "4", "--", "make", "-j2")
 
 
 def test_of_several_branches_one_is_named(opperf, path):

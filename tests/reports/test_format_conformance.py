@@ -27,6 +27,7 @@ from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
 from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
+from opperf.history.bisection.report import report_for as of_bisection
 from opperf.history.checking import Checked
 from opperf.history.detection import NoteKind, SeriesNote
 from opperf.history.events import Event
@@ -59,6 +60,7 @@ from opperf.suite_results.score_report import report_of as of_scores
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.validation.layers import OWN, validate
 from opperf.suite_results.validation.report import report_of as of_validation
+from tests.commands.bisect.test_confirming import FOUND as BISECTED
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 from tests.history.submissions import entry, failure, submission
@@ -125,6 +127,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "nodes": [of_nodes(nodes_compared(), NASTY, 0.02)],
         **of_suites(tmp_path),
         **of_history(tmp_path),
+        "bisect": [of_bisection(bisection(), Path(NASTY.replace("\x07", "")))],
     }
 
 
@@ -134,6 +137,18 @@ def nodes_compared():
     found = find_stragglers(figures, dict.fromkeys(figures, 0.01), 0.02)
     kinds = (Kind(NASTY, found), Kind(f"{NASTY}!", (), (NASTY,)))
     return NodeComparison(kinds, (Unmeasured(NASTY, 1, NASTY),))
+
+
+def bisection():
+    """A bisection whose names are markup."""
+    commits = tuple(
+        msgspec.structs.replace(commit, subject=NASTY) for commit in BISECTED.state.commits
+    )
+    state = msgspec.structs.replace(BISECTED.state, commits=commits, skipped={NASTY: NASTY})
+    ends = tuple(
+        msgspec.structs.replace(end, operator=NASTY, inputs=NASTY) for end in BISECTED.ends
+    )
+    return msgspec.structs.replace(BISECTED, state=state, ends=ends, notes=(NASTY,))
 
 
 def of_history(folder):

@@ -14,6 +14,7 @@ HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("showing:show", "Show a series run by run, and what reproduces it."),
     "plot": ("plotting:plot", "Draw series over the commits."),
     "check": ("checking:check", "Look for changes, and say which are open."),
+    "bisect": ("bisecting:bisect", "Find the commit behind a change."),
     "bless": ("deciding:bless", "Accept a change."),
     "confirm": ("deciding:confirm", "Say that a change was measured again."),
     "alias": ("aliases:alias", "Let the series of a renamed case go on."),

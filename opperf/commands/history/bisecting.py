@@ -1,0 +1,125 @@
+"""The command `history bisect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opperf.commands.command import Command
+from opperf.commands.history.options import project, store
+from opperf.parameters import debug
+
+if TYPE_CHECKING:
+    from opperf.history.events import State
+
+BUILD = f"{__name__}.build"
+"""Key of the words behind `--` in the context's `meta`."""
+
+SEPARATOR = "--"
+
+
+class WithBuild(Command):
+    """Keeps the words behind `--`, and takes the options of `opperf bisect` besides its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index(SEPARATOR) if SEPARATOR in args else len(args)
+        ctx.meta[BUILD] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+
+@click.command(
+    "bisect",
+    cls=WithBuild,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    examples={
+        "The commit behind a change": "opperf history bisect 12 -- make",
+        "With options of opperf bisect, whose wheels need NumPy 1": (
+            "opperf history bisect 12 --with 'numpy<2' -- python -m build --wheel"
+        ),
+    },
+)
+@click.argument("event", type=click.IntRange(min=1), metavar="EVENT")
+@store
+@project
+@debug
+@click.pass_context
+def bisect(ctx: click.Context, /, event: int, store: str | None, project: str, **_: Any) -> None:
+    """Find the commit behind a change, by `opperf bisect` of its last good and its first bad commit
+    on the case that changed. A change that is found again is confirmed, one that is not is noise.
+    Options of `opperf bisect` may follow EVENT, and the command that builds a commit follows
+    `--`."""
+    ctx.exit(_bisect(event, store, project, ctx.args, ctx.meta[BUILD]))
+
+
+def _bisect(
+    event: int, store: str | None, project: str, options: list[str], build: tuple[str, ...]
+) -> int:
+    # Help and completion do without the imports.
+    import json
+    import tempfile
+
+    from opperf.commands.bisect import bisect as command
+    from opperf.history.store.opening import Store, default_store
+
+    with Store(store or default_store(), must_exist=True) as opened:
+        from opperf.history.store.events import find_event, set_state
+        from opperf.history.store.reading import find_project
+
+        of = find_project(opened, project)
+        found = find_event(opened, of, event)
+        words = [found.last_good, found.first_bad, *_case_words(opened, of, found), *options]
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "bisection.json"
+            code = int(
+                command.main(
+                    [*words, "-o", "-", "-o", str(report), SEPARATOR, *build],
+                    prog_name="opperf bisect",
+                    standalone_mode=False,
+                )
+            )
+            if report.exists():
+                state, why = _decide(json.loads(report.read_text(encoding="utf-8")))
+                if state is not None:
+                    set_state(opened, found, state, why, who="opperf history bisect")
+                    print(f"event {event} is {state.value}: {why}")
+    return code
+
+
+def _case_words(store: Any, project: Any, event: Any) -> list[str]:
+    """Returns the words by which `opperf bisect` measures the case of an event. Raises `UsageError`
+    for one that no words name."""
+    import shlex
+
+    from opperf.errors import UsageError
+    from opperf.history.store.reading import read_series
+
+    if event.series is None:
+        raise UsageError(
+            f"event {event.id} is of a machine: all of its series changed together, and no commit "
+            "did that"
+        )
+    series = {stored.id: stored for stored in read_series(store, project)}[event.series]
+    words = shlex.split(series.facts.command)
+    if words[:2] != ["opperf", "run"]:
+        raise UsageError(
+            f"event {event.id} is of {series.facts.name}, which no command of opperf measures; "
+            "name its function: opperf bisect GOOD BAD --ops FUNCTION -- BUILD"
+        )
+    return ["--ops", *words[2:]]
+
+
+def _decide(report: dict[str, Any]) -> tuple[State | None, str]:
+    """Returns the state of an event after a bisection, and why; None where nothing was decided."""
+    from opperf.history.events import State
+
+    outcome = report["outcome"]
+    if outcome == "same":
+        return State.NOISE, "measured again in turn: both commits are the same"
+    if outcome not in ("found", "range"):
+        return None, ""
+    commits = ", ".join(
+        f"{commit['sha'][:10]} ({commit['subject']})" for commit in report["first_bad"]
+    )
+    return State.CONFIRMED, f"measured again in turn: {commits}"
