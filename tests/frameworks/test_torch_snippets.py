@@ -1,6 +1,7 @@
 """Snippets in PyTorch: gradients of Python, and translation units of C++ without a compiler."""
 
 import re
+import shutil
 import threading
 from types import SimpleNamespace
 
@@ -200,6 +201,54 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled"):
         building.statement_of(snippet("g();"), b"")
     assert len(compiler.units) == tried
+
+
+SMALL_HEADER = """
+#include <Python.h>
+#include <memory>
+#include <string>
+#include <vector>
+namespace opperf {
+struct Statement {};
+using Constructor = std::unique_ptr<Statement> (*)(const std::string&);
+template <class Work> struct Forward {};
+template <template <class> class Kind, class Work> std::unique_ptr<Statement> make(Work work) {
+  work();
+  return nullptr;
+}
+}
+#define OPPERF_UNIT(name, constructors) \\
+  PyMODINIT_FUNC PyInit_##name() { \\
+    static PyModuleDef made = {PyModuleDef_HEAD_INIT, #name, nullptr, (int)constructors.size()}; \\
+    return PyModule_Create(&made); \\
+  }
+"""
+"""In place of `statement.h`, whose headers of PyTorch take twenty seconds of a compiler."""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+def test_a_compilers_messages_are_those_of_the_snippet_at_fault(monkeypatch, tmp_path):
+    """Also if a brace is not closed, so that the compiler stops far from it."""
+    header = tmp_path / "statement.h"
+    header.write_text(SMALL_HEADER)
+    monkeypatch.setattr(building, "HEADER", header)
+    monkeypatch.setattr(building, "FLAGS", ("-O0",))
+    monkeypatch.setattr(building, "HEADER_FAULTS", [])
+    monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
+    building.folder.cache_clear()
+    sound = snippet("x += 1;", "int x = 1;")
+    own = snippet(
+        "twice(x);", "int x = 1;", global_setup="static int twice(int x) { return 2 * x; }"
+    )
+    code = snippet("x.no_such_method();", "int x = 1;")
+    brace = snippet("if (x) {", "int x = 1;")
+    build([code, sound, brace, own])
+    found = [state(one) for one in (sound, own, code, brace)]
+    assert found[:2] == ["compiled", "compiled"]
+    assert found[2].startswith("C++ statement, line 1: ") and "no_such_method" in found[2]
+    assert found[3].startswith("C++ ")
+    building.folder.cache_clear()
+    building.MODULES.clear()
 
 
 def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):

@@ -39,19 +39,15 @@ BENCHMARKS = {
 }
 """
 
-CPP = """from opperf.snippets import GroupedSetup, GroupedStmts, TimerArgs
+FAULT = """from opperf.snippets import TimerArgs
 
-SETUP = GroupedSetup(
-    "x = torch.ones((4, 4))\\nw = torch.ones((4, 4), requires_grad=True)",
-    "auto x = torch::ones({4, 4});\\nauto w = torch::ones({4, 4}, torch::requires_grad());",
-)
+BENCHMARKS = {"bad": TimerArgs("x.no_such_method();", "auto x = torch::ones({2});", language="cpp")}
+"""
+
+OWN = """from opperf.snippets import TimerArgs
 
 BENCHMARKS = {
-    "bad": {
-        "code": GroupedStmts(cpp_stmt="x.no_such_method();", setup=SETUP),
-        "brace": GroupedStmts(cpp_stmt="if (x.dim()) {", setup=SETUP),
-        "run": GroupedStmts(cpp_stmt="x.view({3});", setup=SETUP),
-    },
+    "run": TimerArgs("x.view({3});", "auto x = torch::ones({2});", language="cpp"),
     "own": TimerArgs(
         "twice(x);",
         "auto x = torch::ones({2});",
@@ -169,14 +165,10 @@ def test_an_interrupted_run_is_resumed_from_its_file_alone(command_here):
 
 @pytest.mark.sweep
 def test_a_snippet_that_does_not_compile_is_its_record(measured, compiled_quickly):
-    records = measured(CPP, "own.py", *compiled_quickly)
-    assert (records["own/C++"].status, records["own/C++"].reason) == (Status.OK, "")
-    code = records["bad/code/Eager/Forward/C++"]
+    """Several of one unit, some at fault: tests/frameworks/test_torch_snippets.py."""
+    (code,) = measured(FAULT, "own.py", *compiled_quickly, code=1).values()
     assert code.status is Status.FAILED
     assert code.reason.startswith("C++ statement, line 1: ") and "no_such_method" in code.reason
-    brace = records["bad/brace/Eager/Forward/C++"]
-    assert brace.status is Status.FAILED and brace.reason.startswith("C++ ")
-    assert "shape '[3]' is invalid" in records["bad/run/Eager/Forward/C++"].reason
 
 
 WAYS = {
@@ -189,10 +181,14 @@ WAYS = {
 
 
 @pytest.mark.sweep
-def test_the_standard_set_runs(measured, compiled_quickly):
-    records = measured("", "opperf.snippets.standard", *compiled_quickly)
+def test_the_standard_set_runs_and_snippets_beside_it(measured, compiled_quickly):
+    """In the same units, as each of them takes twenty seconds of PyTorch's headers."""
+    records = measured(OWN, "opperf.snippets.standard", "own.py", *compiled_quickly)
+    assert "shape '[3]' is invalid" in records.pop("run/C++").reason
+    own = records.pop("own/C++")
+    assert (own.status, own.reason) == (Status.OK, "")
     assert len(records) > 180
-    assert {(one.status, one.reason) for one in records.values()} == {(Status.OK, "")}
+    assert {(record.status, record.reason) for record in records.values()} == {(Status.OK, "")}
     assert {"/".join(name.split("/")[-3:]) for name in records} == WAYS
-    for name, one in records.items():
-        assert ("backward" in one.summaries) == ("Backward" in name), name
+    for name, record in records.items():
+        assert ("backward" in record.summaries) == ("Backward" in name), name
