@@ -131,7 +131,7 @@ BUILT_IN = (
     Format(
         "json",
         ".json",
-        "values with all digits, for programs; of a run as MXNet's utility has them",
+        "values with all digits, for programs; of a run by operator",
         run="opperf.results.opperf_json:json_text",
         environment="opperf.reports.writing:environment_and_unmeasured",
         report="opperf.reports.data:write_json",

@@ -35,6 +35,7 @@ from opperf.history.intake.figures import (
 )
 from opperf.history.model import Commit, Entry, Point, Submission
 from opperf.model import Struct
+from opperf.plurals import pluralize
 
 SOURCE = "asv"
 
@@ -293,7 +294,8 @@ def _entries(
         raise wrong(
             path,
             f"results.{name}.result",
-            f"{len(values)} values, and {len(combinations)} combinations of parameters",
+            f"{pluralize(len(values), 'value')}, and "
+            f"{pluralize(len(combinations), 'combination')} of parameters",
         )
     for place, (words, value) in enumerate(zip(combinations, values, strict=True)):
         names = [*known.param_names, *(f"param{at + 1}" for at in range(len(words)))]
