@@ -269,7 +269,7 @@ def changed(value, *keys, to):
         (changed(asv_results(), "date", to=1e300), r"date: 1e\+300 is no time since 1970"),
         (
             changed(asv_results(), "results", "s.time_sum", 0, to=[1.0]),
-            "results.s.time_sum.result: 1 values, and 2 combinations",
+            "results.s.time_sum.result: 1 value, and 2 combinations",
         ),
         (
             changed(asv_results(), "results", "s.time_sum", 0, 0, to="x"),
