@@ -19,10 +19,10 @@ WAIT_S = 60.0
 BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BRANCH_NAME")
 """Names of the branch in GitHub Actions, GitLab and Jenkins, which check out a commit and none."""
 
-SEPARATOR = "\x1f"
-"""Between the facts of a commit: no name has it."""
+FORMAT = "%x00".join(("%H", "%P", "%ct", "%an", "%s"))
 
-FORMAT = SEPARATOR.join(("%H", "%P", "%ct", "%an", "%s"))
+NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Variables that a hook has, by which git would use another repository."""
 
 
 class Checkout(Struct, frozen=True):
@@ -35,28 +35,41 @@ class Checkout(Struct, frozen=True):
     """Whether the repository lacks ancestors, so that the commit has no position."""
 
 
-def git(folder: Path, *words: str, given: str | None = None) -> str:
+class GitError(UsageError):
+    """A command of git's that failed."""
+
+
+def git(folder: Path, *words: str, given: str = "", wait_s: float | None = WAIT_S) -> str:
     """Returns what git prints, which is given a text to read. Raises `UsageError` if there is no
-    git, and with its reason if it fails."""
-    command = ["git", "-C", str(folder), *words]
+    git or if it takes longer than `wait_s`, and `GitError` with its reason if it fails."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=WAIT_S, input=given or ""
+            ["git", "-C", str(folder), *words],
+            capture_output=True,
+            text=True,
+            # Of names in other encodings.
+            errors="replace",
+            timeout=wait_s,
+            input=given,
+            env={name: value for name, value in os.environ.items() if name not in NOT_INHERITED},
+            check=False,
         )
     except FileNotFoundError as error:
-        raise UsageError("git is not installed; name --commit and --branch") from error
+        raise UsageError("git is not installed, or not on PATH") from error
     except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{folder}: git {words[0]} took over {WAIT_S:.0f} s") from error
+        raise UsageError(f"{folder}: git {words[0]} took over {wait_s:.0f} s") from error
     if done.returncode:
-        raise UsageError(f"{folder}: git {words[0]}: {one_line(done.stderr) or 'failed'}")
+        said = one_line(done.stderr) or f"exit code {done.returncode}"
+        raise GitError(f"{folder}: git {words[0]} failed: {said}")
     return done.stdout.rstrip("\n")
 
 
 def read_commit(folder: Path, revision: str) -> Commit:
     """Returns a commit of a repository. Raises `UsageError` for one that it does not have."""
     try:
-        sha = git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    except UsageError as error:
+        name = f"{revision}^{{commit}}"
+        sha = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    except GitError as error:
         if not is_repository(folder):
             raise UsageError(
                 f"{folder} is in no git repository; name it with --repository"
@@ -69,7 +82,7 @@ def read_commit(folder: Path, revision: str) -> Commit:
 
 
 def _commit_of(line: str) -> Commit:
-    sha, parents, when, author, subject = line.split(SEPARATOR, 4)
+    sha, parents, when, author, subject = line.split("\0", 4)
     return Commit(sha, parents.partition(" ")[0], None, float(when), author, subject)
 
 
@@ -99,7 +112,7 @@ def read_commits(folder: Path, shas: Iterable[str]) -> dict[str, Commit]:
         return {}
     listed = "\n".join(dict.fromkeys(whole.values()))
     lines = git(folder, "log", "--no-walk", "--stdin", f"--format={FORMAT}", given=listed)
-    commits = {commit.sha: commit for commit in map(_commit_of, lines.splitlines())}
+    commits = {commit.sha: commit for commit in map(_commit_of, lines.split("\n"))}
     if not is_shallow(folder):
         commits = _with_positions(folder, commits)
     return {sha: commits[found] for sha, found in whole.items()}
@@ -125,7 +138,7 @@ def is_repository(folder: Path) -> bool:
     """Returns whether a folder is in a repository."""
     try:
         git(folder, "rev-parse", "--git-dir")
-    except UsageError:
+    except GitError:
         return False
     return True
 
@@ -154,6 +167,6 @@ def project_name(folder: Path) -> str:
     """Returns the name of a repository: of its origin, else of its folder."""
     try:
         url = git(folder, "remote", "get-url", "origin")
-    except UsageError:
+    except GitError:
         url = git(folder, "rev-parse", "--show-toplevel")
     return url.rstrip("/").rpartition("/")[2].removesuffix(".git")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from opperf.errors import UsageError, one_line
+from opperf.errors import UsageError
+from opperf.history.repository import GitError, git
 from opperf.model import Struct
 
 FIELDS = "%H%x00%an%x00%aI%x00%s"
 """Hash, author, date of the author and subject of a commit, in git's words."""
-
-NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-"""Variables that a hook has, by which git would use another repository."""
 
 SHORT = 10
 """Digits of a commit's hash that are shown."""
@@ -41,12 +37,10 @@ class Repository:
     """A git repository on this machine. Raises `UsageError` for a folder that is in none."""
 
     def __init__(self, path: Path) -> None:
-        if shutil.which("git") is None:
-            raise UsageError("git is not installed, or not on PATH")
         if not path.is_dir():
             raise UsageError(f"{path}: there is no such folder")
         try:
-            self.path = Path(_git(path, "rev-parse", "--show-toplevel").strip())
+            self.path = Path(git(path, "rev-parse", "--show-toplevel"))
         except GitError as error:
             raise UsageError(
                 f"{path} is in no git repository; name one with --repository"
@@ -54,7 +48,8 @@ class Repository:
 
     def git(self, *words: str) -> str:
         """Returns what a command of git's prints. Raises `GitError`."""
-        return _git(self.path, *words)
+        # Checking out a large repository takes minutes.
+        return git(self.path, *words, wait_s=None)
 
     def commit(self, name: str) -> Commit:
         """Returns the commit that a name, such as a tag or `HEAD~3`, means. Raises `UsageError`."""
@@ -64,7 +59,7 @@ class Repository:
             )
         except GitError as error:
             raise UsageError(f"{name}: {self.path} has no such commit") from error
-        return self._commits("--no-walk", sha.strip())[0]
+        return self._commits("--no-walk", sha)[0]
 
     def between(self, good: Commit, bad: Commit, all_parents: bool = False) -> list[Commit]:
         """Returns the commits after `good` up to `bad`, the oldest first: of a merge those of its
@@ -89,8 +84,8 @@ class Repository:
         return [commit for commit in commits if commit.sha in set(path)]
 
     def _commits(self, *words: str) -> list[Commit]:
-        lines = self.git("log", f"--format={FIELDS}", *words).splitlines()
-        return [Commit(*line.split("\0", 3)) for line in lines]
+        lines = self.git("log", f"--format={FIELDS}", *words).split("\n")
+        return [Commit(*line.split("\0", 3)) for line in lines if line]
 
     def add_worktree(self, folder: Path, commit: Commit) -> None:
         """Checks a commit out in a folder that does not exist. Raises `GitError`."""
@@ -112,24 +107,3 @@ class Repository:
         (kept / ".git").rename(folder / ".git")
         self.git("worktree", "remove", "--force", str(folder))
         kept.rename(folder)
-
-
-class GitError(UsageError):
-    """A command of git's that failed."""
-
-
-def _git(folder: Path, *words: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-    done = subprocess.run(
-        ["git", "-C", str(folder), *words],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode:
-        said = one_line(done.stderr) or f"exit code {done.returncode}"
-        raise GitError(f"{folder}: git {words[0]} failed: {said}")
-    return done.stdout
