@@ -36,6 +36,9 @@ from opperf.model import MetricKind
 
 CLIENTS, SERIES, COMMITS = 50, 5000, 100
 
+DAY = 86_400.0
+"""Seconds between two commits."""
+
 REQUESTS = 20
 """Of each client: a thousand answers, of which the 95th percentile is of fifty."""
 
@@ -49,23 +52,26 @@ KINDS = {
 }
 
 
+def make_run(number: int, series: int) -> Submission:
+    """Returns the run of the commit of this number, with a figure of each series."""
+    generator = np.random.default_rng(number)
+    entries = tuple(
+        Entry(
+            SeriesKey(f"case{index}", "forward", "e0"),
+            SeriesFacts(f"op{index}", "ns", MetricKind.WALL, inputs=f"x: ({index},)"),
+            Point(n=20, median=median, low=0.99 * median, high=1.01 * median),
+        )
+        for index, median in enumerate((1000.0 * generator.lognormal(0.0, 0.01, series)).tolist())
+    )
+    commit = Commit(f"{number:040x}", "", number, DAY * number)
+    return Submission(f"run{number}", commit, "main", DAY * number, entries)
+
+
 def fill(store: str, series: int, commits: int) -> None:
     """Adds the runs of so many commits, each with a figure of each series."""
-    generator = np.random.default_rng(0)
     with Store(store) as opened:
         for number in range(1, commits + 1):
-            medians = 1000.0 * generator.lognormal(0.0, 0.01, series)
-            entries = tuple(
-                Entry(
-                    SeriesKey(f"case{index}", "forward", "e0"),
-                    SeriesFacts(f"op{index}", "ns", MetricKind.WALL, inputs=f"x: ({index},)"),
-                    Point(n=20, median=median, low=0.99 * median, high=1.01 * median),
-                )
-                for index, median in enumerate(medians.tolist())
-            )
-            commit = Commit(f"{number:040x}", "", number, 86_400.0 * number)
-            run = Submission(f"run{number}", commit, "main", 86_400.0 * number, entries)
-            add_runs(opened, "p", [run])
+            add_runs(opened, "p", [make_run(number, series)])
 
 
 def ask(port: int, client: int, series: int) -> list[tuple[str, float]]:
