@@ -29,28 +29,31 @@ class Pending(NamedTuple):
 class Checked(NamedTuple):
     """The outcome of a check."""
 
-    updates: Sequence[Update]
-    """Events to store."""
+    found: Sequence[Event]
+    """Changes as events that are not stored."""
+    over_budget: Sequence[Event]
+    """Changes that are less clear than those that the budget was spent on."""
     pending: Sequence[Pending]
     notes: Sequence[SeriesNote]
     order: Mapping[str, int]
     """Index of each commit of the branch."""
-    over_budget: int
-    """Changes that are less clear than those that the budget was spent on."""
-    level: float
-    """False-discovery rate of each look; NaN where no look was judged."""
+    levels: Mapping[int, float]
+    """Latest level of each series."""
+
+    def updates(self, known: Sequence[Event]) -> list[Update]:
+        """Returns what is to be stored, after comparing with the events that are known."""
+        return reconcile(known, self.found, self.order, self.levels, self.over_budget)
 
 
 def check_history(
     history: History,
-    known: Sequence[Event],
     branch: str,
     rate: Rate,
     method: str,
     smallest: float = detection.SMALLEST,
 ) -> Checked:
     """Returns the changes of a branch, at one rate of false alarms over all series. The result
-    depends on the points and the known events alone, whatever order the points came in."""
+    depends on the points alone, whatever order they came in."""
     order = commit_order(history)
     shas = list(order)
     groups: dict[tuple[str, str], list[Timeline]] = {}
@@ -62,20 +65,19 @@ def check_history(
     findings = detect(series, rate, method, smallest)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
     events: list[Event] = []
+    over_budget: list[Event] = []
     pending: list[Pending] = []
-    spent = 0
     for key, changes in zip(groups, findings.changes, strict=True):
         for change in changes:
             number = ids[(key, change.environment)]
             if change.state is detection.State.PENDING:
                 pending.append(Pending(number, change, shas[change.first_bad]))
             elif change.state is detection.State.DETECTED and not change.of_machine:
-                events.append(_event(change, number, branch, shas))
-                spent += change.over_budget
+                kept = over_budget if change.over_budget else events
+                kept.append(_event(change, number, branch, shas))
     events += _machine_events(findings, branch, shas)
     levels = {line.id: _level(line) for line in history.timelines}
-    updates = reconcile(known, events, order, levels)
-    return Checked(updates, pending, findings.notes, order, spent, findings.level)
+    return Checked(events, over_budget, pending, findings.notes, order, levels)
 
 
 def commit_order(history: History) -> dict[str, int]:
@@ -85,28 +87,34 @@ def commit_order(history: History) -> dict[str, int]:
 
 
 LATEST = 5
-"""Figures of the latest level: one of them may be an outlier, or two."""
+"""Figures of the latest level of a noisy metric: one of them may be an outlier, or two."""
 
 
 def _level(line: Timeline) -> float:
-    return float(np.median(line.median[-LATEST:]))
+    latest = 1 if _metric(line).is_steady else LATEST
+    return float(np.median(line.median[-latest:]))
+
+
+def _metric(line: Timeline) -> Metric:
+    facts, name = line.facts, line.key.metric
+    return Metric(
+        name,
+        facts.unit,
+        facts.kind,
+        name,
+        lower_is_better=facts.lower_is_better,
+        relative_tolerance=facts.relative_tolerance,
+        absolute_tolerance=facts.absolute_tolerance,
+    )
 
 
 def _series(lines: Sequence[Timeline], rank: Array, times: Array) -> Series:
-    facts, key = lines[0].facts, lines[0].key
+    key = lines[0].key
     run = np.concatenate([line.run for line in lines])
     widths = [np.maximum(line.high - line.median, line.median - line.low) for line in lines]
     return series_of(
         f"{key.case} {key.metric}",
-        Metric(
-            key.metric,
-            facts.unit,
-            facts.kind,
-            key.metric,
-            lower_is_better=facts.lower_is_better,
-            relative_tolerance=facts.relative_tolerance,
-            absolute_tolerance=facts.absolute_tolerance,
-        ),
+        _metric(lines[0]),
         rank[run],
         np.concatenate([line.median for line in lines]),
         half_widths=np.concatenate(widths),

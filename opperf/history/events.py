@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +25,9 @@ class State(str, enum.Enum):
     NOISE = "noise"
     """Measured again and not found, or not found any more with later points."""
 
+
+DETECTION = "opperf history check"
+"""Who sets a state by later points."""
 
 OPEN = (State.NEW, State.CONFIRMED)
 """States of an event that somebody has to look at."""
@@ -67,6 +70,8 @@ class Event(Struct, frozen=True):
     """Number of series that changed together."""
     created: float = 0.0
     updated: float = 0.0
+    by: str = ""
+    """Who set its state."""
 
     @property
     def is_open(self) -> bool:
@@ -98,55 +103,77 @@ def reconcile(
     found: Sequence[Event],
     order: Mapping[str, int],
     levels: Mapping[int, float],
+    over_budget: Sequence[Event] = (),
 ) -> list[Update]:
     """Returns what is to be stored after a detection. A change that is known keeps its state, and
-    takes its new figures; a new event that is not found any more is noise, and one whose series is
-    back at its old level is fixed. `order` has the place of each commit in the branch, `levels` the
-    latest level of each series. The result depends on the events and the points alone, and a second
-    detection of the same points changes nothing."""
-    left = list(known)
+    takes its new figures; a new event that is not found any more is noise until it is found again,
+    and an open one whose series is back at its old level is fixed. `order` has the place of each
+    commit in the branch, `levels` the latest level of each series; changes `over_budget` are no new
+    events. An event whose commit has no run any more stays as it is. The result depends on the
+    events and the points alone, and a second detection of the same points changes nothing."""
+    changes = [*found, *over_budget]
+    same = _same(changes, known, order)
     updates = []
-    for event in found:
-        same = _same(event, left, order)
-        if same is None:
-            state, why = _later_state(event, levels)
-            updates.append(Update(msgspec.structs.replace(event, state=state), why))
+    for index, event in enumerate(changes):
+        if index not in same:
+            if index < len(found):
+                state, why = _later_state(event, levels)
+                updates.append(Update(msgspec.structs.replace(event, state=state), why))
             continue
-        left.remove(same)
+        before = known[same[index]]
         moved = msgspec.structs.replace(
             event,
-            id=same.id,
-            state=same.state,
-            created=same.created,
-            updated=same.updated,
+            id=before.id,
+            state=before.state,
+            created=before.created,
+            updated=before.updated,
+            by=before.by,
         )
         state, why = _later_state(moved, levels)
-        if state is not moved.state or _form(moved) != _form(same):
+        if before.state is State.NOISE and before.by == DETECTION and index < len(found):
+            state, why = State.NEW, "found again with later points"
+        if state is not before.state or _form(moved) != _form(before):
             updates.append(Update(msgspec.structs.replace(moved, state=state), why))
-    updates += [
-        Update(msgspec.structs.replace(event, state=State.NOISE), "not found with later points")
-        for event in left
-        if event.state is State.NEW
-    ]
+    matched = set(same.values())
+    for index, event in enumerate(known):
+        if index in matched or event.first_bad not in order:
+            continue
+        state, why = _later_state(event, levels)
+        if event.state is State.NEW:
+            state, why = State.NOISE, "not found with later points"
+        if state is not event.state:
+            updates.append(Update(msgspec.structs.replace(event, state=state), why))
     return updates
 
 
-def _same(event: Event, known: Iterable[Event], order: Mapping[str, int]) -> Event | None:
-    """Returns the known event that a found one is, the nearest; None if it is new."""
+def _same(
+    found: Sequence[Event], known: Sequence[Event], order: Mapping[str, int]
+) -> dict[int, int]:
+    """Returns, by the index of a found event, that of the known one that it is: the nearest pairs
+    first, so that a change beside a known one does not take its state."""
+    candidates: dict[tuple[object, ...], list[int]] = {}
+    for index, event in enumerate(known):
+        if event.first_bad in order:
+            candidates.setdefault(_identity(event), []).append(index)
+    pairs = sorted(
+        (abs(order[event.first_bad] - order[known[other].first_bad]), index, other)
+        for index, event in enumerate(found)
+        for other in candidates.get(_identity(event), ())
+    )
+    same: dict[int, int] = {}
+    taken: set[int] = set()
+    for distance, index, other in pairs:
+        if distance <= NEAR and index not in same and other not in taken:
+            same[index] = other
+            taken.add(other)
+    return same
 
-    def distance(other: Event) -> float:
-        is_same = (
-            other.kind is event.kind
-            and (other.series, other.environment) == (event.series, event.environment)
-            and (other.kind is Kind.MACHINE or (other.ratio > 1) == (event.ratio > 1))
-        )
-        places = (order.get(event.first_bad), order.get(other.first_bad))
-        if not is_same or places[0] is None or places[1] is None:
-            return math.inf
-        return abs(places[0] - places[1])
 
-    nearest = min(known, key=distance, default=None)
-    return nearest if nearest is not None and distance(nearest) <= NEAR else None
+def _identity(event: Event) -> tuple[object, ...]:
+    """Returns what an event is of, and its direction: of a machine what kind of change."""
+    is_machine = event.kind is Kind.MACHINE
+    direction = event.method if is_machine else event.ratio > 1
+    return (event.kind, event.series, event.environment, direction)
 
 
 def _later_state(event: Event, levels: Mapping[int, float]) -> tuple[State, str]:

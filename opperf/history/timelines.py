@@ -9,7 +9,13 @@ import numpy as np
 
 from opperf.history.model import SeriesFacts, SeriesKey
 from opperf.history.store.opening import Store
-from opperf.history.store.reading import Columns, read_figures, read_runs, read_series
+from opperf.history.store.reading import (
+    Columns,
+    newest_series,
+    read_figures,
+    read_runs,
+    read_series,
+)
 from opperf.history.store.rows import Project, StoredRun, StoredSeries
 
 Array = np.ndarray[Any, Any]
@@ -63,23 +69,19 @@ def join_history(
     runs: Sequence[StoredRun], series: Sequence[StoredSeries], columns: Columns
 ) -> History:
     """Returns the timelines of series that were read, of the runs alone that are given."""
-    groups: dict[SeriesKey, list[StoredSeries]] = {}
-    for stored in series:
-        groups.setdefault(stored.key, []).append(stored)
-    newest = {key: max(group, key=lambda stored: stored.id) for key, group in groups.items()}
-    joined = {stored.id: newest[key].id for key, group in groups.items() for stored in group}
-    parts = _split(columns, joined, runs)
+    newest = newest_series(series)
+    parts = _split(columns, {old: stored.id for old, stored in newest.items()}, runs)
     timelines = [
         Timeline(
             stored.id,
-            key,
+            stored.key,
             stored.facts,
             where,
             columns.median[rows],
             columns.low[rows],
             columns.high[rows],
         )
-        for key, stored in newest.items()
+        for stored in {stored.id: stored for stored in newest.values()}.values()
         for where, rows in [parts.get(stored.id, (_EMPTY, _EMPTY))]
         if len(rows)
     ]

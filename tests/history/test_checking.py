@@ -1,6 +1,7 @@
 """Checks of a history: changes become events, once, and somebody decides about them."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from opperf.history.checking import check_history
 from opperf.history.detection import Rate
 from opperf.history.events import Kind, State
 from opperf.history.store.adding import add_runs
-from opperf.history.store.events import read_events
+from opperf.history.store.events import read_events, update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.history.timelines import read_history
@@ -152,11 +153,11 @@ def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
             add_runs(store, "p", [noisy(int(n), factors(int(n))) for n in order])
             history = read_history(store, find_project(store))
             names = {line.id: line.facts.name for line in history.timelines}
-            checked = check_history(history, [], "main", Rate(), "e-divisive")
+            checked = check_history(history, "main", Rate(), "e-divisive")
             results.append(
                 sorted(
                     (names[event.series], event.first_bad, round(event.ratio, 9))
-                    for event, _ in checked.updates
+                    for event in checked.found
                 )
             )
     assert results[0] == results[1] and len(results[0]) == 2
@@ -168,8 +169,8 @@ def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
             shift = 1.06 if number >= CHANGED else 1.0
             add_runs(store, "p", [noisy(number, {f"op{index}": shift for index in range(30)})])
         history = read_history(store, find_project(store))
-        checked = check_history(history, [], "main", Rate(), "e-divisive")
-    assert [(event.kind, event.first_bad) for event, _ in checked.updates] == [
+        checked = check_history(history, "main", Rate(), "e-divisive")
+    assert [(event.kind, event.first_bad) for event in checked.found] == [
         (Kind.MACHINE, sha(CHANGED))
     ]
 
@@ -219,6 +220,72 @@ def test_bisection_measures_the_case_that_changed(opperf, monkeypatch, report, s
     assert words[2:6] == ["--ops", "relu", "--blocks", "4"] and words[-2:] == ["make", "-j2"]
     _, events = found(opperf)
     assert events["softmax", "forward"]["state"] == state
+
+
+def test_memory_of_the_last_run_is_a_loss_at_once(opperf, path):
+    found(opperf)
+    with Store(str(path)) as store:
+        add_runs(
+            store,
+            "p",
+            [submission(RUNS + 1, entry(1.5e6, case="c0", metric="memory", name="softmax"))],
+        )
+    code, out = opperf("check", "--fail-on", "new", "-f", "json")
+    new = [one for one in json.loads(out)["events"] if one["is_new"]]
+    assert code == 1
+    assert [(one["metric"], one["first_bad"], one["state"]) for one in new] == [
+        ("memory", sha(RUNS + 1), "new")
+    ]
+
+
+def test_alerts_over_the_budget_are_counted_and_no_events(opperf, path):
+    found(opperf)
+    with Store(str(path)) as store:
+        memory = [
+            entry(size, case=f"c{index}", metric="memory", name=f"op{index}")
+            for index, size in ((50, 100.0), (51, 100.0))
+        ]
+        larger = [
+            entry(size, case=f"c{index}", metric="memory", name=f"op{index}")
+            for index, size in ((50, 150.0), (51, 200.0))
+        ]
+        for number, entries in ((RUNS + 1, memory), (RUNS + 30, larger)):
+            add_runs(store, "p", [submission(number, *entries)])
+    assert "1 change less clear" in opperf("check", "--alerts-per-week", "1")[1]
+    _, events = found(opperf, "--alerts-per-week", "1")
+    assert len({"op50", "op51"} & {name for name, _ in events}) == 1
+    # Without a budget both are.
+    _, events = found(opperf)
+    assert {"op50", "op51"} <= {name for name, _ in events}
+
+
+def test_checks_at_once_store_a_change_once(path):
+    with Store(str(path)) as store:
+        of = find_project(store)
+        checked = check_history(read_history(store, of), "main", Rate(), "e-divisive")
+
+        def check(_):
+            with Store(str(path)) as own:
+                return update_events(own, of, "main", checked.updates)
+
+        with ThreadPoolExecutor(4) as threads:
+            before = list(threads.map(check, range(4)))
+        # The others found them there.
+        assert sorted(map(len, before)) == [0, 3, 3, 3]
+        assert len(read_events(store, of)) == 3
+
+
+def test_events_of_a_renamed_case_are_those_of_the_series_that_goes_on(opperf, path):
+    found(opperf)
+    with Store(str(path)) as store:
+        for number in range(RUNS + 1, RUNS + 6):
+            renamed = entry(108.0, case="renamed", name="softmax2")
+            add_runs(store, "p", [submission(number, renamed)])
+    opperf("alias", "c0", "renamed", "--why", "renamed")
+    _, events = found(opperf)
+    loss = events["softmax2", "forward"]
+    assert not loss["is_new"] and loss["first_bad"] == sha(CHANGED) and loss["state"] == "new"
+    assert ("softmax", "forward") not in events
 
 
 def opperf_bisect(opperf, number):

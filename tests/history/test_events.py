@@ -6,14 +6,14 @@ import pytest
 from opperf.comparison.project_file import Blessing, ProjectFile, read_project_file
 from opperf.errors import UsageError
 from opperf.history.blessing import add_blessing, find_blessing
-from opperf.history.events import Event, Kind, State, reconcile
+from opperf.history.events import DETECTION, Event, Kind, State, reconcile
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import (
     find_event,
     read_events,
     read_states,
     set_state,
-    write_events,
+    update_events,
 )
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
@@ -69,6 +69,31 @@ def test_an_open_event_whose_series_is_back_is_fixed(state):
     is_open = state in (State.NEW, State.CONFIRMED)
     assert changed([known], [event()], level=101.0) == [(7, State.FIXED, sha(50))] * is_open
     assert changed([known], [event()], level=106.0) == []
+    # Of one that is not found any more as well.
+    is_confirmed = state is State.CONFIRMED
+    back = changed([known], [], level=101.0)
+    assert ((7, State.FIXED, sha(50)) in back) == is_confirmed
+
+
+@pytest.mark.parametrize("by, updates", [(DETECTION, [(7, State.NEW, sha(50))]), ("someone", [])])
+def test_what_detection_withdrew_is_new_when_it_is_found_again(by, updates):
+    assert changed([event(id=7, state=State.NOISE, by=by)], [event()]) == updates
+    assert changed([event(id=7, state=State.NOISE, by=by)], []) == []
+
+
+def test_a_change_beside_a_known_one_does_not_take_its_state():
+    known = event(52, id=7, state=State.BLESSED)
+    assert changed([known], [event(50), event(52)]) == [(0, State.NEW, sha(50))]
+
+
+def test_an_event_whose_runs_were_deleted_stays():
+    assert changed([event(200, id=7)], []) == []
+
+
+def test_a_change_over_the_budget_is_no_new_event_and_a_known_one_stays():
+    known = [event(id=7)]
+    assert reconcile([], [], ORDER, {}, known) == []
+    assert reconcile(known, [], ORDER, {}, [event()]) == []
 
 
 @pytest.fixture
@@ -80,7 +105,13 @@ def store(tmp_path):
 
 def test_states_are_kept_with_who_and_why(store):
     project = find_project(store)
-    write_events(store, project, reconcile([], [event(2)], ORDER, {}))
+
+    def detect(level):
+        return update_events(
+            store, project, "main", lambda known: reconcile(known, [event(2)], ORDER, {1: level})
+        )
+
+    assert detect(110.0) == []
     (stored,) = read_events(store, project)
     assert (stored.state, stored.ratio, stored.p) == (
         State.NEW,
@@ -88,11 +119,9 @@ def test_states_are_kept_with_who_and_why(store):
         pytest.approx(np.nan, nan_ok=True),
     )
     # The same again changes nothing.
-    assert reconcile([stored], [event(2)], ORDER, {}) == []
+    assert detect(110.0) == [stored] == read_events(store, project)
     set_state(store, stored, State.CONFIRMED, "measured again", who="someone")
-    write_events(
-        store, project, reconcile(read_events(store, project), [event(2)], ORDER, {1: 100.0})
-    )
+    detect(100.0)
     stored = find_event(store, project, stored.id)
     states = [(one.state, one.who, one.why) for one in read_states(store, stored)]
     assert states[0][0] is State.NEW and states[1] == (State.CONFIRMED, "someone", "measured again")

@@ -1,12 +1,8 @@
 """The store of a history: what is added is there once, whole, and in order."""
 
-import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,9 +10,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+from benchmarks.history_store import postgresql
 from opperf.errors import UsageError
+from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
+from opperf.history.store.events import read_events, update_events
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
     find_project,
@@ -31,36 +30,14 @@ from opperf.history.store.schema import METADATA
 from opperf.history.timelines import read_history
 from tests.history.submissions import entry, failure, sha, submission
 
-SERVER = Path("/usr/lib/postgresql")
-"""Where Debian has the programs of a server."""
-
 
 @pytest.fixture(scope="module")
 def server():
     """The URL of a server's database; skips where there is none, or no user that may run one."""
-    programs = sorted(SERVER.glob("*/bin"))
-    if not programs or (os.getuid() == 0 and shutil.which("runuser") is None):
-        pytest.skip("no PostgreSQL is installed")
-    # Not in pytest's folder, which no other user may enter, and a server has to be another's.
-    folder = Path(tempfile.mkdtemp(prefix="opperf-server-"))
-    as_user = []
-    if os.getuid() == 0:
-        as_user = ["runuser", "-u", "postgres", "--"]
-        shutil.chown(folder, "postgres")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def call(program, *words):
-        command = [*as_user, str(programs[-1] / program), "-D", str(folder / "data"), *words]
-        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
-
-    call("initdb", "-A", "trust", "-U", "perf", "--no-sync")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    call("pg_ctl", "-o", options, "-l", str(folder / "log"), "-w", "start")
-    yield f"postgresql://perf@127.0.0.1:{port}/postgres"
-    call("pg_ctl", "-m", "immediate", "stop")
-    shutil.rmtree(folder)
+    with postgresql() as url:
+        if not url:
+            pytest.skip("no PostgreSQL is installed")
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -161,6 +138,13 @@ def test_a_renamed_case_goes_on(store):
     assert medians(store) == {("relu2", "forward", "e0"): [1.0, 2.0, 3.0, 4.0]}
     with pytest.raises(UsageError, match="goes on as"):
         add_alias(store, project, "c9", "c0", "back")
+    # Nor where the alias that closes the circle replaces another one.
+    add_alias(store, project, "c8", "c0", "renamed before")
+    with pytest.raises(UsageError, match="goes on as"):
+        add_alias(store, project, "c9", "c8", "back")
+    add_alias(store, project, "c0", "c7", "renamed otherwise")
+    with pytest.raises(UsageError, match="goes on as"):
+        add_alias(store, project, "c0", "c8", "back")
 
 
 def test_the_beginning_of_a_commits_id_is_that_commit(store):
@@ -275,6 +259,44 @@ def test_a_store_that_cannot_be_opened_is_one_line(name, message):
     with pytest.raises((UsageError, StoreError), match=message) as caught:
         Store(name)
     assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
+
+
+def test_reading_makes_no_store(name):
+    for _ in range(2):
+        if "://" not in name:
+            Path(name).touch()
+        with pytest.raises(UsageError, match="no store is there; `opperf history add` makes one"):
+            Store(name, must_exist=True)
+
+
+def test_checks_at_once_wait_for_each_other(store):
+    add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
+    project = find_project(store)
+    (series,) = read_series(store, project)
+    change = Event(Kind.SERIES, "main", "e0", sha(1), sha(2), series.id, ratio=1.1)
+
+    def decide(known):
+        return [] if known else [Update(change)]
+
+    def check(_):
+        return len(update_events(store, project, "main", decide))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sorted(threads.map(check, range(4))) == [0, 1, 1, 1]
+    assert len(read_events(store, project)) == 1
+
+
+def test_events_follow_a_commit_whose_whole_id_comes_later(store):
+    whole = "ab" * 20
+    first = submission(1, entry())
+    add_runs(store, "p", [type(first)(**{**_fields(first), "commit": _commit(first, whole[:8])})])
+    project = find_project(store)
+    (series,) = read_series(store, project)
+    change = Event(Kind.SERIES, "main", "e0", sha(1), whole[:8], series.id, ratio=1.1)
+    update_events(store, project, "main", lambda known: [Update(change)])
+    full = submission(2, entry())
+    add_runs(store, "p", [type(full)(**{**_fields(full), "commit": _commit(full, whole)})])
+    assert [event.first_bad for event in read_events(store, project)] == [whole]
 
 
 def test_a_file_that_is_no_store_is_left(tmp_path):

@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
-from opperf.history.store.events import write_events
+from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.serving.application import make_application
@@ -40,7 +40,7 @@ def store(tmp_path_factory):
             Event(Kind.SERIES, last_good=between[0], first_bad=between[1], series=1, **change),
             Event(Kind.MACHINE, last_good=between[0], first_bad=between[1], count=3, **change),
         ]
-        write_events(opened, project, map(Update, events))
+        update_events(opened, project, "main", lambda known: map(Update, events))
         yield opened
 
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from opperf.history.model import Added
     from opperf.history.repository import Checkout
 
-SHOWN_SHA = 10
-"""Characters of a commit id in tables, as git shows it of large repositories."""
-
 
 @command(
     examples={
@@ -137,9 +134,10 @@ def _add(request: Request) -> int:
 
 
 def _what_was_added(added: Added, project: str, checkout: Checkout) -> str:
+    from opperf.history.reports.values import sha_text
     from opperf.plurals import pluralize
 
-    at = f"{added.sha[:SHOWN_SHA]} ({added.branch})"
+    at = f"{sha_text(added.sha)} ({added.branch})"
     if not added.points:
         is_other = added.sha != checkout.commit.sha or added.branch != checkout.branch
         return f"is in {project} already, at {at}{', where it stays' if is_other else ''}"

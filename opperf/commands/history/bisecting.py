@@ -113,6 +113,7 @@ def _case_words(store: Any, project: Any, event: Any) -> list[str]:
 def _decide(report: dict[str, Any]) -> tuple[State | None, str]:
     """Returns the state of an event after a bisection, and why; None where nothing was decided."""
     from opperf.history.events import State
+    from opperf.history.reports.values import sha_text
 
     outcome = report["outcome"]
     if outcome == "same":
@@ -120,6 +121,6 @@ def _decide(report: dict[str, Any]) -> tuple[State | None, str]:
     if outcome not in ("found", "range"):
         return None, ""
     commits = ", ".join(
-        f"{commit['sha'][:10]} ({commit['subject']})" for commit in report["first_bad"]
+        f"{sha_text(commit['sha'])} ({commit['subject']})" for commit in report["first_bad"]
     )
     return State.CONFIRMED, f"measured again in turn: {commits}"

@@ -15,7 +15,7 @@ from opperf.parameters import choice_option, debug, report_outputs
 from opperf.parsing import parse_share
 
 if TYPE_CHECKING:
-    from opperf.history.events import Event
+    from opperf.history.events import Event, Update
     from opperf.history.store.opening import Store
     from opperf.history.store.rows import Project
 
@@ -118,8 +118,9 @@ def _check(request: Request) -> int:
         from opperf.comparison.project_file import find_project_file
         from opperf.history.checking import bless_events, check_history
         from opperf.history.detection import Rate
+        from opperf.history.events import State
         from opperf.history.reports.checked import check_report, open_losses, rows_of
-        from opperf.history.store.events import read_events, write_events
+        from opperf.history.store.events import read_events, update_events
         from opperf.history.store.reading import find_project
         from opperf.history.timelines import read_history
 
@@ -127,22 +128,30 @@ def _check(request: Request) -> int:
         of = find_project(store, request.project)
         branch = request.branch or _usual_branch(store, of)
         history = read_history(store, of, branch=branch)
-        known = read_events(store, of, branch)
         budget = request.alerts_per_week
         rate = Rate(request.false_alarms) if budget is None else Rate.budget(budget)
-        checked = check_history(history, known, branch, rate, request.method, request.smallest)
+        checked = check_history(history, branch, rate, request.method, request.smallest)
         lines = {line.id: line for line in history.timelines}
+
+        def bless(events: list[Event]) -> list[Update]:
+            return bless_events(events, lines, checked.order, file)
+
         if request.dry_run:
-            events = _after(known, [update.event for update in checked.updates])
+            known = read_events(store, of, branch)
+            events = _after(known, checked.updates(known))
+            events = _after(events, bless(events))
         else:
-            write_events(store, of, checked.updates)
+            known = update_events(store, of, branch, checked.updates)
+            update_events(store, of, branch, bless)
             events = read_events(store, of, branch)
-        blessings = bless_events(events, lines, checked.order, file)
-        if not request.dry_run:
-            write_events(store, of, blessings)
-        events = _after(events, [update.event for update in blessings])
-        before = {event.id for event in known}
-        new = [event.id for event in events if event.id not in before or not event.id]
+        before = {event.id: event.state for event in known}
+        # Of those that were noise, the ones that were found again.
+        new = [
+            event.id
+            for event in events
+            if event.id not in before
+            or (event.state is State.NEW and before[event.id] is not State.NEW)
+        ]
         rows = rows_of(events, lines, new)
     write_reports(check_report(rows, checked, history, of, branch), outputs)
     losses = open_losses(rows)
@@ -150,8 +159,9 @@ def _check(request: Request) -> int:
     return FOUND if failing[request.fail_on] else 0
 
 
-def _after(events: list[Event], changed: list[Event]) -> list[Event]:
+def _after(events: list[Event], updates: list[Update]) -> list[Event]:
     """Returns the events with those that changed in place of themselves, and new ones behind."""
+    changed = [update.event for update in updates]
     by_id = {event.id: event for event in changed if event.id}
     new = [event for event in changed if not event.id]
     return [*(by_id.get(event.id, event) for event in events), *new]

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 HEX = frozenset("0123456789abcdef")
 
-SHOWN_SHA = 10
-"""Characters of a commit id in messages, as git shows it of large repositories."""
-
 DETACHED = "HEAD"
 """The word that git has for a branch where a commit is checked out and none."""
 
@@ -171,6 +168,7 @@ def _placed(submissions: Sequence[Submission], request: Request) -> tuple[list[S
 
     from opperf.errors import UsageError
     from opperf.history import repository
+    from opperf.history.reports.values import sha_text
 
     folder = request.repository
     commits: dict[str, Commit] = {}
@@ -181,7 +179,7 @@ def _placed(submissions: Sequence[Submission], request: Request) -> tuple[list[S
     if not commits and not request.project:
         raise UsageError(
             f"{folder} is no repository that has one of the commits, as "
-            f"{submissions[0].commit.sha[:SHOWN_SHA]}; name theirs with --repository, or the "
+            f"{sha_text(submissions[0].commit.sha)}; name theirs with --repository, or the "
             "project with --project"
         )
     branch = repository.read_branch(folder) if commits else DEFAULT_BRANCH
@@ -197,6 +195,7 @@ def _placed(submissions: Sequence[Submission], request: Request) -> tuple[list[S
 
 def _without_place(submissions: Iterable[Submission]) -> list[str]:
     """Returns a sentence on the commits whose order is not known."""
+    from opperf.history.reports.values import sha_text
     from opperf.plurals import pluralize
 
     lost = {
@@ -204,7 +203,7 @@ def _without_place(submissions: Iterable[Submission]) -> list[str]:
     }
     if not lost:
         return []
-    example = min(lost)[:SHOWN_SHA]
+    example = sha_text(min(lost))
     return [
         f"{pluralize(len(lost), 'commit')}, as {example}, not found in the repository: runs are in "
         "the order of their times; name the repository with --repository, and fetch all of it"

@@ -96,8 +96,8 @@ def check_report(
     prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
     if checked.over_budget:
         prose.append(
-            f"{checked.over_budget} of the changes are less clear than those that the alerts of "
-            "their time were spent on."
+            f"{pluralize(len(checked.over_budget), 'change')} less clear than those that the "
+            "alerts of their time were spent on."
         )
     return Report(
         command=COMMAND,

@@ -50,13 +50,11 @@ def add_runs(
         return [_add(connection, number, submission) for submission in submissions]
 
 
-def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
-    """Inserts the rows whose keys are not there yet, and returns their number."""
+def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Inserts the rows whose keys are not there yet."""
     statement = INSERT[connection.dialect.name](table).on_conflict_do_nothing()
-    count = 0
     for begin in range(0, len(rows), CHUNK):
-        count += connection.execute(statement, rows[begin : begin + CHUNK]).rowcount
-    return count
+        connection.execute(statement, rows[begin : begin + CHUNK])
 
 
 def _add(connection: Connection, project: int, submission: Submission) -> Added:
@@ -121,6 +119,10 @@ def _commit(connection: Connection, project: int, commit: Commit) -> int:
         found = connection.execute(find).one()
     elif len(found.sha) < len(commit.sha) or (found.position is None and commit.position):
         connection.execute(update(table).where(table.c.id == found.id).values(row))
+        events = schema.events
+        for column in (events.c.last_good, events.c.first_bad):
+            named = (events.c.project == project, column == found.sha)
+            connection.execute(update(events).where(*named).values({column: commit.sha}))
     return int(found.id)
 
 

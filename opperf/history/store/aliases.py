@@ -6,7 +6,7 @@ import getpass
 import time
 from collections.abc import Mapping
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from opperf.errors import UsageError
 from opperf.history.store.opening import Store
@@ -25,9 +25,13 @@ def user_name() -> str:
 def read_aliases(store: Store, project: Project) -> dict[str, str]:
     """Returns, by the id of a case that has another now, that one, the last of a chain."""
     with store.reading() as connection:
-        query = select(aliases.c.old, aliases.c.new).where(aliases.c.project == project.id)
-        direct = {row.old: row.new for row in connection.execute(query)}
+        direct = _direct(connection, project)
     return {old: _last(old, direct) for old in direct}
+
+
+def _direct(connection: Connection, project: Project) -> dict[str, str]:
+    query = select(aliases.c.old, aliases.c.new).where(aliases.c.project == project.id)
+    return {row.old: row.new for row in connection.execute(query)}
 
 
 def _last(name: str, direct: Mapping[str, str]) -> str:
@@ -38,8 +42,6 @@ def _last(name: str, direct: Mapping[str, str]) -> str:
 
 def add_alias(store: Store, project: Project, old: str, new: str, why: str) -> None:
     """Lets the points of one case go on as another's. Raises `UsageError` for a cycle."""
-    if old == new or read_aliases(store, project).get(new) == old:
-        raise UsageError(f"{old} cannot go on as {new}, which goes on as {old}")
     row = {
         "project": project.id,
         "old": old,
@@ -49,5 +51,10 @@ def add_alias(store: Store, project: Project, old: str, new: str, why: str) -> N
         "time": time.time(),
     }
     with store.writing() as connection:
+        others = _direct(connection, project)
+        # The one that is replaced.
+        others.pop(old, None)
+        if _last(new, others) == old:
+            raise UsageError(f"{old} cannot go on as {new}, which goes on as {old}")
         connection.execute(delete(aliases).filter_by(project=project.id, old=old))
         connection.execute(insert(aliases), row)

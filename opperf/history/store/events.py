@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from opperf.errors import UsageError
-from opperf.history.events import Event, Kind, State, Update
+from opperf.history.events import DETECTION, Event, Kind, State, Update
 from opperf.history.store import schema
-from opperf.history.store.aliases import user_name
+from opperf.history.store.aliases import read_aliases, user_name
 from opperf.history.store.opening import Store
+from opperf.history.store.reading import newest_series, read_series
 from opperf.history.store.rows import Project, number_or_null
 
 FIGURES = ("before", "after", "ratio", "low", "high", "p")
 
 TEXTS = ("branch", "last_good", "first_bad", "method")
-
-DETECTION = "opperf history check"
-"""Who sets a state by later points."""
 
 
 class StateOf(NamedTuple):
@@ -35,18 +33,40 @@ class StateOf(NamedTuple):
 
 
 def read_events(store: Store, project: Project, branch: str = "") -> list[Event]:
-    """Returns the events of a branch, or of all, the latest last."""
-    events, environments = schema.events, schema.environments
+    """Returns the events of a branch, or of all, the latest last: of a renamed case those of the
+    series that goes on."""
+    series = _series_now(store, project)
+    with store.reading() as connection:
+        return _read(connection, project, branch, series)
+
+
+def _series_now(store: Store, project: Project) -> dict[int, int]:
+    """Returns, by the number of a series that goes on as another, that one."""
+    if not read_aliases(store, project):
+        return {}
+    return {old: new.id for old, new in newest_series(read_series(store, project)).items()}
+
+
+def _read(
+    connection: Connection, project: Project, branch: str, now: Mapping[int, int]
+) -> list[Event]:
+    events, environments, states = schema.events, schema.environments, schema.states
+    by = (
+        select(states.c.who)
+        .where(states.c.event_id == events.c.id)
+        .order_by(states.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
     query = (
-        select(events, environments.c.key)
+        select(events, environments.c.key, by.label("by"))
         .join(environments, events.c.environment_id == environments.c.id)
         .where(events.c.project == project.id)
         .order_by(events.c.id)
     )
     if branch:
         query = query.where(events.c.branch == branch)
-    with store.reading() as connection:
-        return [_event(row) for row in connection.execute(query)]
+    return [_event(row, now) for row in connection.execute(query)]
 
 
 def find_event(store: Store, project: Project, number: int) -> Event:
@@ -68,13 +88,22 @@ def read_states(store: Store, event: Event) -> list[StateOf]:
         ]
 
 
-def write_events(store: Store, project: Project, updates: Iterable[Update]) -> None:
-    """Stores what a detection found, all or nothing."""
+def update_events(
+    store: Store,
+    project: Project,
+    branch: str,
+    decide: Callable[[list[Event]], Iterable[Update]],
+) -> list[Event]:
+    """Stores what is decided of the events of a branch, all or nothing, and returns these as they
+    were: nobody else changes them meanwhile."""
+    series = _series_now(store, project)
     now = time.time()
     with store.writing() as connection:
+        _lock(connection, project.id)
+        known = _read(connection, project, branch, series)
         environments = schema.environments
         ids = {row.key: row.id for row in connection.execute(select(environments))}
-        for event, why in updates:
+        for event, why in decide(known):
             row = {
                 "project": project.id,
                 "environment_id": ids[event.environment],
@@ -94,6 +123,14 @@ def write_events(store: Store, project: Project, updates: Iterable[Update]) -> N
                 _add_state(connection, number, State.NEW, DETECTION, "detected", now)
                 if event.state is not State.NEW:
                     _add_state(connection, number, event.state, DETECTION, why, now)
+    return known
+
+
+def _lock(connection: Connection, project: int) -> None:
+    """Waits for others that change the events of a project. In SQLite a writer is alone."""
+    row = select(schema.projects.c.id).where(schema.projects.c.id == project)
+    # Of a server, a lock that adding runs does not wait for.
+    connection.execute(row.with_for_update(key_share=True))
 
 
 def _update(
@@ -111,6 +148,8 @@ def set_state(store: Store, event: Event, state: State, why: str, who: str = "")
     now = time.time()
     with store.writing() as connection:
         events = schema.events
+        find = select(events.c.project).where(events.c.id == event.id)
+        _lock(connection, connection.execute(find).scalar_one())
         values = {"state": state.value, "updated": now}
         connection.execute(update(events).where(events.c.id == event.id).values(values))
         _add_state(connection, event.id, state, who or user_name(), why, now)
@@ -123,7 +162,7 @@ def _add_state(
     connection.execute(insert(schema.states), row)
 
 
-def _event(row: Any) -> Event:
+def _event(row: Any, now: Mapping[int, int]) -> Event:
     values = {name: getattr(row, name) for name in FIGURES}
     return msgspec.convert(
         {
@@ -132,11 +171,12 @@ def _event(row: Any) -> Event:
             "id": row.id,
             "kind": Kind(row.kind),
             "state": State(row.state),
-            "series": row.series_id,
+            "series": now.get(row.series_id, row.series_id),
             "environment": row.key,
             "count": row.count,
             "created": row.created,
             "updated": row.updated,
+            "by": row.by or "",
         },
         Event,
     )

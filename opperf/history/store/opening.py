@@ -96,7 +96,7 @@ def make_engine(store: str, must_exist: bool = False) -> Any:
 
 def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
     if must_exist and not path.exists():
-        raise UsageError(f"{path}: no store is there; `opperf history add` makes one")
+        raise _missing(str(path))
     if path.is_dir():
         raise UsageError(f"{path} is a folder; a store is a file in it, as {path}/history.sqlite")
     if not must_exist:
@@ -124,13 +124,17 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
     return engine
 
 
+def _missing(store: str) -> UsageError:
+    return UsageError(f"{store}: no store is there; `opperf history add` makes one")
+
+
 class Store:
     """A history in a database, closed at the end of a `with`."""
 
     def __init__(self, name: str, must_exist: bool = False) -> None:
         self.name = name
         self.engine = make_engine(name, must_exist)
-        migrate(self.engine, name)
+        migrate(self.engine, name, must_exist)
 
     def __enter__(self) -> Store:
         return self
@@ -192,9 +196,9 @@ def _advice(message: str) -> str:
     return next((advice for part, advice in ADVICE.items() if part in lower), "")
 
 
-def migrate(engine: Any, store: str) -> None:
+def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
     """Makes the tables, or brings them to this version, under a lock. Raises `StoreError` for the
-    tables of a newer opperf, which it leaves."""
+    tables of a newer opperf, which it leaves, and `UsageError` without tables that have to be."""
     from opperf.history.store.schema import VERSION
 
     with said_of(store):
@@ -203,6 +207,8 @@ def migrate(engine: Any, store: str) -> None:
             version = _version(connection)
         if version == VERSION:
             return
+        if version is None and must_exist:
+            raise _missing(display(store))
         if version is not None and version > VERSION:
             raise _newer(store, version)
         locking = engine.execution_options(sqlite_begin="IMMEDIATE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -94,6 +94,14 @@ def read_series(store: Store, project: Project) -> list[StoredSeries]:
         return [
             _series(row, names.get(row.case_id, row.case_id)) for row in connection.execute(query)
         ]
+
+
+def newest_series(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
+    """Returns, by its number, the series that each goes on as: the newest with its key, of which
+    a renamed case has several."""
+    found = list(series)
+    newest = {stored.key: stored for stored in sorted(found, key=lambda stored: stored.id)}
+    return {stored.id: newest[stored.key] for stored in found}
 
 
 def _series(row: Row[Any], case: str) -> StoredSeries:

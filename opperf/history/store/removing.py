@@ -15,8 +15,8 @@ CHUNK = 500
 
 
 def remove_runs(store: Store, project: Project, runs: Collection[int]) -> None:
-    """Deletes runs with their points, and series, commits and environments that have none left.
-    Those that events and verdicts name stay."""
+    """Deletes runs with their points, and series and commits that have none left. Series that
+    events name stay."""
     ids = sorted(runs)
     points, series, commits = schema.points, schema.series, schema.commits
     with store.writing() as connection:
