@@ -32,7 +32,10 @@ class Content(NamedTuple):
     project: Project
     runs: Sequence[StoredRun]
     series: Mapping[int, StoredSeries]
+    """By its number, that which each goes on as: of a renamed case the new one."""
     events: Sequence[Event]
+    latest: dict[str, dict[int, tuple[float, str]]]
+    """By branch, the latest figure of each series, and its commit: filled when it is asked for."""
 
 
 class Queries:
@@ -43,14 +46,13 @@ class Queries:
         self._lock = threading.Lock()
         self._stamp: tuple[Any, ...] = ()
         self._contents: dict[str, Content] = {}
-        self._latest: dict[tuple[str, str], dict[int, tuple[float, str]]] = {}
 
     def _content(self, name: str) -> Content:
         """Returns a project's runs, series and events. Raises `Missing` if it is not there."""
         with self._lock:
             stamp = self._read_stamp()
             if stamp != self._stamp:
-                self._stamp, self._contents, self._latest = stamp, {}, {}
+                self._stamp, self._contents = stamp, {}
             if name not in self._contents:
                 projects = {project.name: project for project in reading.read_projects(self.store)}
                 if name not in projects:
@@ -59,12 +61,13 @@ class Queries:
                 self._contents[name] = Content(
                     project,
                     reading.read_runs(self.store, project),
-                    {
-                        stored.id: stored
+                    reading.newest_series(
+                        stored
                         for stored in reading.read_series(self.store, project)
                         if stored.key.metric != WHOLE
-                    },
+                    ),
                     read_events(self.store, project),
+                    {},
                 )
             return self._contents[name]
 
@@ -112,8 +115,9 @@ class Queries:
         words = text.lower().split()
         found = [
             stored
-            for stored in content.series.values()
-            if category in ("", stored.facts.category)
+            for number, stored in content.series.items()
+            if number == stored.id
+            and category in ("", stored.facts.category)
             and metric in ("", stored.key.metric)
             and environment in ("", stored.key.environment)
             and all(word in _search_text(stored) for word in words)
@@ -126,12 +130,12 @@ class Queries:
 
     def _latest_figures(self, content: Content, branch: str) -> dict[int, tuple[float, str]]:
         """Returns the latest figure and its commit, by series."""
-        key = (content.project.name, branch)
-        with self._lock:
-            kept = self._latest.get(key)
-        if kept is not None:
-            return kept
+        if branch in content.latest:
+            return content.latest[branch]
         runs = [run for run in content.runs if branch in ("", run.branch) and not run.is_dirty]
+        if not runs:
+            # Whatever name is asked for, nothing is kept of it.
+            return {}
         shas = {run.id: run.commit.sha for run in runs[-RECENT:]}
         place = {number: index for index, number in enumerate(shas)}
         points = schema.points
@@ -140,9 +144,12 @@ class Queries:
         )
         with self.store.reading() as connection:
             rows = sorted(connection.execute(query), key=lambda row: place[row.run_id])
-        found = {row.series_id: (row.median, shas[row.run_id]) for row in rows}
-        with self._lock:
-            self._latest[key] = found
+        content.latest[branch] = found = {
+            content.series[row.series_id].id: (row.median, shas[row.run_id])
+            for row in rows
+            # One of a run that was just added is there from the next request on.
+            if row.series_id in content.series
+        }
         return found
 
     def series_detail(self, project: str, number: int, branch: str) -> answers.SeriesDetail:
@@ -151,11 +158,12 @@ class Queries:
         stored = content.series.get(number)
         if stored is None:
             raise Missing(f"{project} has no series {number}")
-        # Those of a renamed case have one key.
-        alike = [found for found in content.series.values() if found.key == stored.key]
+        # A renamed case has several.
+        alike = [one for one, goes_on in content.series.items() if goes_on.id == stored.id]
         runs = [run for run in content.runs if branch in ("", run.branch) and not run.is_dirty]
-        columns = reading.read_figures(self.store, content.project, [found.id for found in alike])
-        history = join_history(runs, alike, columns)
+        columns = reading.read_figures(self.store, content.project, alike)
+        same = [stored._replace(id=old) for old in alike]
+        history = join_history(runs, same, columns)
         points = [
             _point(history.runs[place], *figures)
             for line in history.timelines
@@ -172,7 +180,7 @@ class Queries:
             for event in content.events
             if branch in ("", event.branch)
             and (
-                event.series == number
+                event.series == stored.id
                 or (event.series is None and event.environment == stored.key.environment)
             )
         ]
@@ -238,7 +246,7 @@ def _project(content: Content) -> answers.ProjectValue:
         commits_of=content.project.commits_of.value,
         branches=_latest_first(run.branch for run in content.runs),
         runs=len(content.runs),
-        series=len(content.series),
+        series=sum(number == stored.id for number, stored in content.series.items()),
     )
 
 

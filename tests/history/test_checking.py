@@ -182,6 +182,7 @@ def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
         (("bless", "1", "--why", " "), "--why: write a reason"),
         (("confirm", "99", "--why", "x"), "no event 99"),
         (("check", "--project", "q"), "unknown project 'q'"),
+        (("check", "--branch", "mian"), "unknown branch 'mian'.*did you mean main?"),
     ],
 )
 def test_wrong_words_are_one_line(opperf, words, message):

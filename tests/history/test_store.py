@@ -21,7 +21,7 @@ from opperf.history.store.reading import (
     find_project,
     read_failures,
     read_figures,
-    read_point,
+    read_points,
     read_runs,
     read_series,
 )
@@ -78,7 +78,11 @@ def test_what_is_added_is_read(store):
     assert (run.commit.sha, run.commit.position, run.points) == (sha(1), 1, 2)
     one, whole = sorted(read_series(store, project), key=lambda one: one.key.case)
     assert one.facts == entry().facts and one.key == entry().key
-    point = read_point(store, one.id, run.id)
+    (point,) = (
+        point
+        for series, of, point in read_points(store, project)
+        if (series, of) == (one.id, run.id)
+    )
     assert (point.median, point.low, point.high, point.samples) == (100.0, 99.0, 101.0, samples)
     (failed,) = read_failures(store, project)
     assert (failed.series, failed.status, failed.reason) == (whole.id, "failed", "no kernel")

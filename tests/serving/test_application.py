@@ -5,9 +5,14 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
+from opperf.history.store.aliases import add_alias
+from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
 from opperf.serving.application import ASSETS, HEADERS, make_application
+from opperf.serving.queries import Queries
 from opperf.serving.routes import ROUTES
 from tests.history.submissions import entry, sha, submission
 from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS
@@ -127,6 +132,35 @@ def test_new_runs_are_there_at_once(tmp_path):
             add_runs(store, "p", [submission(number, entry(float(number)))])
             (series,) = get(client, "/api/projects/p/series")["items"]
             assert series["latest"] == number
+        # More of a run that is there as well.
+        add_runs(store, "p", [submission(2, entry(3.0, case="c1", name="exp"))])
+        assert get(client, "/api/projects/p/series")["total"] == 2
+
+
+def test_a_renamed_case_is_one_series_with_its_events(tmp_path):
+    with Store(str(tmp_path / "history.sqlite")) as store:
+        client = TestClient(make_application(store), base_url="http://localhost")
+        add_runs(store, "p", [submission(1, entry(1.0)), submission(2, entry(2.0))])
+        project = find_project(store)
+        change = Event(Kind.SERIES, "main", "e0", sha(1), sha(2), 1, ratio=2.0)
+        update_events(store, project, "main", lambda known: [Update(change)])
+        add_runs(store, "p", [submission(3, entry(3.0, case="c9", name="relu2"))])
+        add_alias(store, project, "c0", "c9", "renamed")
+        (series,) = get(client, "/api/projects/p/series")["items"]
+        assert (series["name"], series["latest"]) == ("relu2", 3.0)
+        assert get(client, "/api/projects")["items"][0]["series"] == 1
+        # The old number still names it.
+        for number in (1, series["id"]):
+            found = get(client, f"/api/projects/p/series/{number}")
+            assert [point["median"] for point in found["points"]] == [1.0, 2.0, 3.0]
+            assert [event["series"] for event in found["events"]] == [series["id"]]
+
+
+def test_nothing_is_kept_of_branches_that_are_not_there(store):
+    queries = Queries(store)
+    for branch in ("main", "none", "nowhere"):
+        queries.series(PROJECT, branch, "", "", "", "", 10, 0)
+    assert set(queries._content(PROJECT).latest) == {"main"}
 
 
 def test_the_document_describes_every_route(client):

@@ -126,7 +126,7 @@ def _check(request: Request) -> int:
 
         file = find_project_file(Path.cwd())
         of = find_project(store, request.project)
-        branch = request.branch or _usual_branch(store, of)
+        branch = _choose_branch(store, of, request.branch)
         history = read_history(store, of, branch=branch)
         budget = request.alerts_per_week
         rate = Rate(request.false_alarms) if budget is None else Rate.budget(budget)
@@ -170,14 +170,22 @@ def _after(events: list[Event], updates: list[Update]) -> list[Event]:
 USUAL = ("main", "master")
 
 
-def _usual_branch(store: Store, project: Project) -> str:
-    """Returns the branch of all runs, else the usual one. Raises `UsageError` if there are several
-    others."""
-    from opperf.errors import UsageError
-    from opperf.history.store.reading import read_runs
+def _choose_branch(store: Store, project: Project, named: str) -> str:
+    """Returns the branch that is named, else that of all runs, else the usual one. Raises
+    `UsageError` for one that has no runs, and if there are several others."""
+    from opperf.errors import UsageError, unknown
+    from opperf.history.store.reading import read_branches
 
-    found = list(dict.fromkeys(run.branch for run in read_runs(store, project)))
+    found = read_branches(store, project)
+    if named in found:
+        return named
+    if named:
+        raise unknown("branch", named, found, project.name)
     chosen = found if len(found) == 1 else [name for name in USUAL if name in found]
     if not chosen:
-        raise UsageError(f"name a branch with --branch: {', '.join(found)}")
+        raise UsageError(
+            f"name a branch with --branch: {', '.join(found)}"
+            if found
+            else f"{project.name} has no runs any more; add some: opperf history add RUNFILE"
+        )
     return chosen[0]

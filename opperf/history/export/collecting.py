@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
@@ -51,7 +51,6 @@ class Exported(NamedTuple):
     """Runs of one branch, in the order of their commits."""
 
     project: Project
-    branch: str
     runs: tuple[ExportedRun, ...]
     environments: Mapping[str, StoredEnvironment]
     names: Mapping[str, Named]
@@ -103,7 +102,7 @@ def collect(
     if not kept:
         raise UsageError(f"{project.name} has no figures to export there")
     facts = {entry.key.case: entry.facts for run in kept for entry in run.entries}
-    return Exported(project, kept[-1].stored.branch, kept, read_environments(store), _names(facts))
+    return Exported(project, kept, read_environments(store), _names(facts))
 
 
 def _names(facts: Mapping[str, SeriesFacts]) -> dict[str, Named]:
@@ -145,8 +144,3 @@ def other_machines(exported: Exported) -> list[str]:
     if not others:
         return []
     return [f"the run {last.identity} is written; others of its commit: {', '.join(others)}"]
-
-
-def units_of(entries: Iterable[Entry]) -> set[str]:
-    """Returns the units of figures."""
-    return {entry.facts.unit for entry in entries}

@@ -100,7 +100,11 @@ def _add(connection: Connection, project: int, submission: Submission) -> Added:
             if entry.point.samples
         ],
     )
-    return Added(sha, branch, connection.execute(count).scalar_one() - before, begun)
+    new = connection.execute(count).scalar_one() - before
+    if new:
+        # Of a run that was there, whoever keeps a copy sees that there is more of it.
+        connection.execute(update(runs).where(runs.c.id == run).values(added=time.time()))
+    return Added(sha, branch, new, begun)
 
 
 def _commit(connection: Connection, project: int, commit: Commit) -> int:

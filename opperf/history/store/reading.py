@@ -63,6 +63,14 @@ def find_project(store: Store, name: str = "") -> Project:
     return next(iter(found.values()))
 
 
+def read_branches(store: Store, project: Project) -> list[str]:
+    """Returns the branches that a project has runs of."""
+    runs = schema.runs
+    query = select(runs.c.branch).where(runs.c.project == project.id).distinct()
+    with store.reading() as connection:
+        return sorted(connection.execute(query).scalars())
+
+
 def read_runs(store: Store, project: Project) -> list[StoredRun]:
     """Returns the runs of a project, in the order of their commits."""
     runs, commits, points = schema.runs, schema.commits, schema.points
@@ -126,15 +134,6 @@ def read_figures(store: Store, project: Project, series: Collection[int] | None 
     ids = found[:, :2].astype(np.int64)
     order = np.lexsort((ids[:, 1], ids[:, 0]))
     return Columns(ids[order, 0], ids[order, 1], *found[order, 2:].T)
-
-
-def read_point(store: Store, series: int, run: int) -> Point | None:
-    """Returns the point of a series and a run with its samples, or None."""
-    key = {"series_id": series, "run_id": run}
-    with store.reading() as connection:
-        row = connection.execute(select(schema.points).filter_by(**key)).one_or_none()
-        content = connection.execute(select(schema.samples.c.content).filter_by(**key)).scalar()
-    return None if row is None else point_of(row, np.frombuffer(content or b"", "<f8").tolist())
 
 
 def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Point]]:
