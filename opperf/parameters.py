@@ -406,6 +406,23 @@ operator_options = combine(
     filter_options,
 )
 
+changed_options = combine(
+    click.option(
+        "--changed-since",
+        metavar="REVISION",
+        help="Add the operators whose kernels changed since the merge base with this revision of "
+        "git, uncommitted changes too; without one, nothing is measured. [changed] of opperf.toml "
+        "has those that it cannot find.",
+    ),
+    click.option(
+        "--repository",
+        default=".",
+        type=click.Path(path_type=Path, file_okay=False, exists=True),
+        metavar="FOLDER",
+        help="The repository of --changed-since.  [default: that of the current folder]",
+    ),
+)
+
 no_backward = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 
 max_configs = count_option(

@@ -15,6 +15,9 @@
     operator = "softmax"
     metric = "forward"
     why = "exact results for long rows"
+
+    [changed]
+    "src/softmax/*" = ["softmax", "log_softmax"]
 """
 
 from __future__ import annotations
@@ -71,6 +74,8 @@ class ProjectFile(Struct, frozen=True):
     same_within: float | None = None
     rules: tuple[Rule, ...] = ()
     blessed: tuple[Blessing, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = {}
+    """Operators by glob of the files whose changes they are measured for."""
 
 
 class Limits(Struct, frozen=True):
@@ -233,6 +238,19 @@ def _blessings(path: Path, place: str, value: Any) -> tuple[Blessing, ...]:
     return tuple(found)
 
 
+def _changed(path: Path, place: str, value: Any) -> dict[str, tuple[str, ...]]:
+    """Returns the operators of files, which `--changed-since` reads."""
+    found = {}
+    for glob, names in _entries(path, place, value).items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise UsageError(
+                f"{path}: {_at(place, glob)} is a list of operators, not {names!r}; "
+                '["softmax", "log_softmax"]'
+            )
+        found[glob] = tuple(names)
+    return found
+
+
 def _placed(path: Path, place: str, read: Callable[[], Value]) -> Value:
     try:
         return read()
@@ -245,5 +263,6 @@ KEYS: dict[str, tuple[str, Callable[[Path, str, Any], Any]]] = {
     "same-within": ("same_within", _share),
     "tolerance": ("rules", _rules),
     "blessed": ("blessed", _blessings),
+    "changed": ("changed", _changed),
 }
 """Keys of the file, each with its field and how its value is read."""

@@ -13,6 +13,7 @@ from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
     argument_options,
     case_ids,
+    changed_options,
     cpus,
     debug,
     explicit_options,
@@ -70,6 +71,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     }
 )
 @operator_options
+@changed_options
 @click.option(
     "--a",
     multiple=True,
@@ -229,5 +231,9 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     `opperf compare`. All commands that read run files read FILE too.
     """
     from opperf.commands.ab.running import ab_command
+    from opperf.commands.changed import add_changed, interpreters_of_arms
 
-    ctx.exit(ab_command(options, explicit_options(ctx, options)))
+    set_here = explicit_options(ctx, options)
+    selected = add_changed(options, interpreters_of_arms(options))
+    if selected is not None:
+        ctx.exit(ab_command(selected, set_here))

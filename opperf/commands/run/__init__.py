@@ -14,6 +14,7 @@ from opperf.commands.run.wrapping import wrapping_options
 from opperf.parameters import (
     argument_options,
     case_ids,
+    changed_options,
     columns,
     cpus,
     debug,
@@ -50,6 +51,7 @@ from opperf.suite_files import SUFFIXES
     }
 )
 @operator_options
+@changed_options
 @setting_options("device", "dtype")
 @output_format(
     "--output-format",
@@ -155,7 +157,12 @@ def run(ctx: click.Context, /, **options: Any) -> None:
         of_suite = options_of_run(options, set_here)
         if of_suite is not None:
             ctx.exit(run_suite(of_suite, set_here))
+    from opperf.commands.changed import add_changed, interpreters_of
     from opperf.commands.run.request import read_request
     from opperf.commands.run.running import run_command
 
+    selected = add_changed(options, interpreters_of(options))
+    if selected is None:
+        return
+    options = selected
     ctx.exit(run_command(read_request(options, set_here)))

@@ -1,0 +1,107 @@
+"""Maps the files that changed to operators: by a project's table, by a framework's repository, or
+by functions of Python."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from opperf.changed_operators.cpp import SUFFIXES
+from opperf.changed_operators.following import Kernels
+from opperf.changed_operators.lines import ChangedFile, changed_files, root_of
+from opperf.changed_operators.python import SUFFIX, PythonFiles
+from opperf.frameworks.kernel_sources import KernelSources, read_kernel_sources
+
+MOST = 60
+"""Operators that one file may be mapped to: what more of them use is common code, whose users are
+better chosen by the project's table."""
+
+CODE = (*SUFFIXES, SUFFIX, ".c", ".pyx", ".pyi", ".S", ".asm", ".metal")
+"""Suffixes of files that are said one by one if they could not be mapped."""
+
+TABLE = "name its operators in [changed] of opperf.toml"
+
+
+class Mapped(NamedTuple):
+    """A file that changed, with its operators, or why it has none."""
+
+    path: str
+    operators: tuple[str, ...] = ()
+    reason: str = ""
+    is_chosen: bool = False
+    """Whether the project's table names the operators."""
+
+    @property
+    def is_code(self) -> bool:
+        return self.path.endswith(CODE)
+
+
+def map_changes(
+    folder: Path,
+    revision: str,
+    framework: str,
+    table: Mapping[str, Sequence[str]],
+    here: Path,
+) -> list[Mapped]:
+    """Returns the files that changed since a revision in the repository of a folder, mapped to a
+    framework's operators and to functions as seen from the folder `here`. `table` has operators by
+    glob of files. Raises `UsageError` without such a repository or revision."""
+    root = root_of(folder)
+    changed = changed_files(root, revision)
+    sources = read_kernel_sources(framework, root) or KernelSources(folders=())
+    mapper = _Mapper(root, sources, table, here)
+    return [mapper.map(file) for file in changed]
+
+
+class _Mapper:
+    def __init__(
+        self,
+        root: Path,
+        sources: KernelSources,
+        table: Mapping[str, Sequence[str]],
+        here: Path,
+    ) -> None:
+        self._root, self._sources, self._table, self._here = root, sources, table, here
+        self._kernels = Kernels(root, sources)
+        self._python = PythonFiles(root)
+
+    def map(self, file: ChangedFile) -> Mapped:
+        matching = [glob for glob in self._table if fnmatch.fnmatchcase(file.path, glob)]
+        if matching:
+            named = dict.fromkeys(name for glob in matching for name in self._table[glob])
+            reason = "" if named else "the project's table has no operator for it"
+            return Mapped(file.path, tuple(named), reason, is_chosen=True)
+        if file.is_deleted or not (self._root / file.path).is_file():
+            return Mapped(file.path, reason=f"it is no file any more; {TABLE}")
+        if file.path in self._sources.declarations:
+            entries = self._sources.declarations[file.path]
+            touched = [entry for entry in entries if file.touches(entry.first, entry.last)]
+            return _mapped(file.path, {name for entry in touched for name in entry.operators})
+        if self._kernels.has(file.path):
+            return _mapped(file.path, self._kernels.operators_of(file))
+        if file.path.endswith(SUFFIX):
+            try:
+                return _mapped(file.path, set(self._functions(file)))
+            except SyntaxError as error:
+                return Mapped(file.path, reason=f"it is not Python: line {error.lineno}")
+        return Mapped(file.path, reason=f"no kernels of the framework are there; {TABLE}")
+
+    def _functions(self, file: ChangedFile) -> Iterator[str]:
+        for entry in self._python.reached(file):
+            if not entry.is_public:
+                continue
+            fitting = [start for start in self._sources.prefixes if entry.path.startswith(start)]
+            if fitting:
+                yield f"{self._sources.prefixes[max(fitting, key=len)]}{entry.name}"
+            elif not self._sources.prefixes:
+                yield self._python.target(entry, self._here)
+
+
+def _mapped(path: str, operators: set[str]) -> Mapped:
+    if not operators:
+        return Mapped(path, reason=f"no operator uses what changed; {TABLE}")
+    if len(operators) > MOST:
+        return Mapped(path, reason=f"{len(operators)} operators use what changed; {TABLE}")
+    return Mapped(path, tuple(sorted(operators)))

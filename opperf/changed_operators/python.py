@@ -1,0 +1,146 @@
+"""The functions of Python that changed, and those that call them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from opperf.changed_operators.lines import ChangedFile
+from opperf.history.repository import git
+
+SUFFIX = ".py"
+
+NOT_MEASURED = ("test", "tests", "docs", "doc", "examples", "benchmarks")
+"""Folders whose functions are no kernels."""
+
+NOT_KERNELS = ("conftest.py", "setup.py")
+
+
+class Function(NamedTuple):
+    """A function, class or name at the top of a file."""
+
+    path: str
+    name: str
+    first: int
+    last: int
+    uses: frozenset[str]
+    takes_arguments: bool
+    """Whether it is a function of some."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it may be measured: it takes arguments, and is not private and not of tests."""
+        *folders, file = self.path.split("/")
+        return (
+            self.takes_arguments
+            and not self.name.startswith(("_", "test_"))
+            and not any(folder in NOT_MEASURED for folder in folders)
+            and not file.startswith(("test_", "_"))
+            and file not in NOT_KERNELS
+        )
+
+
+class PythonFiles:
+    """The Python files of a repository, read when a name is looked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def reached(self, changed: ChangedFile) -> list[Function]:
+        """Returns the functions of a file that changed, and those of the repository that call them,
+        also through others. Raises `SyntaxError` for a file that is not Python."""
+        waiting = [
+            function
+            for function in self._parse(changed.path)
+            if changed.touches(function.first, function.last)
+        ]
+        found: dict[tuple[str, str], Function] = {}
+        while waiting:
+            function = waiting.pop()
+            if (function.path, function.name) not in found:
+                found[function.path, function.name] = function
+                waiting += self._callers(function)
+        return sorted(found.values())
+
+    def target(self, function: Function, here: Path) -> str:
+        """Returns how `opperf run` names a function: `package.module:function` in a package, else
+        by its file, seen from the folder `here`."""
+        path = self._root / function.path
+        parts = [path.stem]
+        folder = path.parent
+        while (folder / "__init__.py").is_file():
+            parts.append(folder.name)
+            folder = folder.parent
+        if len(parts) > 1:
+            return f"{'.'.join(reversed(parts))}:{function.name}"
+        try:
+            shown = path.relative_to(here)
+        except ValueError:
+            shown = path
+        return f"{shown}:{function.name}"
+
+    def _callers(self, called: Function) -> Iterator[Function]:
+        module = Path(called.path).stem
+        if module == "__init__":
+            module = Path(called.path).parent.name
+        for path in self._files:
+            text = self._text(path)
+            if called.name not in text or (path != called.path and module not in text):
+                continue
+            try:
+                definitions = self._parse(path)
+            except SyntaxError:
+                # Of another version of Python, or a template.
+                continue
+            for function in definitions:
+                if called.name in function.uses and (path, function.name) != (
+                    called.path,
+                    called.name,
+                ):
+                    yield function
+
+    @functools.cached_property
+    def _files(self) -> Sequence[str]:
+        listed = git(
+            self._root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py"
+        )
+        paths = dict.fromkeys(filter(None, listed.split("\0")))
+        return [path for path in paths if (self._root / path).is_file()]
+
+    @functools.cache  # noqa: B019 - of one command
+    def _text(self, path: str) -> str:
+        return (self._root / path).read_text(encoding="utf-8", errors="replace")
+
+    @functools.cache  # noqa: B019 - of one command
+    def _parse(self, path: str) -> tuple[Function, ...]:
+        tree = ast.parse(self._text(path))
+        return tuple(function for node in tree.body for function in _functions(path, node))
+
+
+def _functions(path: str, node: ast.stmt) -> Iterator[Function]:
+    uses = frozenset(_uses(node))
+    last = node.end_lineno or node.lineno
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            first = min([node.lineno, *(function.lineno for function in node.decorator_list)])
+            takes = isinstance(node, ast.FunctionDef) and bool(
+                node.args.posonlyargs + node.args.args
+            )
+            yield Function(path, node.name, first, last, uses, takes)
+        case ast.Assign() | ast.AnnAssign():
+            targets: Iterable[ast.expr] = (
+                node.targets if isinstance(node, ast.Assign) else [node.target]
+            )
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield Function(path, target.id, node.lineno, last, uses, takes_arguments=False)
+
+
+def _uses(node: ast.stmt) -> Iterator[str]:
+    for function in ast.walk(node):
+        match function:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name

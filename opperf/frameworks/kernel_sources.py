@@ -1,0 +1,60 @@
+"""Facts of a framework's own repository: in which files the kernels of its operators are, and how
+their names are found there. A framework's module `kernel_sources` reads it, without the
+framework."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from opperf.model import Struct
+
+Names = frozenset[str]
+
+
+class Entry(Struct, frozen=True):
+    """Lines of a declaration, from 1, and the operators that it declares."""
+
+    first: int
+    last: int
+    operators: Names
+
+
+class KernelSources(Struct, frozen=True):
+    """Where the operators of a repository are."""
+
+    folders: tuple[str, ...]
+    """Of the kernels in C++, from the top of the repository."""
+    kernels: Mapping[str, Names] = {}
+    """Operators by the name of the function that implements them."""
+    registering: str = "(?!)"
+    """Regular expression of the macros whose first argument is an operator."""
+    through: str = "(?!)"
+    """Regular expression of operators that others are followed from: internal ones, gradients."""
+    declarations: Mapping[str, tuple[Entry, ...]] = {}
+    """Declarations of operators by file."""
+    gradients: Mapping[str, Names] = {}
+    """Operators by the one that computes their gradient."""
+    prefixes: Mapping[str, str] = {}
+    """Beginnings of the names of operators that are Python functions, by the beginning of their
+    file's path."""
+
+    def is_followed(self, operator: str) -> bool:
+        return re.match(self.through, operator) is not None
+
+
+def read_kernel_sources(framework: str, repository: Path) -> KernelSources | None:
+    """Returns what a repository says of a framework's operators; None if it is not the
+    framework's."""
+    name = f"opperf.frameworks.{framework}.kernel_sources"
+    try:
+        if importlib.util.find_spec(name) is None:
+            return None
+    except ModuleNotFoundError:
+        # A framework of another package.
+        return None
+    read: Callable[[Path], KernelSources | None] = importlib.import_module(name).read
+    return read(repository)

@@ -1,0 +1,87 @@
+"""`--changed-since` of `run` and `ab`."""
+
+import json
+
+import pytest
+
+from opperf.opperf import main
+from tests.changed_operators.trees import KERNELS, change, make
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    make(tmp_path, KERNELS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--framework", "numpy", "--quick", "--max-time", "0.01", *words])
+    return ended.value.code or 0
+
+
+def measured(folder, *words):
+    assert run("-o", "results.jsonl", "--changed-since", "main", *words) == 0
+    lines = map(json.loads, (folder / "results.jsonl").read_text().splitlines())
+    return {
+        line["case"]["target"].get("path") or line["case"]["target"]["name"]
+        for line in lines
+        if "status" in line
+    }
+
+
+def test_nothing_changed_measures_nothing(repository, capsys):
+    assert run("--changed-since", "main", "-o", "results.jsonl") == 0
+    assert "nothing is measured" in capsys.readouterr().err
+    assert not (repository / "results.jsonl").exists()
+
+
+def test_what_changed_is_measured_beside_what_is_named(repository, capsys):
+    change(repository, "my_package/kernels.py", "np.maximum", "np.fmax")
+    assert measured(repository, "exp") == {"exp", "my_package.kernels:relu"}
+    assert "my_package/kernels.py -> my_package.kernels:relu" in capsys.readouterr().err
+
+
+def test_a_function_without_inputs_is_said(repository, capsys):
+    (repository / "other.py").write_text("def parse(text, options):\n    return text\n")
+    (repository / "notes.txt").touch()
+    assert run("--changed-since", "main") == 0
+    said = capsys.readouterr().err
+    assert "other.py is not mapped: other.py:parse: " in said
+    assert "1 file without code not mapped: notes.txt" in said
+
+
+def test_the_table_of_the_project(repository):
+    (repository / "opperf.toml").write_text('[changed]\n"my_package/*" = ["tanh"]\n')
+    change(repository, "my_package/kernels.py", "np.maximum", "np.fmax")
+    assert measured(repository) == {"tanh"}
+
+
+def test_both_arms_have_it(repository, capsys):
+    change(repository, "my_package/kernels.py", "np.maximum", "np.fmax")
+    words = ["--framework", "numpy", "--b", "env:OMP_NUM_THREADS=2", "--dry-run"]
+    with pytest.raises(SystemExit) as ended:
+        main(["ab", "--changed-since", "main", *words])
+    assert not ended.value.code
+    assert "relu" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--changed-since", "nosuch"], "no such commit"),
+        (["exp", "--repository", "my_package"], "--repository is for --changed-since"),
+        (["--changed-since", "main", "--resume"], "what is resumed has its own cases"),
+    ],
+)
+def test_wrong_words_are_one_line(repository, capsys, words, message):
+    assert run(*words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_wrong_table_is_one_line(repository, capsys):
+    (repository / "opperf.toml").write_text('[changed]\n"my_package/*" = "tanh"\n')
+    assert run("--changed-since", "main") == 2
+    assert "is a list of operators" in capsys.readouterr().err
