@@ -1,10 +1,9 @@
 """`--changed-since` of `run` and `ab`."""
 
-import json
-
 import pytest
 
 from opperf.opperf import main
+from opperf.results.runfile import read_run
 from tests.changed_operators.trees import KERNELS, change, make
 
 
@@ -23,12 +22,8 @@ def run(*words):
 
 def measured(folder, *words):
     assert run("-o", "results.jsonl", "--changed-since", "main", *words) == 0
-    lines = map(json.loads, (folder / "results.jsonl").read_text().splitlines())
-    return {
-        line["case"]["target"].get("path") or line["case"]["target"]["name"]
-        for line in lines
-        if "status" in line
-    }
+    run_read, _ = read_run(folder / "results.jsonl")
+    return {case.target.label for case in run_read.cases}
 
 
 def test_nothing_changed_measures_nothing(repository, capsys):
@@ -39,7 +34,7 @@ def test_nothing_changed_measures_nothing(repository, capsys):
 
 def test_what_changed_is_measured_beside_what_is_named(repository, capsys):
     change(repository, "my_package/kernels.py", "np.maximum", "np.fmax")
-    assert measured(repository, "exp") == {"exp", "my_package.kernels:relu"}
+    assert measured(repository, "exp") == {"exp", "relu"}
     assert "my_package/kernels.py -> my_package.kernels:relu" in capsys.readouterr().err
 
 
