@@ -416,6 +416,7 @@ changed_options = combine(
     ),
     click.option(
         "--repository",
+        "git_folder",
         default=".",
         type=click.Path(path_type=Path, file_okay=False, exists=True),
         metavar="FOLDER",

@@ -43,7 +43,7 @@ def add_changed(options: Mapping[str, Any], pythons: Iterable[str]) -> dict[str,
     that have to know an operator. Raises `UsageError` and what a worker raises."""
     revision: str | None = options["changed_since"]
     if revision is None:
-        if options["repository"] != Path():
+        if options["git_folder"] != Path():
             raise UsageError("--repository is for --changed-since; give both, or neither")
         return dict(options)
     if options["resume"] is not None:
@@ -51,7 +51,7 @@ def add_changed(options: Mapping[str, Any], pythons: Iterable[str]) -> dict[str,
     config: Path | None = options.get("config")
     file = find_project_file(Path.cwd()) if config is None else read_project_file(config)
     here = Path.cwd()
-    mapped = map_changes(options["repository"], revision, options["framework"], file.changed, here)
+    mapped = map_changes(options["git_folder"], revision, options["framework"], file.changed, here)
     mapped = _known(mapped, options, pythons)
     if not options["quiet"]:
         for line in _lines(mapped, revision):

@@ -14,12 +14,12 @@ OTHER = "Other options"
 
 SECTIONS: dict[str, str] = {
     "Cases": (
-        "framework ops categories namespaces tags variants exclude patterns ids configurations "
-        "total_partitions partition_id suites torchbench frameworks "
+        "framework ops categories namespaces tags variants exclude patterns ids "
+        "configurations total_partitions partition_id suites torchbench frameworks "
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
-    "Commits": "git_folder all_parents commit_env wheel",
+    "Commits": "changed_since git_folder all_parents commit_env wheel",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
