@@ -88,6 +88,14 @@ def test_what_is_added_is_read(store):
     assert (failed.series, failed.status, failed.reason) == (whole.id, "failed", "no kernel")
 
 
+def test_a_reason_may_have_a_zero_character(store):
+    add_runs(store, "p", [submission(1, failure("no\0kernel", name="a\0b"))])
+    project = find_project(store)
+    (failed,) = read_failures(store, project)
+    (series,) = read_series(store, project)
+    assert (failed.reason, series.facts.name) == ("no\ufffdkernel", "a\ufffdb")
+
+
 def test_adding_again_changes_nothing_and_more_of_a_run_is_added(store):
     (first,) = add_runs(store, "p", [submission(1, entry())])
     assert (first.points, first.series) == (1, 1)

@@ -53,13 +53,19 @@ def number_or_null(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def without_zeros(text: str) -> str:
+    """Returns a text without characters of code 0, which not every database has."""
+    return text.replace("\0", "\ufffd")
+
+
 def point_row(point: Point) -> dict[str, Any]:
     """Returns the columns of a point but for its keys."""
     values = {name: getattr(point, name) for name in FIGURES}
-    return {
+    numbers = {
         name: number_or_null(value) if isinstance(value, float) else value
         for name, value in values.items()
     }
+    return {**numbers, "reason": without_zeros(point.reason)}
 
 
 def point_of(row: Any, samples: Sequence[float]) -> Point:
@@ -74,7 +80,9 @@ FACTS = tuple(field.name for field in msgspec.structs.fields(SeriesFacts))
 
 def facts_row(facts: SeriesFacts) -> dict[str, Any]:
     """Returns the columns of a series' facts."""
-    return {**{name: getattr(facts, name) for name in FACTS}, "kind": facts.kind.value}
+    values = {name: getattr(facts, name) for name in FACTS}
+    texts = {name: without_zeros(value) for name, value in values.items() if isinstance(value, str)}
+    return {**values, **texts, "kind": facts.kind.value}
 
 
 def facts_of(row: Any) -> SeriesFacts:
