@@ -1,6 +1,7 @@
 """A Ray cluster of two nodes on this machine, of one core each."""
 
 import os
+import signal
 
 import pytest
 
@@ -11,7 +12,7 @@ def cluster(variables):
     import ray
     from ray.cluster_utils import Cluster
 
-    before = dict(os.environ)
+    before, handler = dict(os.environ), signal.getsignal(signal.SIGTERM)
     os.environ.update(variables)
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
@@ -23,5 +24,7 @@ def cluster(variables):
     finally:
         ray.shutdown()
         made.shutdown()
+        # Ray's own handler would outlive it, and end the process of later tests.
+        signal.signal(signal.SIGTERM, handler)
         os.environ.clear()
         os.environ.update(before)

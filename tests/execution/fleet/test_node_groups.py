@@ -98,7 +98,7 @@ def test_processes_of_two_nodes_reduce_together_and_the_rate_is_that_of_all(
 
 def test_a_process_that_fails_ends_the_program_on_every_node_and_others_go_on(opened, program):
     failing, next_one = program("failing", FAILING, nodes=2), program("next", ALONE)
-    wide = program("wide", ALONE, nodes=3)
+    wide = program("wide", ALONE, nodes=9)
     with opened(failing, next_one, wide) as executor:
         record = executor.measure(failing)
         after, skipped = executor.measure(next_one), executor.measure(wide)
@@ -106,7 +106,7 @@ def test_a_process_that_fails_ends_the_program_on_every_node_and_others_go_on(op
     assert record.reason == "node b: exit code 1: ValueError: one rank is wrong"
     assert "ended: node b" in record.processes[0].reason
     assert after.status is Status.OK
-    assert skipped.status is Status.SKIPPED and skipped.reason.startswith("needs 3 nodes, and 2")
+    assert skipped.status is Status.SKIPPED and skipped.reason.startswith("needs 9 nodes, and ")
 
 
 def test_a_node_that_ends_ends_the_program_on_the_others(cluster, opened, program, tmp_path):
