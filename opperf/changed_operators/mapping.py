@@ -13,6 +13,7 @@ from opperf.changed_operators.following import Kernels
 from opperf.changed_operators.lines import ChangedFile, changed_files, root_of
 from opperf.changed_operators.python import SUFFIX, PythonFiles
 from opperf.frameworks.kernel_sources import KernelSources, read_kernel_sources
+from opperf.plurals import pluralize
 
 MOST = 60
 """Operators that one file may be mapped to: what more of them use is common code, whose users are
@@ -103,5 +104,7 @@ def _mapped(path: str, operators: set[str]) -> Mapped:
     if not operators:
         return Mapped(path, reason=f"no operator uses what changed; {TABLE}")
     if len(operators) > MOST:
-        return Mapped(path, reason=f"{len(operators)} operators use what changed; {TABLE}")
+        return Mapped(
+            path, reason=f"what changed is used by {pluralize(len(operators), 'operator')}; {TABLE}"
+        )
     return Mapped(path, tuple(sorted(operators)))

@@ -170,7 +170,7 @@ def of_history(folder):
         Event(EventKind.MACHINE, last_good=name, first_bad=name, id=2, **change),
     ]
     note = SeriesNote(name, NoteKind.BREAK, "e0", 1, name)
-    checked = Checked([], [], [note], {name: 1}, 1, 0.05)
+    checked = Checked([], events, [], [note], {name: 1}, {})
     rows = rows_of(events, {line.id: line}, [1])
     return {
         "history list": [
