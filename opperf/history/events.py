@@ -77,9 +77,15 @@ class Event(Struct, frozen=True):
     def is_open(self) -> bool:
         return self.state in OPEN
 
+    @property
+    def is_rise(self) -> bool:
+        """Whether the new level is the higher one: from 0 on no ratio says so."""
+        has_levels = math.isfinite(self.before) and math.isfinite(self.after)
+        return self.after > self.before if has_levels else self.ratio > 1
+
     def is_loss(self, lower_is_better: bool) -> bool:
         """Whether the new level is the worse one."""
-        return (self.ratio > 1) == lower_is_better
+        return self.is_rise == lower_is_better
 
 
 class Update(NamedTuple):
@@ -172,7 +178,7 @@ def _same(
 def _identity(event: Event) -> tuple[object, ...]:
     """Returns what an event is of, and its direction: of a machine what kind of change."""
     is_machine = event.kind is Kind.MACHINE
-    direction = event.method if is_machine else event.ratio > 1
+    direction = event.method if is_machine else event.is_rise
     return (event.kind, event.series, event.environment, direction)
 
 

@@ -175,8 +175,9 @@ class WithToken:
         request = Request(scope)
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if self._is_right(request.query_params.get(TOKEN, "")) and request.url.path == "/":
-            response: ASGIApp = RedirectResponse("/", 303)
-            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")  # type: ignore[attr-defined]
+            redirect = RedirectResponse("/", 303)
+            redirect.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+            response: ASGIApp = redirect
         elif (scheme.lower() == "bearer" and self._is_right(bearer.strip())) or self._is_right(
             request.cookies.get(COOKIE, "")
         ):

@@ -112,7 +112,7 @@ def test_a_second_check_finds_nothing_new(opperf, path):
     with Store(str(path)) as store:
         assert read_events(store, find_project(store)) == before
     assert opperf("check", "--fail-on", "nothing")[0] == 0
-    assert "new" not in opperf("check")[1].split("Faster")[0].partition("Event")[2]
+    assert ", 0 of them new" in opperf("check")[1]
 
 
 def test_what_is_decided_is_open_no_more(opperf, tmp_path):
@@ -136,14 +136,31 @@ def test_a_series_that_is_back_is_fixed(opperf, path):
     with Store(str(path)) as store:
         for number in range(RUNS + 1, RUNS + 13):
             add_runs(store, "p", [noisy(number, {**factors(number), "softmax": 1.0})])
-    _, events = found(opperf)
-    assert events["softmax", "forward"]["state"] in ("fixed", "new")
+    opperf("check")
     with Store(str(path)) as store:
-        states = {
-            (event.ratio > 1, event.series, event.state)
-            for event in read_events(store, find_project(store))
-        }
-    assert any(is_up and state is State.FIXED for is_up, _, state in states)
+        loss, *_, gain = sorted(
+            (
+                event
+                for event in read_events(store, find_project(store))
+                if event.method == "e-divisive" and event.first_bad in (sha(CHANGED), sha(RUNS + 1))
+                if event.ratio > 1 or event.first_bad == sha(RUNS + 1)
+            ),
+            key=lambda event: event.first_bad,
+        )
+    assert (loss.first_bad, loss.state, loss.is_rise) == (sha(CHANGED), State.FIXED, True)
+    assert (gain.first_bad, gain.state, gain.is_rise) == (sha(RUNS + 1), State.NEW, False)
+
+
+def test_a_count_that_leaves_zero_is_one_event(opperf, path):
+    with Store(str(path)) as store:
+        for number in range(1, 9):
+            breaks = entry(float(number > 5), metric="memory", name="breaks", width=0.0)
+            add_runs(store, "counts", [submission(number, breaks)])
+    for is_new in (True, False):
+        code, events = found(opperf, "--project", "counts")
+        (event,) = events.values()
+        assert code == 1 and event["is_loss"] and event["is_new"] is is_new
+        assert (event["first_bad"], event["before"], event["ratio"]) == (sha(6), 0.0, None)
 
 
 def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):

@@ -199,6 +199,9 @@ def test_another_cpu_gpu_build_governor_or_number_of_threads_is_not_comparable(h
     there = changed(here, **fields)
     assert comparability(there) != comparability(here)
     assert incomparable_facts(here, there) == (next(iter(fields)),)
+    of_build = {"versions", "commit", "features"} & set(fields)
+    is_same = comparability(there, any_build=True) == comparability(here, any_build=True)
+    assert is_same == bool(of_build)
 
 
 def test_times_of_another_host_moment_and_choice_of_cores_may_be_joined(here):

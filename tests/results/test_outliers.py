@@ -170,6 +170,15 @@ def test_the_commands_have_what_is_not_usual(run):
     assert commands_for(some, read) == commands_for(some, record)
 
 
+def test_the_commands_have_sizes_and_shapes_of_a_run_without_random_ones(run):
+    record = shaped(4096, 1.0, name="sum")
+    selection = {"size": "small", "shapes": {"data": [64, 2048]}}
+    header = msgspec.structs.replace(run.header, options={"selection": selection})
+    some = msgspec.structs.replace(run, header=header, records=(record,))
+    words = f"--framework mxnet --size small --shape data=64x2048 --id {record.id}"
+    assert commands_for(some, record)["run"] == f"opperf run sum {words}"
+
+
 def test_the_commands_have_as_many_configurations(run):
     record = shaped(4096, 1.0, name="sum")
     some = fuzzed(run, [record])

@@ -139,26 +139,6 @@ aliases = Table(
 )
 """Cases that go on under another id, as after a rename."""
 
-verdicts = Table(
-    "verdicts",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
-    Column("session", String, nullable=False),
-    Column("good", String, nullable=False),
-    Column("bad", String, nullable=False),
-    Column("case_id", String, nullable=False),
-    Column("metric", String, nullable=False),
-    Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    Column("verdict", String, nullable=False),
-    Column("ratio", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("time", Float, nullable=False),
-    UniqueConstraint("project", "session", "case_id", "metric"),
-)
-"""Of sessions of A and B, by the commits that these were."""
-
 events = Table(
     "events",
     METADATA,

@@ -83,29 +83,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("project", "case_id", "metric", "environment_id"),
     )
     op.create_table(
-        "verdicts",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("project", sa.Integer(), nullable=False),
-        sa.Column("session", sa.String(), nullable=False),
-        sa.Column("good", sa.String(), nullable=False),
-        sa.Column("bad", sa.String(), nullable=False),
-        sa.Column("case_id", sa.String(), nullable=False),
-        sa.Column("metric", sa.String(), nullable=False),
-        sa.Column("environment_id", sa.Integer(), nullable=False),
-        sa.Column("verdict", sa.String(), nullable=False),
-        sa.Column("ratio", sa.Float(), nullable=True),
-        sa.Column("low", sa.Float(), nullable=True),
-        sa.Column("high", sa.Float(), nullable=True),
-        sa.Column("time", sa.Float(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["environment_id"],
-            ["environments.id"],
-        ),
-        sa.ForeignKeyConstraint(["project"], ["projects.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("project", "session", "case_id", "metric"),
-    )
-    op.create_table(
         "events",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("project", sa.Integer(), nullable=False),
