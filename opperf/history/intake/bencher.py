@@ -9,22 +9,17 @@ from typing import Any
 
 from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
 from opperf.history.intake.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
-    file_time,
-    machine_of,
-    submit,
+    submit_value,
 )
 from opperf.history.intake.units import TIME, is_rate
 from opperf.history.model import Entry, Point
 from opperf.metrics import metrics_by_name
 from opperf.model import Struct
-from opperf.model.base import digest
 from opperf.results.exports import MEASURES
 
 UNITS = {"latency": TIME, "build-time": "s", "file-size": "bytes"}
@@ -66,23 +61,9 @@ def read(path: Path, given: Given) -> Intake:
         }
         for name, measures in as_form(value, dict[str, Any], path).items()
     }
-    commit = commit_of(path, given)
-    machine = machine_of({}, given)
-    warnings = [f"{path}: it has no time; that of the file is taken"]
-    if not given.machine:
-        warnings.append(UNKNOWN_MACHINE.format(path))
-    submission = submit(
-        "bencher",
-        [commit.sha, digest(value)],
-        path,
-        commit,
-        given.branch,
-        file_time(path),
-        _entries(benchmarks, machine, path),
-        [machine],
-        warnings,
+    return submit_value(
+        "bencher", value, path, given, lambda machine: _entries(benchmarks, machine, path)
     )
-    return Intake((submission,), tuple(warnings))
 
 
 def _entries(

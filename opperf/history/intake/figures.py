@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,33 @@ def submit(
         command=command,
         environments={machine.key: machine.facts for machine in machines},
     )
+
+
+def submit_value(
+    source: str,
+    value: Any,
+    path: Path,
+    given: Given,
+    entries_of: Callable[[Machine], Iterable[Entry]],
+) -> Intake:
+    """Returns the run of a file that says neither its commit, nor its time, nor its machine: the
+    user states the first and the last. Raises `RunFileError` without a commit."""
+    commit, machine = commit_of(path, given), machine_of({}, given)
+    warnings = [f"{path}: it has no time; that of the file is taken"]
+    if not given.machine:
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    submission = submit(
+        source,
+        [commit.sha, digest(value)],
+        path,
+        commit,
+        given.branch,
+        file_time(path),
+        entries_of(machine),
+        [machine],
+        warnings,
+    )
+    return Intake((submission,), tuple(warnings))
 
 
 UNKNOWN_MACHINE = (

@@ -95,13 +95,13 @@ def _recognise(path: Path) -> Form:
 def _first_value(text: bytes, path: Path) -> Any:
     """Returns the value of a file, or of its first line if each is one."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1:
-        try:
-            return parse(lines[0], path)
-        except RunFileError:
-            # A line of a value that has several.
-            pass
-    return parse(text, path)
+    if len(lines) == 1:
+        return parse(text, path)
+    try:
+        return parse(lines[0] if lines else text, path)
+    except RunFileError:
+        # It is a line of one value, which has several.
+        return parse(text, path)
 
 
 def _none(path: Path, what: str) -> RunFileError:

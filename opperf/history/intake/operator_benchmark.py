@@ -11,21 +11,16 @@ import msgspec
 
 from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
 from opperf.history.intake.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
-    file_time,
-    machine_of,
-    submit,
+    submit_value,
 )
 from opperf.history.intake.units import MEMORY, Known, known_unit
 from opperf.history.model import Entry, Point
 from opperf.model import Struct
-from opperf.model.base import digest
 
 
 class Test(Struct, frozen=True, rename={"memory": "peak memory", "bandwidth": "memory bandwidth"}):
@@ -69,23 +64,9 @@ def read(path: Path, given: Given) -> Intake:
     """Returns the run of a file, at the commit that the user states. Raises `RunFileError`."""
     value = parse(read_bytes(path), path)
     tests = as_form(value, list[Test], path)
-    commit = commit_of(path, given)
-    machine = machine_of({}, given)
-    warnings = [f"{path}: it has no time; that of the file is taken"]
-    if not given.machine:
-        warnings.append(UNKNOWN_MACHINE.format(path))
-    submission = submit(
-        "operator_benchmark",
-        [commit.sha, digest(value)],
-        path,
-        commit,
-        given.branch,
-        file_time(path),
-        _entries(tests, machine, path),
-        [machine],
-        warnings,
+    return submit_value(
+        "operator_benchmark", value, path, given, lambda machine: _entries(tests, machine, path)
     )
-    return Intake((submission,), tuple(warnings))
 
 
 def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[Entry]:
