@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from opperf.commands.environments import write_lock
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
 from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.experiments import (
-    FAILURES,
     check_matrix,
     dump,
     plan_matrix,
-    repeating,
     visits_of,
 )
+from opperf.commands.run.finishing import finish, print_line, resume_advice
 from opperf.commands.run.keeping import (
     check_axes,
     check_same,
@@ -32,7 +28,6 @@ from opperf.commands.run.keeping import (
     check_selection,
     choose_run_file,
     keep_cut_short,
-    keep_finished,
     keep_replaced,
     may_replace,
     read_unfinished,
@@ -40,7 +35,7 @@ from opperf.commands.run.keeping import (
 from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, quick_settings
 from opperf.environments.restoring import restore
-from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
+from opperf.errors import INTERRUPTED, OutputError, UsageError
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
 from opperf.execution.forecast import (
@@ -59,28 +54,19 @@ from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.experiments.repeating import command_of_case
 from opperf.machine.core_use import read_gauge
-from opperf.machine.pinning import Pinning, cpus_arguments
+from opperf.machine.pinning import Pinning
 from opperf.metrics import metrics_by_name
-from opperf.model import PROGRAM, Case, Closing, Header, Record, Run, Status, Wrapping
-from opperf.reports import replays, writing
+from opperf.model import PROGRAM, Case, Closing, Header, Run, Wrapping
+from opperf.reports import writing
 from opperf.reports.formats import RUN, format_named
-from opperf.reports.replays import replayed
-from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
-from opperf.reports.summary import summarise
-from opperf.reports.text import write_text
 from opperf.reports.writing import runfile_text
 from opperf.results import output
-from opperf.results.columns import select_columns
-from opperf.results.kept import display, profile_folder, streams_of, wrapped_profiles_of
+from opperf.results.kept import display, profile_folder, wrapped_profiles_of
 from opperf.results.lines import check_free
 from opperf.results.messages import tell
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.text import terminal_width, wrap
-from opperf.results.verifications import is_wrong
 from opperf.sources.registry import Plan
-
-TABLE_LIMIT = 60
-"""Largest number of rows printed as a table after a run; more would bury the summary."""
 
 
 class Work(NamedTuple):
@@ -118,7 +104,7 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
     if request.resuming:
         unfinished, warnings = read_unfinished(run_file, request)
         for warning in warnings:
-            _print(request, f"warning: {warning}", error=True)
+            print_line(request, f"warning: {warning}", error=True)
     refused = _refused_output(run_file, request)
     own = unfinished.header.interpreters if unfinished else ()
     interpreters = request.interpreters or restore(own, partial(_log, request))
@@ -135,7 +121,7 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
                 report_choice(request.framework, partial(_log, request))
             work = plan_work(workers, request, partial(_log, request))
         for alias, name in work.plan.aliases.items():
-            _print(request, f"{alias} is an alias of {name}; its results are under {name}")
+            print_line(request, f"{alias} is an alias of {name}; its results are under {name}")
         if request.list_only:
             if not request.lists_lines or isinstance(work.begun, Run):
                 print(cases_table(work.plan, terminal_width()))
@@ -165,34 +151,34 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
                 work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
             ).text()
         for text in filter(None, (line, expected)):
-            _print(request, text if width is None else wrap(text, width))
+            print_line(request, text if width is None else wrap(text, width))
         if request.dry_run:
             for case in work.remaining if request.matrix is not None else ():
                 print(command_of_case(case, workers.interpreters))
             return 0
         for text in keep_replaced(run_file, request):
-            _print(request, text)
+            print_line(request, text)
         build(workers, work.remaining, partial(_log, request))
         begun = time.monotonic()
         try:
             result = measure_work(work, run_file, request, workers, pinning, started)
         except KeyboardInterrupt:
             _keep_cut_short(run_file, request)
-            _print(request, f"interrupted; {_resume_advice(run_file, request)}", error=True)
+            print_line(request, f"interrupted; {resume_advice(run_file, request)}", error=True)
             return INTERRUPTED
         except CutShortError as error:
             _keep_cut_short(run_file, request)
-            raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
+            raise OutputError(f"{error}; {resume_advice(run_file, request)}") from error
         if request.traces is not None:
             for text in write_traces(workers, result, request.traces):
-                _print(request, text)
+                print_line(request, text)
         for text in dump(workers, result, request):
-            _print(request, text)
+            print_line(request, text)
     if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
-            _print(request, f"warning: {warning}", error=True)
-    code, written = _finish(result, run_file, request, time.monotonic() - started)
+            print_line(request, f"warning: {warning}", error=True)
+    code, written = finish(result, run_file, request, time.monotonic() - started)
     return code if finished is None else max(code, finished(written))
 
 
@@ -206,7 +192,7 @@ def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
         content = runfile_text(Run(work.begun, records=(), closing=closing))
         output.replace(run_file, content.encode())
         written = f"; {display(request.output)} says so"
-    _print(request, f"no case is in this part{written}")
+    print_line(request, f"no case is in this part{written}")
     return 0
 
 
@@ -270,7 +256,7 @@ def measure_work(
     """Measures what remains, writes each record as it is made, and returns the file's content.
     `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
     profiles = profile_folder(run_file, is_new=not request.resuming)
-    echo = partial(_print, request, error=True) if request.echo else None
+    echo = partial(print_line, request, error=True) if request.echo else None
     task = Task(
         work.remaining,
         workers.interpreters,
@@ -360,99 +346,12 @@ def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     return None
 
 
-def _resume_advice(run_file: Path, request: Request) -> str:
-    words = ["opperf", request.program, "--resume"]
-    is_unnamed = request.is_default_output and request.output != run_file
-    if is_unnamed:
-        words.append(display(run_file))
-    elif request.resume or request.output == run_file:
-        words.append(str(run_file))
-    if request.output != run_file or run_file.suffix != ".jsonl":
-        words += ["-f", request.output_format]
-    if request.output != run_file and not is_unnamed:
-        words += ["-o", str(request.output)]
-    words += cpus_arguments(request.cpus)
-    return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
-
-
-def _finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> tuple[int, Path]:
-    """Writes the output and prints what was measured; the exit code, and where the run file is."""
-    if request.output != run_file:
-        try:
-            streams = streams_of(run_file)
-            missing = writing.write(
-                result, request.output, request.output_format, request.columns, streams
-            )
-        except OutputError as error:
-            raise OutputError(f"{error}; {_resume_advice(run_file, request)}") from error
-        for line in missing:
-            _print(request, f"warning: {line}", error=True)
-    name = display(request.output)
-    kept, problem = keep_finished(run_file, request)
-    records = result.records
-    if request.suite is None:
-        for text in _tables(result, request, elapsed_s):
-            _print(request, f"\n{text}")
-    if problem:
-        _print(request, problem, error=True)
-    if request.matrix is not None:
-        for line in repeating(result):
-            _print(request, line)
-    if request.output != output.STDOUT:
-        also = ""
-        if kept is not None and request.output_format != "jsonl":
-            also = f"; the run file is kept as {kept.name}"
-        profiles = wrapped_profiles_of(request.output)
-        if profiles.is_dir():
-            also += f"; what the profiling programs wrote is in {display(profiles)}"
-        lock = write_lock(request.output, result.header.interpreters)
-        if lock is not None:
-            also += f"; the versions of its environments are in {display(lock)}"
-        _print(request, f"\nwritten to {name}{also}")
-        if is_swept(records) and request.output_format == "jsonl":
-            _print(request, f"Plot it with: {shlex.join(('opperf', 'plot', name))}")
-    written = kept.path if kept is not None and not run_file.is_file() else run_file
-    if not any(record.status is Status.OK for record in records):
-        _print(request, nothing_measured(records), error=True)
-        return FOUND, written
-    failed = any(record.status in FAILURES or is_wrong(record) for record in records)
-    return FOUND if request.strict and failed else 0, written
-
-
-def _tables(result: Run, request: Request, elapsed_s: float) -> Iterator[str]:
-    """Yields the tables of a run's results, and the summary."""
-    records, width = result.records, terminal_width()
-    if row_count(records) <= TABLE_LIMIT:
-        table = run_text(records, width, request.columns)
-        explained = legend(records, select_columns(records, request.columns))
-        yield f"{table}\n\n{wrap_all(explained, width)}"
-    if replayed(records):
-        yield write_text(replays.report_of(records), width).strip()
-    yield summarise(result, elapsed_s, width)
-
-
 def _keep_cut_short(run_file: Path, request: Request) -> None:
     problem = keep_cut_short(run_file)
     if problem:
-        _print(request, problem, error=True)
-
-
-def nothing_measured(records: Sequence[Record]) -> str:
-    """Returns the line that ends a run without a measurement."""
-    counts = Counter(record.status.value for record in records)
-    statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
-    reason = next((record.reason for record in records if record.reason), "")
-    return f"opperf: nothing was measured: {statuses}{reason and f'; e.g. {reason}'}"
+        print_line(request, problem, error=True)
 
 
 def _log(request: Request, text: str) -> None:
     if not request.quiet:
         tell(text)
-
-
-def _print(request: Request, text: str, error: bool = False) -> None:
-    """Prints a line of output, unless quiet, or an error; to standard error beside results."""
-    if error or not request.quiet:
-        for_results = request.output == output.STDOUT or request.lists_lines
-        stream = sys.stderr if error or for_results else sys.stdout
-        tell(text, stream)

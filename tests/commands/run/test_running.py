@@ -10,7 +10,7 @@ import click
 import pytest
 
 from opperf import frameworks
-from opperf.commands.run import run
+from opperf.commands.run import finishing, run
 from opperf.commands.run import running as command
 from opperf.errors import (
     FOUND,
@@ -124,7 +124,8 @@ def test_a_run_of_cases_with_counts_ends_with_their_ranking(opperf):
 
 
 def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
-    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    for module in (command, finishing):
+        monkeypatch.setattr(module, "terminal_width", lambda: None)
     long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
     _, out, err = opperf(*long)
     first, second = out.splitlines()
@@ -141,7 +142,8 @@ def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
 
 
 def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkeypatch):
-    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    for module in (command, finishing):
+        monkeypatch.setattr(module, "terminal_width", lambda: None)
     opperf("relu", *COUNTS, "-o", "run.jsonl")
     path = opperf.folder / "run.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -155,7 +157,8 @@ def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkey
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
-    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    for module in (command, finishing):
+        monkeypatch.setattr(module, "terminal_width", lambda: width)
     _, out, _ = opperf("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json")
     assert max(map(len, out.splitlines())) <= width
     assert "3 cases: the run takes up to about 4 min; --quick" in out
@@ -371,7 +374,7 @@ def test_a_run_that_measures_nothing_fails(opperf, names, end):
 
 @pytest.mark.parametrize("limit, shown", [(2, True), (1, False)])
 def test_a_long_run_has_no_table(opperf, monkeypatch, limit, shown):
-    monkeypatch.setattr(command, "TABLE_LIMIT", limit)
+    monkeypatch.setattr(finishing, "TABLE_LIMIT", limit)
     _, out, _ = opperf("relu", *COUNTS)
     assert ("data: (64, 64)" in out.split("\n\n")[1]) is shown
     assert "ok" in out and "written to fake_operator_benchmarks.json" in out
@@ -407,7 +410,8 @@ def test_a_wrong_column_is_refused_before_anything_is_measured(opperf, columns, 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_what_a_run_prints_fits_the_terminal(opperf, monkeypatch, width):
-    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    for module in (command, finishing):
+        monkeypatch.setattr(module, "terminal_width", lambda: width)
     columns = "forward,backward,total,ratio,bandwidth,memory,memory_forward,memory_backward,p90"
     _, out, _ = opperf("relu", "add", "-r", "1", "-o", "out.json", "--columns", columns)
     assert max(map(len, out.splitlines())) <= width
