@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, norm
 
-from opperf.instruments.profilers.noise import DRIFT_P, MIN_SAMPLES, _may_drift, noise_notes
+from opperf.instruments.profilers.noise import (
+    DRIFT_Z,
+    MAX_COMPARED,
+    MIN_SAMPLES,
+    _thinned,
+    _trend,
+    noise_notes,
+)
 from opperf.model import NOISE, UNRELIABLE, NoteCode
 
 
@@ -85,19 +92,25 @@ def test_a_drift_takes_twenty_samples_to_be_told():
 
 
 @pytest.mark.parametrize("digits", [0, 3])
-def test_no_drift_that_the_test_finds_is_ruled_out_before_it(digits):
+def test_the_trend_is_that_of_scipy(digits):
     draw = np.random.default_rng(5)
-    found = likely = 0
-    for _ in range(400):
+    drifts = 0
+    for _ in range(200):
         n = int(draw.integers(MIN_SAMPLES, 120))
         trend = draw.choice([0.0, 0.5, 1.5]) * np.linspace(0, 1, n)
         array = np.round(draw.lognormal(0, 0.5, n) + trend, digits)
-        drifts = kendalltau(np.arange(n), array).pvalue < DRIFT_P
-        found += drifts
-        likely += _may_drift(array)
-        assert _may_drift(array) or not drifts
-    # And most of the others are.
-    assert 50 < found <= likely < found + 100
+        expected = kendalltau(np.arange(n), array, method="asymptotic").pvalue
+        assert 2 * norm.sf(abs(_trend(array))) == pytest.approx(expected, rel=1e-6)
+        drifts += abs(_trend(array)) >= DRIFT_Z
+    assert 30 < drifts < 170
+
+
+def test_many_samples_are_compared_as_medians_of_neighbours():
+    rising = np.arange(2 * MAX_COMPARED + 1.0)
+    assert _thinned(rising[:MAX_COMPARED]).tolist() == rising[:MAX_COMPARED].tolist()
+    assert _thinned(rising)[:2].tolist() == [1.0, 4.0] and len(_thinned(rising)) == 667
+    # Equal values have no trend, and no variance either.
+    assert _trend(np.ones(30)) == 0.0
 
 
 def test_what_is_wide_is_not_a_drift():
