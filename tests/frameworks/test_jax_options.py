@@ -1,5 +1,6 @@
 """JAX's options by name, as `--set` has them; dtypes of 64 bits; the cache of programs."""
 
+import os
 import re
 
 import pytest
@@ -102,6 +103,18 @@ def test_dtypes_of_64_bits_set_the_option_of_their_worker():
 def test_every_dtype_is_one_of_jax():
     for name in devices.DTYPES:
         assert str(devices.dtype_of(name)) == devices.NARROWED.get(name, name)
+
+
+def test_programs_for_other_numbers_of_threads_are_in_other_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path))
+    found = []
+    for cores in ({0}, {0, 1}):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process, cores=cores: cores)
+        found.append(compiling.program_folder())
+    monkeypatch.setenv("NPROC", "1")
+    found.append(compiling.program_folder())
+    assert len(set(found)) == 3
+    assert {folder.parent for folder in found} == {tmp_path}
 
 
 @pytest.mark.parametrize("cache, is_used", [("warm", True), ("cold", False)])

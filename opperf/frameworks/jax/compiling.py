@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,14 +23,29 @@ CACHED: dict[str, Any] = {
 }
 """Options with which every program is kept, not only those that take a second to compile."""
 
+POOL_VARIABLES = ("PJRT_NPROC", "NPROC")
+"""Variables that limit the threads of XLA's pool, whatever processors the process may use."""
+
+
+def program_folder() -> Path:
+    """Returns the folder of compiled programs. XLA divides loops among the threads of its pool when
+    it compiles, which the keys of JAX's cache do not tell: programs for another number of threads
+    are in another folder."""
+    folder = os.environ.get(CACHE_VARIABLE) or user_cache_path("opperf") / "jax"
+    limits = [os.environ[name] for name in POOL_VARIABLES if os.environ.get(name)]
+    affinity = getattr(os, "sched_getaffinity", None)
+    # Not every system has it.
+    count = os.cpu_count() if affinity is None else len(affinity(0))
+    threads = "-".join([str(count), *limits])
+    return Path(folder) / f"threads-{threads}"
+
 
 @contextmanager
 def cache(is_cold: bool) -> Iterator[None]:
     """Returns a context with the user's persistent cache of programs; without any if `is_cold`."""
-    folder = os.environ.get(CACHE_VARIABLE) or str(user_cache_path("opperf") / "jax")
     wanted = {
         **CACHED,
-        "jax_compilation_cache_dir": folder,
+        "jax_compilation_cache_dir": str(program_folder()),
         "jax_enable_compilation_cache": not is_cold,
     }
     before = {name: getattr(jax.config, name) for name in wanted}
