@@ -11,7 +11,7 @@ import msgspec
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.cache import cache_file, load, store
 from opperf.execution.progress import Pace
-from opperf.model import Case, Record, Status
+from opperf.model import Case, Record, Status, identity_of
 from opperf.model.base import Struct
 from opperf.plurals import pluralize
 from opperf.results.text import duration
@@ -165,7 +165,7 @@ def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
     found: dict[tuple[Any, ...], Case] = {}
     for case in cases:
         # The phase is that of the configuration's rule.
-        settings = {**case.settings.identity(), "phase": None}
+        settings = {**identity_of(case.settings), "phase": None}
         found.setdefault((case.target.key, msgspec.json.encode(settings)), case)
     return [
         msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **quick))

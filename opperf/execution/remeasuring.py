@@ -21,7 +21,18 @@ import msgspec
 
 from opperf.instruments.profilers.waits import NOTABLE
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.model import PASSES, Case, MetricKind, Note, NoteCode, Pass, Record, Status, Waits
+from opperf.model import (
+    PASSES,
+    Case,
+    MetricKind,
+    Note,
+    NoteCode,
+    Pass,
+    Record,
+    Status,
+    Waits,
+    identity_of,
+)
 from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process
 
@@ -71,7 +82,7 @@ def find_suspects(records: Iterable[Record], total: int) -> list[Record]:
 def _family(case: Case) -> str:
     """Returns what cases have in common whose times can be compared by size. Not the profiler:
     kernels take no longer than a call."""
-    settings = {**case.settings.identity(), "profiler": ""}
+    settings = {**identity_of(case.settings), "profiler": ""}
     return f"{case.target.framework} {case.label} {sorted(map(str, settings.items()))}"
 
 

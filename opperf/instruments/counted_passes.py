@@ -13,7 +13,7 @@ from opperf.instruments.callgrind.counter import Counter, Counts, Phase
 from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
 from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.prepared import Visit
-from opperf.model import MetricKind, NoteCode, Pass
+from opperf.model import MetricKind, NoteCode, Pass, process_settings
 
 EVENTS = {
     "instructions": ("Ir",),
@@ -89,7 +89,7 @@ class CountedPasses:
             list(passes.values()),
             settings.warmup,
             settings.runs,
-            on_calling_thread=settings.process()["threads"] == 1
+            on_calling_thread=process_settings(settings)["threads"] == 1
             and not self._framework.has_own_threads,
         )
         for name, counts in zip(passes, found, strict=True):

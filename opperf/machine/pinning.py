@@ -16,7 +16,7 @@ from opperf.machine.core_use import NOTHING_ELSE, Claims, Held, Use
 from opperf.machine.health.processor import count_threads
 from opperf.machine.kernel import SYSFS, THREAD_VARIABLES, format_cpus, usable_cpus
 from opperf.machine.topology import find_slow, group_by_node, siblings
-from opperf.model import Settings
+from opperf.model import Settings, process_settings
 from opperf.plurals import pluralize
 
 AUTO, NONE = "auto", "none"
@@ -67,7 +67,7 @@ def cpus_arguments(choice: str) -> tuple[str, ...]:
 def thread_count(settings: Settings, variables: Mapping[str, str]) -> int | None:
     """Returns the number of compute threads of a worker with these settings and inherited
     environment variables; None for as many as there are cores."""
-    threads: int | None = settings.process().get("threads")
+    threads: int | None = process_settings(settings).get("threads")
     if threads is not None:
         return threads
     merged = {**variables, **settings.env}

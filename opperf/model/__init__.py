@@ -7,6 +7,14 @@ can be read on a machine that has none.
 
 from opperf.model.base import ID_VERSION, Struct
 from opperf.model.cases import PASSES, CallSite, Case, Pass, display_arguments, split_positional
+from opperf.model.declared_settings import (
+    DECLARED,
+    DEFAULTS,
+    MAPPINGS,
+    SESSION_AXES,
+    identity_of,
+    process_settings,
+)
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
@@ -49,7 +57,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, SESSION_AXES, Settings
+from opperf.model.settings import INSTRUCTIONS, Settings
 from opperf.model.targets import (
     PROGRAM,
     CallableTarget,

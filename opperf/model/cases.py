@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args
 
 from opperf.model.base import ID_LENGTH, ID_VERSION, Struct, digest
-from opperf.model.settings import Settings, without_defaults
+from opperf.model.declared_settings import identity_of, without_defaults
+from opperf.model.settings import Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -80,7 +81,7 @@ class Case(Struct, frozen=True):
                 "version": ID_VERSION,
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
-                "settings": without_defaults(self.settings.identity()),
+                "settings": without_defaults(identity_of(self.settings)),
                 # Absent at its default, as all later fields, so that no id changes.
                 **({"repeat": self.repeat} if self.repeat else {}),
             }

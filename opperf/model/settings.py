@@ -6,9 +6,7 @@ declarations, so that a new setting is one field here and the code that applies 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 from opperf import defaults
 from opperf.dtypes import canonical
@@ -362,44 +360,3 @@ class Settings(Struct, frozen=True):
     @property
     def differentiated(self) -> tuple[str, ...]:
         return tuple(self.grad.split(",")) if self.grad else ()
-
-    def identity(self) -> dict[str, Any]:
-        """Returns the settings that are part of a case's id."""
-        return {name: getattr(self, name) for name, setting in DECLARED.items() if setting.identity}
-
-    def process(self) -> dict[str, Any]:
-        """Returns the settings of process scope, without those at their defaults. Instructions are
-        counted in a process of its own kind, with one compute thread unless they are set."""
-        found = without_defaults(
-            {name: getattr(self, name) for name, setting in DECLARED.items() if setting.process}
-        )
-        if self.profiler != INSTRUCTIONS:
-            return found
-        return {"threads": 1, **found, "profiler": INSTRUCTIONS}
-
-
-def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings that are not at their defaults."""
-    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
-
-
-def _declared() -> Iterator[declaring.Setting]:
-    for name, hint in get_type_hints(Settings, include_extras=True).items():
-        (setting,) = (
-            metadata for metadata in hint.__metadata__ if isinstance(metadata, declaring.Setting)
-        )
-        title = setting.title or name.replace("_", " ").capitalize()
-        yield replace(setting, name=name, title=title, metavar=setting.metavar or name.upper())
-
-
-DECLARED: dict[str, declaring.Setting] = {setting.name: setting for setting in _declared()}
-"""Every setting, by the field of `Settings`."""
-
-DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
-"""The default of every setting. None ever changes, as that would change ids."""
-
-MAPPINGS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, dict))
-"""Settings of which each use of the option sets one entry, NAME=VALUE."""
-
-SESSION_AXES = ("dtype", "mode", "phase", "autocast", "memory_format", "cache")
-"""Settings of a call of which a session of `ab` may have several values, as a run may of all."""

@@ -21,6 +21,7 @@ from opperf import model
 from opperf.errors import RunFileError
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.metrics import exported_metrics, metrics_in
+from opperf.model import identity_of
 from opperf.plurals import pluralize
 from opperf.results.details import display_details
 from opperf.results.settings import changed_settings_text
@@ -104,7 +105,7 @@ def _with_id(name: str, id: str) -> str:
 
 def place_of(case: model.Case) -> str:
     """Returns a case's framework, device, dtype, profiler and changed settings as text."""
-    identity = case.settings.identity()
+    identity = identity_of(case.settings)
     always = ("device", "dtype", "profiler")
     words = [case.target.framework, *(str(identity[name]) for name in always)]
     words += [
@@ -242,7 +243,7 @@ def _benchmark(
     one: ExportEntry, metric: str, samples: Sequence[float], environment: model.Environment
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
-    settings = changed_settings_text(case.settings.identity())
+    settings = changed_settings_text(identity_of(case.settings))
     name = f"{case.label}.{metric}{one.name.removeprefix(case.label)}"
     return {
         "group": f"{case.label}.{metric}",

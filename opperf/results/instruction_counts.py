@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
-from opperf.model import DEFAULTS, PASSES, Run, Status
+from opperf.model import DEFAULTS, PASSES, Run, Status, identity_of
 from opperf.model.settings import INSTRUCTIONS as INSTRUCTIONS_PROFILER
 from opperf.results.exports import unique_names
 from opperf.results.settings import changed_settings_text
@@ -52,7 +52,7 @@ def instruction_counts(run: Run) -> dict[str, Any]:
                 "counts": _finite(record.samples.get(metric)),
             }
             for record, name in zip(measured, unique_names(measured), strict=True)
-            for settings in [record.case.settings.identity()]
+            for settings in [identity_of(record.case.settings)]
             for label, metric in COUNTS.items()
             if label in record.samples or metric in record.samples
         },

@@ -16,7 +16,7 @@ import msgspec
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.metrics import metrics_by_name, metrics_in
-from opperf.model import Metric, MetricKind, Record, Run, Status, display_arguments
+from opperf.model import Metric, MetricKind, Record, Run, Status, display_arguments, identity_of
 from opperf.results.details import display_details
 from opperf.results.settings import differing_settings
 from opperf.results.units import device_label, sort_by_operator, statistic_value, unit_of
@@ -197,7 +197,7 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
         if record.status is Status.OK:
             result = result_of(record)
             if names:
-                settings = record.case.settings.identity()
+                settings = identity_of(record.case.settings)
                 result["settings"] = {name: settings[name] for name in names}
             results.setdefault(record.case.label, []).append(result)
     return results

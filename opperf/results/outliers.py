@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opperf.model import DECLARED, PASSES, Pass, Record, Run
+from opperf.model import DECLARED, PASSES, Pass, Record, Run, identity_of
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
 from opperf.results.units import MARK, figure_of, is_ranked
@@ -144,7 +144,7 @@ def commands_for(run: Run, record: Record) -> dict[str, str]:
     """Returns the commands that measure a case again, and print its script where they can."""
     case = record.case
     environment = run.environments.get(record.environment)
-    settings = {**case.settings.identity(), "seed": case.settings.seed}
+    settings = {**identity_of(case.settings), "seed": case.settings.seed}
     # The interpreters are in the header, with the paths that the labels stand for.
     del settings["python"]
     settings = needed_settings(settings, environment.devices if environment else ())

@@ -16,6 +16,7 @@ from opperf.model import (
     ScriptTarget,
     TensorSpec,
     display_arguments,
+    identity_of,
 )
 from opperf.model import Mapping as Entries
 from opperf.results.text import inputs_text
@@ -86,7 +87,7 @@ def differing_settings(cases: Iterable[Case]) -> tuple[str, ...]:
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for case in listed:
         inputs = str(display_arguments(neutral(case, dtypes)))
-        alike.setdefault((case.label, inputs), []).append(case.settings.identity())
+        alike.setdefault((case.label, inputs), []).append(identity_of(case.settings))
     found = {
         name
         for settings in alike.values()
@@ -99,7 +100,7 @@ def differing_settings(cases: Iterable[Case]) -> tuple[str, ...]:
 
 def settings_text(case: Case, names: Iterable[str]) -> str:
     """Returns the case's values of these settings on one line: `float16, threads 2`."""
-    settings = case.settings.identity()
+    settings = identity_of(case.settings)
     return _text({name: settings[name] for name in names})
 
 

@@ -28,6 +28,7 @@ from opperf.model import (
     TensorSpec,
     iter_tensors,
     map_tensors,
+    process_settings,
 )
 from opperf.model import Mapping as MappingValue
 
@@ -250,7 +251,9 @@ def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:
 
 def process_key(framework: str, settings: Settings) -> str:
     """Returns a key that is equal for cases that one process can measure."""
-    return msgspec.json.encode((framework, settings.process()), order="deterministic").decode()
+    return msgspec.json.encode(
+        (framework, process_settings(settings)), order="deterministic"
+    ).decode()
 
 
 def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from opperf.model import Case, ScriptTarget
+from opperf.model import Case, ScriptTarget, identity_of
 from opperf.suite_results.performance import sample_of
 from opperf.suite_results.suite_run import BenchResults
 
@@ -78,7 +78,7 @@ def _differing(base: Sequence[Case], new: Sequence[Case]) -> str:
             values = (fact.read(one.target), fact.read(other.target))
             if values[0] != values[1]:
                 return f"other {fact.title}: {_changed(*values)}"
-    settings = [case.settings.identity() for case in (one, other)]
+    settings = [identity_of(case.settings) for case in (one, other)]
     names = [
         name for name in settings[0] if name != PYTHON and settings[0][name] != settings[1][name]
     ]

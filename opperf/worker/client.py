@@ -1,22 +1,16 @@
-"""The manager's side of a worker process: starts it, sends requests, replaces it when it dies."""
+"""The manager's side of a worker: its requests, and what a crash or a hang of it is for each."""
 
 from __future__ import annotations
 
-import os
-import selectors
-import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from opperf import errors
-from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.errors import WorkerError
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import Case, Environment, Listing, Record, Settings, Status, Verification
@@ -27,10 +21,13 @@ from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Answer, Kept, Observed, Request, Response, Trial
-
-START_TIMEOUT_S = 120.0
-"""Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
+from opperf.worker.protocol import Observed, Request, Trial
+from opperf.worker.request_process import (
+    KILL_WAIT_S,
+    START_TIMEOUT_S,
+    RequestProcess,
+    WorkerTimeout,
+)
 
 PLAN_TIMEOUT_S = 120.0
 """Limit on planning: the whole registry takes about a second."""
@@ -39,30 +36,10 @@ BUILD_TIMEOUT_S = 3600.0
 """Limit on compiling: two hundred snippets of C++ take two minutes on two cores, and each that does
 not compile another one."""
 
-KILL_WAIT_S = 5.0
-"""Limit on the end of a killed process, which may be in the middle of a system call."""
-
-START_ATTEMPTS = 3
-"""Attempts to start a worker that a signal ends during the import. One such end may be bad luck, as
-when the kernel needs memory; a framework that crashes on import does so every time."""
-
-READ_BYTES = 1 << 16
-
-LOG_TAIL_BYTES = 8000
-"""Length of the end of a worker's output that is searched for the reason of its end: Valgrind
-writes 1600 bytes after it, of a fork and of its parent each."""
-
-Use = Literal["fresh", "used", "forked"]
-"""Which process has run operators: none, the process itself, or a fork of it."""
-
 R = TypeVar("R")
 
 
-class WorkerTimeout(Exception):
-    """The worker did not respond in time, and was ended."""
-
-
-class Worker(AbstractContextManager["Worker"]):
+class Worker(RequestProcess, AbstractContextManager["Worker"]):
     """A worker process for one framework and the process settings of `settings`. It starts at the
     first request, and again after its end.
 
@@ -85,38 +62,13 @@ class Worker(AbstractContextManager["Worker"]):
         measures_memory: bool = True,
         profiles: Path | None = None,
     ) -> None:
-        self._reference_work, self._framework = reference_work, framework
+        self._reference_work = reference_work
         settings = settings or Settings()
         self._needs = needs_of(settings)
         options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
-        self._program = WorkerProgram(framework, settings, environment, python, cpus, options)
+        program = WorkerProgram(framework, settings, environment, python, cpus, options)
+        super().__init__(program, framework)
         self._profiles = profiles
-        self._process: subprocess.Popen[bytes] | None = None
-        self._buffer = b""
-        self._kept: Record | None = None
-        """Record of the case in flight, once it has all but its verification."""
-        self._log = tempfile.TemporaryFile()
-        self._environment: Environment | None = None
-        self._use: Use = "fresh"
-        self._killed = False
-        self.launches = 0
-
-    def __exit__(self, *error: object) -> None:
-        self.end()
-        self._log.close()
-        self._program.close()
-
-    @property
-    def is_foreign(self) -> bool:
-        return self._program.is_foreign
-
-    @property
-    def log(self) -> str:
-        """The end of the output of the worker and its framework."""
-        # Read without moving the file's position, which the worker shares.
-        file = self._log.fileno()
-        begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
-        return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
     def environment(self) -> Environment:
         self._start()
@@ -249,84 +201,11 @@ class Worker(AbstractContextManager["Worker"]):
         except WorkerTimeout:
             return Observed(refusal=f"not finished after {case.settings.timeout_s:g} s")
 
-    def end(self) -> None:
-        """Kills the process and its forks, if there is one."""
-        # After an interrupt two threads may end it: the one that waits for it, and the main one.
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.poll() is None:
-            # Its session is its own, and its forks are in its process group.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
-            process.wait(timeout=KILL_WAIT_S)
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None and stdout is not None
-        stdin.close()
-        with stdout:
-            _await_end(stdout)
-        self._program.process_ended()
-
-    def kill(self) -> None:
-        """Kills the process, from any thread, and lets no other one start."""
-        self._killed = True
-        process = self._process
-        if process is not None and process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-    def _is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
     def _start_used(self) -> None:
         """Starts a process that runs operators itself, unless a fork of it does."""
         self._start()
         if self._use == "fresh":
             self._use = "used"
-
-    def _start(self) -> None:
-        if self._is_running():
-            return
-        for attempts_left in reversed(range(START_ATTEMPTS)):
-            # A process that ended after its last response has cost no case.
-            self.end()
-            self._launch()
-            try:
-                self._environment = self._answer(Environment, START_TIMEOUT_S)
-                return
-            except WorkerDied as died:
-                if died.returncode < 0 and attempts_left:
-                    continue
-                name = self._framework
-                raise WorkerError(
-                    f"the worker ended while importing {name}: {describe_end(died)}; check that "
-                    f"{self._program.python} is a Python interpreter with {name}"
-                ) from died
-            except WorkerTimeout as silent:
-                took = f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
-                raise WorkerError(took) from silent
-            except OpperfError:
-                self.end()
-                raise
-
-    def _launch(self) -> None:
-        self.launches += 1
-        self._use = "fresh"
-        self._buffer = b""
-        # The output of one worker is no reason for the end of the next.
-        self._log.seek(0)
-        self._log.truncate()
-        self._check_not_killed()
-        self._process = self._program.start(self._log)
-        self._check_not_killed()
-
-    def _check_not_killed(self) -> None:
-        """Raises `WorkerError` if the worker was killed, and ends a process that began since."""
-        if self._killed:
-            self.end()
-            raise WorkerError("the worker was killed")
 
     def _ask_or_fail(
         self, request: Request[R], timeout_s: float | None = None, work: str = "planning"
@@ -340,71 +219,3 @@ class Worker(AbstractContextManager["Worker"]):
             raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
         except WorkerTimeout as silent:
             raise WorkerError(f"{work} took over {timeout_s:g} s") from silent
-
-    def _ask(self, request: Request[R], timeout_s: float) -> R:
-        process = self._process
-        assert process is not None and process.stdin is not None
-        try:
-            process.stdin.write(msgspec.json.encode(request) + b"\n")
-        except BrokenPipeError:
-            raise self._died(process) from None
-        answer: R = self._answer(request.answer_type(), timeout_s)
-        return answer
-
-    def _answer(self, kind: Any, timeout_s: float) -> Any:
-        line = self._line(timeout_s)
-        try:
-            response = msgspec.json.decode(line, type=Response)
-            if isinstance(response, Answer):
-                return msgspec.json.decode(response.result, type=kind)
-            if isinstance(response, Kept):
-                self._kept = response.record
-                # What follows has as much time as what was before.
-                return self._answer(kind, timeout_s)
-        except msgspec.DecodeError as error:
-            self.end()
-            printed = one_line(line.decode(errors="replace"), 80)
-            raise WorkerError(
-                f"{self._program.python} does not run opperf's worker: it printed {printed!r}; "
-                "name a Python interpreter"
-            ) from error
-        raised = getattr(errors, response.error, OpperfError)(response.message)
-        raised.add_note(response.trace) if hasattr(raised, "add_note") else None
-        raise raised
-
-    def _line(self, timeout_s: float) -> bytes:
-        process = self._process
-        assert process is not None and process.stdout is not None
-        deadline = time.monotonic() + timeout_s
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                left = deadline - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    self.end()
-                    raise WorkerTimeout
-                chunk = os.read(process.stdout.fileno(), READ_BYTES)
-                if not chunk:
-                    raise self._died(process)
-                self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
-
-    def _died(self, process: subprocess.Popen[bytes]) -> WorkerDied:
-        try:
-            returncode = process.wait(timeout=KILL_WAIT_S)
-        except subprocess.TimeoutExpired:
-            returncode = -signal.SIGKILL
-        log = self.log
-        self.end()
-        return WorkerDied(returncode, log)
-
-
-def _await_end(output: IO[bytes]) -> None:
-    """Waits until no fork of an ended process has its output open: its memory is then free."""
-    deadline = time.monotonic() + KILL_WAIT_S
-    with selectors.DefaultSelector() as selector:
-        selector.register(output, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
-            if not os.read(output.fileno(), READ_BYTES):
-                return

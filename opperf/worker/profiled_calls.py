@@ -25,7 +25,7 @@ from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import PreparedCase, Visit, case_scope
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
-from opperf.model import Case, Pass, Settings
+from opperf.model import Case, Pass, Settings, process_settings
 from opperf.worker.batch import Batch, Begun, Line, Made
 from opperf.worker.process import end_with_parent, parent_is_gone
 from opperf.worker.serve import PROCESS_SETTINGS, end_without, load_framework
@@ -200,7 +200,7 @@ def main() -> None:
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     name, settings, path = sys.argv[1:]
-    PROCESS_SETTINGS.update(msgspec.json.decode(settings, type=Settings).process())
+    PROCESS_SETTINGS.update(process_settings(msgspec.json.decode(settings, type=Settings)))
     batch = msgspec.json.decode(Path(path).read_bytes(), type=Batch)
     framework = load_framework(name)
     if batch.needs_ranges and framework.ranges() is None:

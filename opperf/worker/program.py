@@ -17,7 +17,7 @@ from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
 from opperf.metrics import launcher_of
-from opperf.model import Settings
+from opperf.model import Settings, process_settings
 from opperf.worker.launch import FALLBACK_PACKAGES, PINNED_CPUS
 from opperf.worker.process import child_variables, fallback_packages, module_command
 
@@ -47,7 +47,7 @@ class WorkerProgram:
     ) -> None:
         self._module = module
         self.python = python or sys.executable
-        process = settings.process()
+        process = process_settings(settings)
         self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
         """Of the module: the framework, its settings as JSON, options."""
         self._launcher = launcher or launcher_of(framework, settings)

@@ -40,7 +40,7 @@ from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import Case, ModelTarget, Record, Settings, Status, TraceTarget
+from opperf.model import Case, ModelTarget, Record, Settings, Status, TraceTarget, process_settings
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -117,10 +117,11 @@ def measure_case(
     """Returns the record of a case, which `keep` gets before what may end this process. Raises
     `WorkerError` for other process settings."""
     case = request.case
-    if case.settings.process() != PROCESS_SETTINGS:
+    wanted = process_settings(case.settings)
+    if wanted != PROCESS_SETTINGS:
         raise errors.WorkerError(
-            f"{case.label} needs a process with {case.settings.process()}, and this one was "
-            f"started with {PROCESS_SETTINGS}"
+            f"{case.label} needs a process with {wanted}, and this one was started with "
+            f"{PROCESS_SETTINGS}"
         )
     try:
         record = measure(
@@ -353,7 +354,7 @@ def main() -> None:
     """Serves on standard input and output."""
     responses = begin_child()
     framework_name, settings, *options = sys.argv[1:]
-    PROCESS_SETTINGS.update(msgspec.json.decode(settings, type=Settings).process())
+    PROCESS_SETTINGS.update(process_settings(msgspec.json.decode(settings, type=Settings)))
     Server(sys.stdin.buffer, responses, protocol.MEMORY in options).start(framework_name)
 
 

@@ -19,8 +19,8 @@ from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
 from opperf.worker.batch import Batch, Begun, Line, Made
-from opperf.worker.client import KILL_WAIT_S, LOG_TAIL_BYTES, START_TIMEOUT_S
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
+from opperf.worker.request_process import KILL_WAIT_S, LOG_TAIL_BYTES, START_TIMEOUT_S
 
 POLL_S = 0.05
 """Seconds between two looks at a process: short against its start, of a second or more."""

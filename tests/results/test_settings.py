@@ -2,7 +2,7 @@
 
 import msgspec
 
-from opperf.model import Settings
+from opperf.model import Settings, identity_of
 from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text
 from opperf.results.csv_file import csv_text
@@ -32,8 +32,8 @@ def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
 
-    assert changed_settings_text(one.case.settings.identity()) == "float16, threads 2"
-    assert changed_settings_text(Settings().identity()) == ""
+    assert changed_settings_text(identity_of(one.case.settings)) == "float16, threads 2"
+    assert changed_settings_text(identity_of(Settings())) == ""
 
 
 def test_a_command_names_the_settings_that_it_would_not_have_anyway():

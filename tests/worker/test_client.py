@@ -17,8 +17,8 @@ from opperf.execution.workers import Workers
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
-from opperf.worker import client
-from opperf.worker.client import LOG_TAIL_BYTES, Worker
+from opperf.worker import client, request_process
+from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators
 from opperf.worker.program import WorkerDied, describe_end
 
@@ -197,8 +197,8 @@ def test_last_words_are_one_short_line():
 def test_of_what_a_worker_printed_the_end_is_kept():
     # One of its own: what is in the log comes before what the next process says.
     with Worker("fake") as worker:
-        os.pwrite(worker._log.fileno(), b"x" * LOG_TAIL_BYTES + b"the end", 0)
-        assert worker.log == "x" * (LOG_TAIL_BYTES - len("the end")) + "the end"
+        os.pwrite(worker._log.fileno(), b"x" * request_process.LOG_TAIL_BYTES + b"the end", 0)
+        assert worker.log == "x" * (request_process.LOG_TAIL_BYTES - len("the end")) + "the end"
 
 
 def test_a_process_that_takes_its_time_to_die_does_not_end_the_run(worker, make_case, monkeypatch):
@@ -398,7 +398,7 @@ def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
         patched.setattr(client, "PLAN_TIMEOUT_S", 0.0)
         with pytest.raises(WorkerError, match="planning took over 0 s"):
             worker.listing()
-        patched.setattr(client, "START_TIMEOUT_S", 0.0)
+        patched.setattr(request_process, "START_TIMEOUT_S", 0.0)
         with pytest.raises(WorkerError, match="importing fake took over 0 s"):
             worker.environment()
     assert worker.environment().framework == "fake"

@@ -26,6 +26,7 @@ from opperf.model import (
     Settings,
     Struct,
     TensorSpec,
+    identity_of,
 )
 from opperf.results.settings import changed_settings_text, dtypes_of, neutral
 from opperf.results.text import add_distinct, inputs_text
@@ -88,7 +89,7 @@ class Pair(Struct, frozen=True):
     @property
     def settings(self) -> str:
         """The settings that both arms have and that are not at their defaults, as text."""
-        ours, others = (case.settings.identity() for case in (self.a, self.b))
+        ours, others = (identity_of(case.settings) for case in (self.a, self.b))
         shared = {name: value for name, value in ours.items() if value == others[name]}
         # The inputs have the phase.
         return changed_settings_text(shared, {**DEFAULTS, **SESSION, "phase": shared.get("phase")})

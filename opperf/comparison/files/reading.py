@@ -16,6 +16,7 @@ from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
 from opperf.metrics import expected_metrics
+from opperf.model import identity_of
 from opperf.model.runs import SELECTION
 from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
@@ -108,7 +109,7 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
         category=case.category,
         count=case.count,
         point=point_text(case.point),
-        settings=case.settings.identity(),
+        settings=identity_of(case.settings),
         differing=settings_text(case, differing),
         effort={name: getattr(case.settings, name) for name in EFFORT},
         reason=one_line(wrong_reason(record))

@@ -14,7 +14,7 @@ from opperf.comparison.statistics.distributions import normal_exceeded
 from opperf.comparison.statistics.stragglers import FEWEST, Found, find_stragglers
 from opperf.errors import RunFileError
 from opperf.metrics import metric_named
-from opperf.model import Environment, Metric, MetricKind, Record, Run, Status, Summary
+from opperf.model import Environment, Metric, MetricKind, Record, Run, Status, Summary, identity_of
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 
@@ -108,7 +108,7 @@ def _figures(
         case = msgspec.structs.replace(
             record.case, settings=msgspec.structs.replace(record.case.settings, node="")
         )
-        words = (case.label, inputs_text(case), changed_settings_text(case.settings.identity()))
+        words = (case.label, inputs_text(case), changed_settings_text(identity_of(case.settings)))
         text = " ".join(filter(None, words))
         for name, summary in record.summaries.items():
             metric = metric_named(name, summary.unit)

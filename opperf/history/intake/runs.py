@@ -24,7 +24,7 @@ from opperf.history.model import (
 from opperf.history.repository import Checkout
 from opperf.machine.environment import comparability
 from opperf.metrics import metrics_in
-from opperf.model import Metric, MetricKind, Record, Run, Status, Summary
+from opperf.model import Metric, MetricKind, Record, Run, Status, Summary, identity_of
 from opperf.model.base import ID_LENGTH, digest
 from opperf.model.runs import SELECTION
 from opperf.results.outliers import commands_for
@@ -91,7 +91,7 @@ def _entries(run: Run, record: Record, environment: str) -> Iterator[Entry]:
     common: dict[str, Any] = {
         "name": case.label,
         "inputs": inputs_text(case),
-        "settings": changed_settings_text(case.settings.identity()),
+        "settings": changed_settings_text(identity_of(case.settings)),
         "category": case.category,
         "framework": case.target.framework,
         "command": _command(run, record),

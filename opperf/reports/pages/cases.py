@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from opperf.instruments.times import FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
 from opperf.metrics import metric_named
-from opperf.model import CallSite, Case, Metric, Record, Run, Status, Summary
+from opperf.model import CallSite, Case, Metric, Record, Run, Status, Summary, identity_of
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.places import line_text
 from opperf.reports.model import RunOnPage
@@ -142,7 +142,7 @@ def unmeasured_status(run: Run) -> str:
 def _optional(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
     """Returns, of the columns that say what cases are, those that differ: texts by case's id."""
     read: dict[str, Callable[[Case], str]] = {
-        "Settings": lambda case: changed_settings_text(case.settings.identity()),
+        "Settings": lambda case: changed_settings_text(identity_of(case.settings)),
         "Sweep": lambda case: point_text(case.point),
         "Category": lambda case: case.category,
     }
@@ -213,7 +213,7 @@ def _case_facts(own: RunOnPage, case: Case) -> Iterator[tuple[str, str]]:
         "Category": case.category,
         "Tags": ", ".join(case.tags),
         "Sweep": point_text(case.point),
-        "Settings": changed_settings_text(case.settings.identity()),
+        "Settings": changed_settings_text(identity_of(case.settings)),
         "Dtype": case.settings.dtype,
         "Device": case.settings.device,
         "Calls in its source": f"{case.count:,}" if case.count > 1 else "",

@@ -24,7 +24,7 @@ from opperf.comparison.ab.arms import (
     worker_of,
 )
 from opperf.errors import UsageError
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec, process_settings
 from opperf.sources.selecting import Selection
 from opperf.worker.process import module_command
 
@@ -162,7 +162,7 @@ def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
         process = json.loads(worker._program.arguments[1])
     assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
     # A worker measures only cases with its own process settings.
-    assert process == settings_of(arm, Settings(threads=2)).process()
+    assert process == process_settings(settings_of(arm, Settings(threads=2)))
 
 
 def test_the_options_of_an_arm_are_beside_those_of_both():

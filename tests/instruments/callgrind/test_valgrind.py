@@ -5,7 +5,7 @@ from opperf.errors import UsageError
 from opperf.instruments.callgrind import heap, valgrind
 from opperf.instruments.callgrind.valgrind import CallgrindLauncher, Valgrind
 from opperf.metrics import check_instruments, launcher_of
-from opperf.model import Settings
+from opperf.model import Settings, process_settings
 
 COUNTED = Settings(profiler="instructions")
 
@@ -68,10 +68,14 @@ def test_the_command_has_the_options_of_the_settings(program, tmp_path):
 
 
 def test_a_process_that_counts_is_of_its_own_kind():
-    assert Settings().process() == {}
-    assert COUNTED.process() == {"profiler": "instructions", "threads": 1}
+    assert process_settings(Settings()) == {}
+    assert process_settings(COUNTED) == {"profiler": "instructions", "threads": 1}
     more = msgspec.structs.replace(COUNTED, threads=2, callgrind_cache=True)
-    assert more.process() == {"profiler": "instructions", "threads": 2, "callgrind_cache": True}
+    assert process_settings(more) == {
+        "profiler": "instructions",
+        "threads": 2,
+        "callgrind_cache": True,
+    }
 
 
 def test_caches_are_simulated_only_where_instructions_are_counted():
