@@ -29,6 +29,9 @@ class State(str, enum.Enum):
 DETECTION = "opperf history check"
 """Who sets a state by later points."""
 
+BISECTION = "opperf history bisect"
+"""Who sets a state by a bisection."""
+
 OPEN = (State.NEW, State.CONFIRMED)
 """States of an event that somebody has to look at."""
 
@@ -94,6 +97,8 @@ class Update(NamedTuple):
     event: Event
     why: str = ""
     """Of another state."""
+    who: str = DETECTION
+    """Who sets it."""
 
 
 NEAR = 3

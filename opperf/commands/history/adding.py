@@ -14,8 +14,10 @@ from opperf.parameters import debug
 from opperf.parsing import KeptPath
 
 if TYPE_CHECKING:
-    from opperf.history.model import Added
+    from opperf.history.model import Added, CommitsOf, Submission
     from opperf.history.repository import Checkout
+    from opperf.history.store.opening import Store
+    from opperf.history.verdicts import JudgedSession
 
 
 @command(
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
         "In a CI, to a store that all its machines share": (
             "opperf history add run.jsonl --store postgresql://ci@db.example.org/perf"
         ),
+        "The verdicts of a session, which decide the changes between its commits": (
+            "opperf history add ab.jsonl --commit-a v1.4.0 --commit-b HEAD"
+        ),
     }
 )
-@click.argument("paths", metavar="RUNFILE...", nargs=-1, required=True, type=KeptPath())
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=KeptPath())
 @store
 @click.option(
     "--project",
@@ -46,6 +51,16 @@ if TYPE_CHECKING:
     default="",
     metavar="REVISION",
     help="Commit that was measured.  [default: that which is checked out]",
+)
+@click.option(
+    "--commit-a",
+    default="",
+    metavar="REVISION",
+    help="Commit of A, of a session.  [default: that which its framework says, if the project's "
+    "commits are of that]",
+)
+@click.option(
+    "--commit-b", default="", metavar="REVISION", help="Commit of B, of a session, likewise."
 )
 @click.option(
     "--branch",
@@ -70,8 +85,10 @@ if TYPE_CHECKING:
 @debug
 @click.pass_context
 def add(ctx: click.Context, /, debug: bool, **options: Any) -> None:
-    """Add run files to a history, each as the figures of a commit. All are added, or none. A run
-    that is there already changes nothing, and more of the same run adds what is new."""
+    """Add run files to a history, each as the figures of a commit, and sessions of `opperf ab`,
+    each as the verdicts on two commits. All are added, or none. A file that is there already
+    changes nothing, and more of the same adds what is new. A verdict confirms or refutes the open
+    changes between its commits that `opperf history check` found."""
     ctx.exit(_add(Request(**options)))
 
 
@@ -84,6 +101,8 @@ class Request:
     project: str
     repository: Path
     revision: str
+    commit_a: str
+    commit_b: str
     branch: str
     is_dirty: bool | None
     commits_of: str | None
@@ -92,25 +111,30 @@ class Request:
 def _add(request: Request) -> int:
     # Help and completion do without the imports.
     from opperf.errors import UsageError
-    from opperf.history.intake.runs import read_submission
     from opperf.history.model import CommitsOf
     from opperf.history.repository import project_name, read_checkout
     from opperf.history.store.opening import Store, default_store, display
+    from opperf.results.kept_facts import is_session
     from opperf.results.messages import tell
-    from opperf.results.run_files import check_is_run
 
-    for path in request.paths:
-        check_is_run(path)
-    checkout = read_checkout(request.repository, request.revision, request.branch, request.is_dirty)
-    if checkout.is_shallow:
-        tell(
-            "warning: the repository lacks ancestors (a shallow clone), so that commits are in the "
-            "order of their times; fetch all of them with git fetch --unshallow"
+    sessions = [path for path in request.paths if is_session(path)]
+    runs = [path for path in request.paths if path not in sessions]
+    _check_commits(request, sessions, runs)
+    checkout = None
+    if runs:
+        checkout = read_checkout(
+            request.repository, request.revision, request.branch, request.is_dirty
         )
+        if checkout.is_shallow:
+            tell(
+                "warning: the repository lacks ancestors (a shallow clone), so that commits are in "
+                "the order of their times; fetch all of them with git fetch --unshallow"
+            )
     project = request.project or project_name(request.repository)
-    with Store(request.store or default_store()) as store:
-        from opperf.history.store.adding import add_runs
+    # One of a session alone has to have figures of its cases.
+    with Store(request.store or default_store(), must_exist=not runs) as store:
         from opperf.history.store.reading import read_projects
+        from opperf.history.store.verdicts import add_all
 
         known = {found.name: found.commits_of for found in read_projects(store)}
         wanted = CommitsOf(request.commits_of or known.get(project, CommitsOf.CODE))
@@ -119,18 +143,102 @@ def _add(request: Request) -> int:
                 f"--commits-of {wanted.value}: {project} was made with --commits-of "
                 f"{known[project].value}, and its series have keys of that; name another project"
             )
-        submissions = []
-        for path in request.paths:
-            submission, warnings = read_submission(path, checkout, wanted)
-            submissions.append(submission)
-            for warning in warnings:
-                tell(f"warning: {warning}")
-        for path, added in zip(
-            request.paths, add_runs(store, project, submissions, wanted), strict=True
-        ):
-            print(f"{path}: {_what_was_added(added, project, checkout)}")
+        submissions = _read_runs(runs, checkout, wanted)
+        cases = {entry.key.case for submission in submissions for entry in submission.entries}
+        judged = _read_sessions(sessions, request, store, project, wanted, cases)
+        added, new = add_all(store, project, submissions, judged, wanted)
+        if checkout is not None:
+            for path, one in zip(runs, added, strict=True):
+                print(f"{path}: {_what_was_added(one, project, checkout)}")
+        for path, session, count in zip(sessions, judged, new, strict=True):
+            print(f"{path}: {_what_was_judged(session, count, project)}")
+        if judged:
+            _decide(store, project)
         tell(f"store: {display(store.name)}")
     return 0
+
+
+def _check_commits(request: Request, sessions: list[Path], runs: list[Path]) -> None:
+    """Raises `UsageError` for commits of files that are not there."""
+    from opperf.errors import UsageError
+
+    if request.revision and not runs:
+        raise UsageError("--commit is of runs; name those of a session: --commit-a and --commit-b")
+    if (request.commit_a or request.commit_b) and not sessions:
+        raise UsageError("--commit-a and --commit-b are of sessions of opperf ab; there is none")
+
+
+def _read_runs(
+    paths: list[Path], checkout: Checkout | None, commits_of: CommitsOf
+) -> list[Submission]:
+    from opperf.history.intake.runs import read_submission
+    from opperf.results.messages import tell
+
+    submissions = []
+    for path in paths if checkout is not None else ():
+        submission, warnings = read_submission(path, checkout, commits_of)
+        submissions.append(submission)
+        for warning in warnings:
+            tell(f"warning: {warning}")
+    return submissions
+
+
+def _read_sessions(
+    paths: list[Path],
+    request: Request,
+    store: Store,
+    project: str,
+    commits_of: CommitsOf,
+    added: set[str],
+) -> list[JudgedSession]:
+    """Returns the verdicts of sessions; `added` are the cases of runs that are added with them."""
+    from opperf.history.intake.sessions import Destination, read_judged
+    from opperf.history.repository import read_commit
+    from opperf.history.store.aliases import read_aliases
+    from opperf.history.store.reading import find_project, read_projects, read_series
+    from opperf.results.messages import tell
+
+    if not paths:
+        return []
+    cases = set(added)
+    if not added or any(found.name == project for found in read_projects(store)):
+        of = find_project(store, project)
+        cases |= {stored.key.case for stored in read_series(store, of)}
+        cases |= set(read_aliases(store, of))
+    to = Destination(project, commits_of, cases)
+    named = (request.commit_a, request.commit_b)
+    found = []
+    for path in paths:
+        session, warnings = read_judged(
+            path, to, named, lambda revision: read_commit(request.repository, revision)
+        )
+        found.append(session)
+        for warning in warnings:
+            tell(f"warning: {warning}")
+    return found
+
+
+def _decide(store: Store, project: str) -> None:
+    """Sets the states of events by the verdicts, and prints which."""
+    from opperf.history.store.reading import find_project
+    from opperf.history.store.verdicts import decide_by_verdicts
+
+    for update in decide_by_verdicts(store, find_project(store, project)):
+        print(f"event {update.event.id} is {update.event.state.value}: {update.why}")
+
+
+def _what_was_judged(session: JudgedSession, new: int, project: str) -> str:
+    from collections import Counter
+
+    from opperf.history.reports.values import sha_text
+    from opperf.plurals import pluralize
+
+    between = f"{sha_text(session.b.sha)} against {sha_text(session.a.sha)}"
+    if not new:
+        return f"is in {project} already, session {session.id}"
+    counts = Counter(verdict.verdict.value for verdict in session.verdicts)
+    found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{pluralize(new, 'verdict')} added to {project}, {between}: {found}"
 
 
 def _what_was_added(added: Added, project: str, checkout: Checkout) -> str:

@@ -60,7 +60,7 @@ def read_submission(
         commit=checkout.commit,
         branch=checkout.branch,
         is_dirty=checkout.is_dirty,
-        started=_seconds(path, run.header.started),
+        started=seconds_of(path, run.header.started),
         entries=_last_of_each(entries),
         command=str(run.header.options.get("command", "")),
         labels=run.header.labels,
@@ -77,7 +77,8 @@ def _last_of_each(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     return tuple({entry.key: entry for entry in entries}.values())
 
 
-def _seconds(path: Path, started: str) -> float:
+def seconds_of(path: Path, started: str) -> float:
+    """Returns the time of a header, in seconds since 1970. Raises `RunFileError` without one."""
     try:
         return datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp()
     except ValueError as error:

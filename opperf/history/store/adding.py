@@ -43,11 +43,16 @@ def add_runs(
     """Adds runs to a project, which is made if it is not there, all or none; those that are there
     change nothing. Raises `StoreError` of the database."""
     with store.writing() as connection:
-        row = {"name": project, "commits_of": commits_of.value, "created": time.time()}
-        insert_missing(connection, schema.projects, [row])
-        find = select(schema.projects.c.id).filter_by(name=project)
-        number = int(connection.execute(find).scalar_one())
-        return [_add(connection, number, submission) for submission in submissions]
+        number = project_number(connection, project, commits_of)
+        return [add_run(connection, number, submission) for submission in submissions]
+
+
+def project_number(connection: Connection, project: str, commits_of: CommitsOf) -> int:
+    """Returns the number of a project, which is made if it is not there."""
+    row = {"name": project, "commits_of": commits_of.value, "created": time.time()}
+    insert_missing(connection, schema.projects, [row])
+    find = select(schema.projects.c.id).filter_by(name=project)
+    return int(connection.execute(find).scalar_one())
 
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -57,11 +62,12 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[
         connection.execute(statement, rows[begin : begin + CHUNK])
 
 
-def _add(connection: Connection, project: int, submission: Submission) -> Added:
+def add_run(connection: Connection, project: int, submission: Submission) -> Added:
+    """Adds a run to a project."""
     row = {
         "project": project,
         "identity": submission.id,
-        "commit_id": _commit(connection, project, submission.commit),
+        "commit_id": commit_number(connection, project, submission.commit),
         "branch": submission.branch,
         "is_dirty": submission.is_dirty,
         "started": submission.started,
@@ -78,7 +84,10 @@ def _add(connection: Connection, project: int, submission: Submission) -> Added:
         .where(runs.c.project == project, runs.c.identity == submission.id)
     )
     run, branch, sha = connection.execute(find).one()
-    environments = _environments(connection, submission)
+    used = {entry.key.environment for entry in submission.entries}
+    environments = environment_numbers(
+        connection, {key: submission.environments.get(key, {}) for key in used}
+    )
     ids, begun = _series(connection, project, submission.entries, environments)
     keys = [{"series_id": ids[entry.key], "run_id": run} for entry in submission.entries]
     count = select(func.count()).select_from(schema.points).filter_by(run_id=run)
@@ -107,7 +116,7 @@ def _add(connection: Connection, project: int, submission: Submission) -> Added:
     return Added(sha, branch, new, begun)
 
 
-def _commit(connection: Connection, project: int, commit: Commit) -> int:
+def commit_number(connection: Connection, project: int, commit: Commit) -> int:
     """Returns the id of a commit's row, which a file with more of the commit completes."""
     table = schema.commits
     is_whole = len(commit.sha) >= WHOLE_SHA
@@ -130,16 +139,17 @@ def _commit(connection: Connection, project: int, commit: Commit) -> int:
     return int(found.id)
 
 
-def _environments(connection: Connection, submission: Submission) -> dict[str, int]:
+def environment_numbers(
+    connection: Connection, facts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, int]:
+    """Returns the ids of environments' rows by their keys; those that are not there are made."""
     table = schema.environments
-    keys = sorted({entry.key.environment for entry in submission.entries})
-    facts = {key: submission.environments.get(key, {}) for key in keys}
     rows = [
         {"key": key, "label": environment_label(found), "facts": json_text(found)}
-        for key, found in facts.items()
+        for key, found in sorted(facts.items())
     ]
     insert_missing(connection, table, rows)
-    find = select(table.c.key, table.c.id).where(table.c.key.in_(keys))
+    find = select(table.c.key, table.c.id).where(table.c.key.in_(facts))
     return {row.key: row.id for row in connection.execute(find)}
 
 

@@ -94,8 +94,8 @@ def update_events(
     branch: str,
     decide: Callable[[list[Event]], Iterable[Update]],
 ) -> list[Event]:
-    """Stores what is decided of the events of a branch, all or nothing, and returns these as they
-    were: nobody else changes them meanwhile."""
+    """Stores what is decided of the events of a branch, or of all, all or nothing, and returns
+    these as they were: nobody else changes them meanwhile."""
     series = _series_now(store, project)
     now = time.time()
     with store.writing() as connection:
@@ -103,7 +103,7 @@ def update_events(
         known = _read(connection, project, branch, series)
         environments = schema.environments
         ids = {row.key: row.id for row in connection.execute(select(environments))}
-        for event, why in decide(known):
+        for event, why, who in decide(known):
             row = {
                 "project": project.id,
                 "environment_id": ids[event.environment],
@@ -116,7 +116,7 @@ def update_events(
                 **{name: number_or_null(getattr(event, name)) for name in FIGURES},
             }
             if event.id:
-                _update(connection, event, row, why, now)
+                _update(connection, event, row, why, who, now)
             else:
                 made = connection.execute(insert(schema.events), {**row, "created": now})
                 number = made.inserted_primary_key[0]
@@ -134,13 +134,18 @@ def _lock(connection: Connection, project: int) -> None:
 
 
 def _update(
-    connection: Connection, event: Event, row: dict[str, Any], why: str, now: float
+    connection: Connection,
+    event: Event,
+    row: dict[str, Any],
+    why: str,
+    who: str,
+    now: float,
 ) -> None:
     events = schema.events
     before = connection.execute(select(events.c.state).where(events.c.id == event.id)).scalar_one()
     connection.execute(update(events).where(events.c.id == event.id).values(row))
     if before != event.state.value:
-        _add_state(connection, event.id, event.state, DETECTION, why, now)
+        _add_state(connection, event.id, event.state, who, why, now)
 
 
 def set_state(store: Store, event: Event, state: State, why: str, who: str = "") -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Row, and_, func, select
 
 from opperf.errors import UsageError, unknown
-from opperf.history.model import CommitsOf, Point, SeriesKey
+from opperf.history.model import Commit, CommitsOf, Point, SeriesKey
 from opperf.history.store import schema
 from opperf.history.store.aliases import read_aliases
 from opperf.history.store.opening import Store, display
@@ -19,6 +19,7 @@ from opperf.history.store.rows import (
     Project,
     StoredRun,
     StoredSeries,
+    commit_of,
     facts_of,
     point_of,
     run_of,
@@ -86,6 +87,13 @@ def read_runs(store: Store, project: Project) -> list[StoredRun]:
     with store.reading() as connection:
         found = [run_of(row) for row in connection.execute(query)]
     return sorted(found, key=run_order(found))
+
+
+def read_commits(store: Store, project: Project) -> dict[str, Commit]:
+    """Returns the commits of a project, by id."""
+    query = select(schema.commits).where(schema.commits.c.project == project.id)
+    with store.reading() as connection:
+        return {row.sha: commit_of(row) for row in connection.execute(query)}
 
 
 def read_series(store: Store, project: Project) -> list[StoredSeries]:

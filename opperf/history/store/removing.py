@@ -16,7 +16,7 @@ CHUNK = 500
 
 def remove_runs(store: Store, project: Project, runs: Collection[int]) -> None:
     """Deletes runs with their points, and series and commits that have none left. Series that
-    events name stay."""
+    events name stay, as do commits that verdicts are of."""
     ids = sorted(runs)
     points, series, commits = schema.points, schema.series, schema.commits
     with store.writing() as connection:
@@ -38,6 +38,8 @@ def remove_runs(store: Store, project: Project, runs: Collection[int]) -> None:
             delete(commits).where(
                 commits.c.project == project.id,
                 commits.c.id.not_in(select(schema.runs.c.commit_id)),
+                commits.c.id.not_in(select(schema.verdicts.c.a_id)),
+                commits.c.id.not_in(select(schema.verdicts.c.b_id)),
             )
         )
     if store.dialect == "sqlite":

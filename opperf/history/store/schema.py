@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = "0001"
+VERSION = "0002"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
@@ -177,3 +177,29 @@ states = Table(
     Index("states_of_event", "event_id"),
 )
 """Every state that an event had, by whom, and why."""
+
+verdicts = Table(
+    "verdicts",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("session", String, nullable=False),
+    Column("case_id", String, nullable=False),
+    Column("metric", String, nullable=False),
+    Column("environment_id", ForeignKey("environments.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("inputs", String, nullable=False),
+    Column("a_id", ForeignKey("commits.id"), nullable=False),
+    Column("b_id", ForeignKey("commits.id"), nullable=False),
+    Column("verdict", String, nullable=False),
+    Column("ratio", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("blocks", Integer, nullable=False),
+    Column("all_threads", String, nullable=False),
+    Column("started", Float, nullable=False),
+    Column("added", Float, nullable=False),
+    UniqueConstraint("project", "session", "case_id", "metric"),
+)
+"""Figures of two commits that a session measured in turn. Of a case, metric and environment, and
+not of a series, which has points: a session has threads and cores of its own."""

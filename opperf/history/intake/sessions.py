@@ -1,0 +1,179 @@
+"""A session of `opperf ab` as a history takes it: its verdicts on two commits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.comparison.ab.pairs import Pair, usual_id
+from opperf.comparison.ab.report import report_of
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import read_arms, read_session
+from opperf.comparison.files.judging import Question, compare
+from opperf.comparison.project_file import find_project_file, make_limits
+from opperf.comparison.statistics.verdicts import analyse
+from opperf.errors import RunFileError, UsageError
+from opperf.history.intake.runs import seconds_of
+from opperf.history.model import Commit, CommitsOf, SeriesKey
+from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
+from opperf.machine.environment import comparability, incomparable_facts
+from opperf.model import DECLARED, Case
+from opperf.model.base import ID_LENGTH, digest
+from opperf.sources.varying import with_settings
+
+
+class Destination(NamedTuple):
+    """The project that a session is added to."""
+
+    name: str
+    commits_of: CommitsOf
+    cases: Collection[str]
+    """Ids of the cases that it has series of."""
+
+
+def read_judged(
+    path: Path, project: Destination, named: tuple[str, str], find: Callable[[str], Commit]
+) -> tuple[JudgedSession, list[str]]:
+    """Returns the verdicts of a session, and what is doubtful about the file, a line each. `named`
+    are the revisions of A and B, empty where the session says them; `find` returns the commit of a
+    revision. Raises `RunFileError` for a session without verdicts, and `UsageError` for one that is
+    not of two commits of the project."""
+    session, warnings = read_session(path)
+    if session.closing is None:
+        raise RunFileError(
+            f"{path}: the session is unfinished, and its verdicts may change; finish it with "
+            f"opperf ab --resume {path}"
+        )
+    first, second = session.arms[:2]
+    a, b = (
+        find(name or _revision(path, session, arm, project))
+        for arm, name in zip((first, second), named, strict=True)
+    )
+    if a.sha == b.sha:
+        raise UsageError(f"{path}: A and B are both of {a.sha[:10]}; a verdict is of two commits")
+    key = _environment_key(path, session, project)
+    pairs = {pair.id: pair for pair in session.pairs}
+    cases = {name: _case_id(session, pair, project) for name, pair in pairs.items()}
+    if not set(cases.values()) & set(project.cases):
+        raise UsageError(
+            f"{path}: {project.name} has no figure of any case of this session; name the project "
+            "that it is of with --project, or add a run of its cases first"
+        )
+    id = session.header.id or digest(session.header)[:ID_LENGTH]
+    common = {"session": id, "a": a, "b": b, "started": seconds_of(path, session.header.started)}
+    judged = _counted(path, session) if session.plan.kind == "counts" else _timed(path, session)
+    verdicts = tuple(
+        SessionVerdict(
+            **common,
+            **figures,
+            key=SeriesKey(cases[pair], metric, key),
+            name=pairs[pair].label,
+            inputs=pairs[pair].inputs,
+        )
+        for pair, metric, figures in judged
+    )
+    if not verdicts:
+        raise RunFileError(f"{path}: the session has no verdict; there is nothing to add")
+    facts = {key: msgspec.to_builtins(session.environments[first])}
+    return JudgedSession(id, a, b, verdicts, facts), warnings
+
+
+def _revision(path: Path, session: Session, arm: str, project: Destination) -> str:
+    """Returns the commit that an arm says it is of: that of its framework, if the project's commits
+    are of that."""
+    found = session.environments[arm].commit
+    if project.commits_of is not CommitsOf.FRAMEWORK or not found:
+        raise UsageError(
+            f"{path}: the session does not say which commits A and B are of; name them with "
+            "--commit-a and --commit-b"
+        )
+    return found
+
+
+def _environment_key(path: Path, session: Session, project: Destination) -> str:
+    """Returns the comparability key of both arms. Raises `UsageError` where they differ by more
+    than their commits."""
+    any_build = project.commits_of is CommitsOf.FRAMEWORK
+    a, b = (session.environments[arm] for arm in session.arms[:2])
+    one, other = (comparability(environment, any_build) for environment in (a, b))
+    if one != other:
+        raise UsageError(
+            f"{path}: A and B differ in {', '.join(incomparable_facts(a, b))}, so that its "
+            f"verdicts are not those of two commits of {project.name}"
+        )
+    ours, theirs = (session.plan.arms[arm].settings for arm in session.arms[:2])
+    differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    if differing:
+        raise UsageError(
+            f"{path}: A and B differ in {', '.join(sorted(differing))}, so that its verdicts are "
+            f"not those of two commits of {project.name}"
+        )
+    return one
+
+
+def _case_id(session: Session, pair: Pair, project: Destination) -> str:
+    """Returns the id under which a project has a pair's case, as runs of the usual process or of
+    the session's threads have it; of one that it lacks that of the usual process."""
+    candidates = [usual_id(pair.a), _with_own_threads(pair.a, session)]
+    return next((id for id in candidates if id in project.cases), candidates[0])
+
+
+def _with_own_threads(case: Case, session: Session) -> str:
+    usual = type(case.settings)()
+    own: dict[str, Any] = {
+        name: getattr(usual, name) for name, setting in DECLARED.items() if setting.process
+    }
+    return with_settings(case, {**own, "threads": session.selection.settings.threads}).id
+
+
+Judged = Iterator[tuple[str, str, dict[str, Any]]]
+"""Of each verdict the pair, the metric, and the figures."""
+
+
+def _timed(path: Path, session: Session) -> Judged:
+    """Yields the verdicts of a session of times. Raises `RunFileError` if it has none."""
+    analysis = analyse(session.replicates, session.plan.thresholds)
+    if not analysis.looks or not analysis.valid:
+        raise RunFileError(
+            f"{path}: the session has no verdict; there is nothing to add"
+            + (f": {analysis.reason}" if analysis.reason else "")
+        )
+    report = report_of(session, analysis)
+    coarse = (
+        {}
+        if report.coarse is None
+        else {(row.id, row.metric): row.changed or NO_CHANGE for row in report.coarse.rows}
+    )
+    for row in report.rows:
+        yield (
+            row.id,
+            row.metric,
+            {
+                "verdict": row.verdict,
+                "ratio": _number(row.ratio),
+                "low": _number(row.low),
+                "high": _number(row.high),
+                "blocks": row.blocks,
+                "all_threads": coarse.get((row.id, row.metric), ""),
+            },
+        )
+
+
+def _counted(path: Path, session: Session) -> Judged:
+    """Yields the verdicts of a session of counts, by the tolerances of the project's file. The
+    other metrics of its runs scatter, and have none."""
+    tolerances = make_limits(find_project_file(Path.cwd()), None, ()).tolerances
+    group_of = {case: group.id for group in session.plan.groups for case in group.cases}
+    compared = compare(*read_arms(path), Question(in_order=True, tolerances=tolerances))
+    for row in compared.rows:
+        if row.allowed is not None and row.ratio is not None:
+            exact = {"ratio": row.ratio, "low": row.ratio, "high": row.ratio}
+            yield group_of[row.id], row.metric, {"verdict": row.verdict, **exact, "blocks": 1}
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,211 @@
+"""Verdicts of sessions of two commits, measured in turn, and what they decide of events: a change
+point is a suspicion, which a verdict confirms or refutes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.history.events import BISECTION, Event, State, Update
+from opperf.history.model import Commit, SeriesKey
+from opperf.model import Struct
+from opperf.plurals import pluralize
+
+SESSION = "opperf ab"
+"""Who sets a state by a session, before its id."""
+
+NO_CHANGE = "no change"
+"""Of all threads: looked at, and no change was shown."""
+
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+
+
+class SessionVerdict(Struct, frozen=True):
+    """The verdict of a session on one figure of B against A."""
+
+    session: str
+    """Identity of the session."""
+    key: SeriesKey
+    name: str
+    inputs: str
+    a: Commit
+    b: Commit
+    verdict: Verdict
+    ratio: float
+    """B over A; NaN without one, as are the bounds."""
+    low: float
+    high: float
+    """Its 90 % interval; of an exact metric the ratio itself."""
+    blocks: int
+    started: float
+    """Seconds since 1970."""
+    all_threads: str = ""
+    """`slower`, `faster` or `no change` with all threads, where a session of fewer looked at that,
+    too; empty where it did not."""
+
+    @property
+    def interval(self) -> str:
+        """The interval as text; empty without one."""
+        if not math.isfinite(self.low):
+            return ""
+        return "exact" if self.low == self.high else f"{self.low:.3f} to {self.high:.3f}"
+
+    @property
+    def ratio_text(self) -> str:
+        """The ratio as text; empty without one."""
+        return f"{self.ratio:.{4 if self.low == self.high else 3}f}" if self.ratio > 0 else ""
+
+    @property
+    def text(self) -> str:
+        """The verdict with its ratio and interval: `regressed 1.052 (1.041 to 1.063)`."""
+        interval = f" ({self.interval})" if self.interval else ""
+        return f"{self.verdict.value} {self.ratio_text}{interval}".strip()
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as the reason of a state."""
+        of = "" if self.low == self.high else f", {pluralize(self.blocks, 'block')}"
+        return f"{self.text}{of}: {self.b.sha[:10]} against {self.a.sha[:10]}, measured in turn"
+
+
+class JudgedSession(Struct, frozen=True):
+    """The verdicts of a session, added together or not at all."""
+
+    id: str
+    """Identity of the session: its copies have the same, and are added once."""
+    a: Commit
+    b: Commit
+    verdicts: tuple[SessionVerdict, ...]
+    environments: Mapping[str, Mapping[str, Any]]
+    """Facts of each environment, by its key."""
+
+
+class Evidence(NamedTuple):
+    """The verdicts of a project, and what they are held against."""
+
+    verdicts: Mapping[tuple[str, str], Sequence[SessionVerdict]]
+    """By case and metric, the latest first."""
+    keys: Mapping[int, SeriesKey]
+    """By the number of each series."""
+    commits: Mapping[str, Commit]
+    """By id."""
+    facts: Mapping[str, Mapping[str, Any]]
+    """Facts of each environment, by its key."""
+
+    def of_key(self, key: SeriesKey) -> Sequence[SessionVerdict]:
+        """Returns the verdicts on the case and metric of a series, of any machine."""
+        return self.verdicts.get((key.case, key.metric), ())
+
+    def of_event(self, event: Event) -> Sequence[SessionVerdict]:
+        """Returns the verdicts on the case and metric of an event."""
+        key = None if event.series is None else self.keys.get(event.series)
+        return () if key is None else self.of_key(key)
+
+    def places(self, event: Event, verdict: SessionVerdict) -> tuple[float, ...] | None:
+        """Returns the places of A, the last good commit, the first bad one and B among all commits;
+        None if they are unknown."""
+        good, bad = self.commits.get(event.last_good), self.commits.get(event.first_bad)
+        if good is None or bad is None:
+            return None
+        commits = (verdict.a, good, bad, verdict.b)
+        positions = [commit.position for commit in commits if commit.position is not None]
+        if len(positions) == len(commits):
+            return tuple(map(float, positions))
+        times = tuple(commit.time for commit in commits)
+        return times if all(map(math.isfinite, times)) else None
+
+    def covers(self, verdict: SessionVerdict, event: Event) -> bool:
+        """Returns whether an event's change is between the commits of a verdict."""
+        places = self.places(event, verdict)
+        if places is None:
+            return False
+        a, good, bad, b = places
+        return min(a, b) <= good and bad <= max(a, b)
+
+    def touching(self, event: Event) -> list[SessionVerdict]:
+        """Returns the verdicts on a change, the latest first: those whose commits have any of the
+        ones between which it is."""
+        found = []
+        for verdict in self.of_event(event):
+            a, good, bad, b = self.places(event, verdict) or (math.nan,) * 4
+            if min(a, b) < bad and good < max(a, b):
+                found.append(verdict)
+        return found
+
+
+def by_figure(
+    verdicts: Iterable[SessionVerdict],
+) -> dict[tuple[str, str], list[SessionVerdict]]:
+    """Returns verdicts by case and metric, the latest first."""
+    found: dict[tuple[str, str], list[SessionVerdict]] = {}
+    for verdict in sorted(verdicts, key=lambda one: (one.started, one.session), reverse=True):
+        found.setdefault((verdict.key.case, verdict.key.metric), []).append(verdict)
+    return found
+
+
+def decide_events(events: Sequence[Event], evidence: Evidence) -> list[Update]:
+    """Returns the events whose state is another one by the latest verdict that decides them. Those
+    that somebody blessed, confirmed or refuted stay, as do fixed ones. Where several changes of a
+    series are between the same two commits, a verdict on their sum decides none."""
+    updates = []
+    for event in events:
+        if not _is_decided_by_sessions(event):
+            continue
+        for verdict in evidence.of_event(event):
+            state = _state(event, verdict, events, evidence)
+            if state is not None:
+                if state is not event.state:
+                    decided = msgspec.structs.replace(event, state=state)
+                    who = f"{SESSION} {verdict.session}"
+                    updates.append(Update(decided, verdict.sentence, who))
+                break
+    return updates
+
+
+def _is_decided_by_sessions(event: Event) -> bool:
+    is_of_session = event.by == BISECTION or event.by.startswith(f"{SESSION} ")
+    return event.state is State.NEW or (
+        is_of_session and event.state in (State.CONFIRMED, State.NOISE)
+    )
+
+
+def _state(
+    event: Event, verdict: SessionVerdict, events: Sequence[Event], evidence: Evidence
+) -> State | None:
+    """Returns the state of an event after a verdict; None where that decides nothing."""
+    if not evidence.covers(verdict, event) or any(
+        other.id != event.id
+        and (other.series, other.branch) == (event.series, event.branch)
+        and other.state is not State.NOISE
+        and evidence.covers(verdict, other)
+        for other in events
+    ):
+        return None
+    if verdict.verdict in CHANGED:
+        a, *_, b = evidence.places(event, verdict) or (0.0, 0.0)
+        is_rise = (verdict.ratio > 1) == (a < b)
+        return State.CONFIRMED if is_rise == event.is_rise else None
+    is_noise = verdict.verdict is Verdict.SAME and _refutes(event, verdict, evidence)
+    return State.NOISE if is_noise else None
+
+
+def _refutes(event: Event, verdict: SessionVerdict, evidence: Evidence) -> bool:
+    """Returns whether figures that are the same say so of an event's environment: a change may be
+    of one kind of machine alone, or of many threads alone."""
+    if event.environment == verdict.key.environment:
+        return True
+    ours, theirs = (
+        evidence.facts.get(key, {}) for key in (event.environment, verdict.key.environment)
+    )
+    if _machine(ours) != _machine(theirs):
+        return False
+    return ours.get("threads") == theirs.get("threads") or verdict.all_threads == NO_CHANGE
+
+
+def _machine(facts: Mapping[str, Any]) -> tuple[Any, ...]:
+    gpus = [gpu.get("model") for gpu in facts.get("gpus") or ()]
+    return (facts.get("framework"), facts.get("cpu"), gpus)
