@@ -29,9 +29,6 @@ class State(str, enum.Enum):
 DETECTION = "opperf history check"
 """Who sets a state by later points."""
 
-BISECTION = "opperf history bisect"
-"""Who sets a state by a bisection."""
-
 OPEN = (State.NEW, State.CONFIRMED)
 """States of an event that somebody has to look at."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.history.events import BISECTION, Event, State, Update
+from opperf.history.events import Event, State, Update
 from opperf.history.model import Commit, SeriesKey
 from opperf.model import Struct
 from opperf.plurals import pluralize
@@ -85,7 +85,7 @@ class JudgedSession(Struct, frozen=True):
 
 
 class Evidence(NamedTuple):
-    """The verdicts of a project, and what they are held against."""
+    """The verdicts of a project, and what they are compared with."""
 
     verdicts: Mapping[tuple[str, str], Sequence[SessionVerdict]]
     """By case and metric, the latest first."""
@@ -137,20 +137,30 @@ class Evidence(NamedTuple):
         return found
 
 
+NOTHING = Evidence({}, {}, {}, {})
+"""No verdict."""
+
+
+def latest_first(verdicts: Iterable[SessionVerdict]) -> list[SessionVerdict]:
+    """Returns verdicts, those of the latest session first."""
+    return sorted(verdicts, key=lambda one: (one.started, one.session), reverse=True)
+
+
 def by_figure(
     verdicts: Iterable[SessionVerdict],
 ) -> dict[tuple[str, str], list[SessionVerdict]]:
     """Returns verdicts by case and metric, the latest first."""
     found: dict[tuple[str, str], list[SessionVerdict]] = {}
-    for verdict in sorted(verdicts, key=lambda one: (one.started, one.session), reverse=True):
+    for verdict in latest_first(verdicts):
         found.setdefault((verdict.key.case, verdict.key.metric), []).append(verdict)
     return found
 
 
 def decide_events(events: Sequence[Event], evidence: Evidence) -> list[Update]:
     """Returns the events whose state is another one by the latest verdict that decides them. Those
-    that somebody blessed, confirmed or refuted stay, as do fixed ones. Where several changes of a
-    series are between the same two commits, a verdict on their sum decides none."""
+    that somebody blessed, confirmed or refuted, or a bisection did, stay, as do fixed ones. Where
+    several changes of a series are between the same two commits, a verdict on their sum decides
+    none."""
     updates = []
     for event in events:
         if not _is_decided_by_sessions(event):
@@ -167,7 +177,7 @@ def decide_events(events: Sequence[Event], evidence: Evidence) -> list[Update]:
 
 
 def _is_decided_by_sessions(event: Event) -> bool:
-    is_of_session = event.by == BISECTION or event.by.startswith(f"{SESSION} ")
+    is_of_session = event.by.startswith(f"{SESSION} ")
     return event.state is State.NEW or (
         is_of_session and event.state in (State.CONFIRMED, State.NOISE)
     )
@@ -178,7 +188,7 @@ def _state(
 ) -> State | None:
     """Returns the state of an event after a verdict; None where that decides nothing."""
     if not evidence.covers(verdict, event) or any(
-        other.id != event.id
+        other is not event
         and (other.series, other.branch) == (event.series, event.branch)
         and other.state is not State.NOISE
         and evidence.covers(verdict, other)

@@ -97,6 +97,25 @@ class PointValue(Answer, frozen=True):
     high: float | None
 
 
+class VerdictValue(Answer, frozen=True):
+    """The verdict of a session on B against A, which were measured in turn."""
+
+    session: str
+    verdict: str
+    ratio: float | None
+    """B over A."""
+    low: float | None
+    high: float | None
+    """Its 90 % interval; of an exact metric the ratio itself."""
+    blocks: int
+    a: str
+    b: str
+    environment: str
+    started: float
+    all_threads: str
+    """With all threads, of a session of fewer: slower, faster or no change; empty if unknown."""
+
+
 class EventValue(Answer, frozen=True):
     """A change of a series, or of a machine."""
 
@@ -122,6 +141,8 @@ class EventValue(Answer, frozen=True):
     is_loss: bool
     created: float
     updated: float
+    verdicts: list[VerdictValue]
+    """Those on the change, the latest first."""
 
 
 class Events(Answer, frozen=True):
@@ -132,11 +153,13 @@ class Events(Answer, frozen=True):
 
 
 class SeriesDetail(Answer, frozen=True):
-    """A series with all of its points and events."""
+    """A series with all of its points and events, and the verdicts on its case and metric, the
+    latest first."""
 
     series: SeriesValue
     points: list[PointValue]
     events: list[EventValue]
+    verdicts: list[VerdictValue]
 
 
 class StateValue(Answer, frozen=True):

@@ -15,7 +15,9 @@ from opperf.history.store import reading, schema
 from opperf.history.store.events import read_events, read_states
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import Project, StoredRun, StoredSeries
+from opperf.history.store.verdicts import read_evidence
 from opperf.history.timelines import join_history
+from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.serving import answers
 
 RECENT = 20
@@ -34,6 +36,7 @@ class Content(NamedTuple):
     series: Mapping[int, StoredSeries]
     """By its number, that which each goes on as: of a renamed case the new one."""
     events: Sequence[Event]
+    evidence: Evidence
     latest: dict[str, dict[int, tuple[float, str]]]
     """By branch, the latest figure of each series, and its commit: filled when it is asked for."""
 
@@ -67,6 +70,7 @@ class Queries:
                         if stored.key.metric != WHOLE
                     ),
                     read_events(self.store, project),
+                    read_evidence(self.store, project),
                     {},
                 )
             return self._contents[name]
@@ -79,6 +83,7 @@ class Queries:
                 (schema.runs, schema.runs.c.added),
                 (schema.events, schema.events.c.updated),
                 (schema.aliases, schema.aliases.c.time),
+                (schema.verdicts, schema.verdicts.c.added),
             )
             for expression in (
                 select(func.count()).select_from(table).scalar_subquery(),
@@ -176,7 +181,7 @@ class Queries:
             )
         ]
         events = [
-            _event(event, content.series)
+            _event(event, content)
             for event in content.events
             if branch in ("", event.branch)
             and (
@@ -185,7 +190,12 @@ class Queries:
             )
         ]
         latest = (points[-1].median, points[-1].commit) if points else None
-        return answers.SeriesDetail(series=_series(stored, latest), points=points, events=events)
+        return answers.SeriesDetail(
+            series=_series(stored, latest),
+            points=points,
+            events=events,
+            verdicts=list(map(_verdict, content.evidence.of_key(stored.key))),
+        )
 
     def events(
         self, project: str, branch: str, state: str, limit: int, offset: int
@@ -199,9 +209,7 @@ class Queries:
             and (state in ("", event.state.value) or (state == "open" and event.is_open))
         ]
         page = found[offset : offset + limit]
-        return answers.Events(
-            items=[_event(event, content.series) for event in page], total=len(found)
-        )
+        return answers.Events(items=[_event(event, content) for event in page], total=len(found))
 
     def event_detail(self, project: str, number: int) -> answers.EventDetail:
         """Returns an event with its states. Raises `Missing` if it is not there."""
@@ -214,7 +222,7 @@ class Queries:
                     )
                     for found in read_states(self.store, event)
                 ]
-                return answers.EventDetail(event=_event(event, content.series), states=states)
+                return answers.EventDetail(event=_event(event, content), states=states)
         raise Missing(f"{project} has no event {number}")
 
     def environments(self) -> answers.Environments:
@@ -309,8 +317,24 @@ def _point(run: StoredRun, median: float, low: float, high: float) -> answers.Po
     )
 
 
-def _event(event: Event, series: Mapping[int, StoredSeries]) -> answers.EventValue:
-    stored = None if event.series is None else series.get(event.series)
+def _verdict(verdict: SessionVerdict) -> answers.VerdictValue:
+    return answers.VerdictValue(
+        session=verdict.session,
+        verdict=verdict.verdict.value,
+        ratio=_known(verdict.ratio),
+        low=_known(verdict.low),
+        high=_known(verdict.high),
+        blocks=verdict.blocks,
+        a=verdict.a.sha,
+        b=verdict.b.sha,
+        environment=verdict.key.environment,
+        started=verdict.started,
+        all_threads=verdict.all_threads,
+    )
+
+
+def _event(event: Event, content: Content) -> answers.EventValue:
+    stored = None if event.series is None else content.series.get(event.series)
     facts = None if stored is None else stored.facts
     return answers.EventValue(
         id=event.id,
@@ -334,4 +358,5 @@ def _event(event: Event, series: Mapping[int, StoredSeries]) -> answers.EventVal
         is_loss=event.is_loss(facts.lower_is_better if facts else True),
         created=event.created,
         updated=event.updated,
+        verdicts=list(map(_verdict, content.evidence.touching(event))),
     )

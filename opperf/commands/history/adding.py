@@ -14,9 +14,11 @@ from opperf.parameters import debug
 from opperf.parsing import KeptPath
 
 if TYPE_CHECKING:
+    from opperf.history.intake.sessions import Destination
     from opperf.history.model import Added, CommitsOf, Submission
     from opperf.history.repository import Checkout
     from opperf.history.store.opening import Store
+    from opperf.history.store.rows import Project
     from opperf.history.verdicts import JudgedSession
 
 
@@ -143,7 +145,7 @@ def _add(request: Request) -> int:
                 f"--commits-of {wanted.value}: {project} was made with --commits-of "
                 f"{known[project].value}, and its series have keys of that; name another project"
             )
-        submissions = _read_runs(runs, checkout, wanted)
+        submissions = [] if checkout is None else _read_runs(runs, checkout, wanted)
         cases = {entry.key.case for submission in submissions for entry in submission.entries}
         judged = _read_sessions(sessions, request, store, project, wanted, cases)
         added, new = add_all(store, project, submissions, judged, wanted)
@@ -168,14 +170,12 @@ def _check_commits(request: Request, sessions: list[Path], runs: list[Path]) -> 
         raise UsageError("--commit-a and --commit-b are of sessions of opperf ab; there is none")
 
 
-def _read_runs(
-    paths: list[Path], checkout: Checkout | None, commits_of: CommitsOf
-) -> list[Submission]:
+def _read_runs(paths: list[Path], checkout: Checkout, commits_of: CommitsOf) -> list[Submission]:
     from opperf.history.intake.runs import read_submission
     from opperf.results.messages import tell
 
     submissions = []
-    for path in paths if checkout is not None else ():
+    for path in paths:
         submission, warnings = read_submission(path, checkout, commits_of)
         submissions.append(submission)
         for warning in warnings:
@@ -194,18 +194,15 @@ def _read_sessions(
     """Returns the verdicts of sessions; `added` are the cases of runs that are added with them."""
     from opperf.history.intake.sessions import Destination, read_judged
     from opperf.history.repository import read_commit
-    from opperf.history.store.aliases import read_aliases
-    from opperf.history.store.reading import find_project, read_projects, read_series
+    from opperf.history.store.reading import find_project, read_projects
     from opperf.results.messages import tell
 
     if not paths:
         return []
-    cases = set(added)
+    to = Destination(project, commits_of, added)
     if not added or any(found.name == project for found in read_projects(store)):
-        of = find_project(store, project)
-        cases |= {stored.key.case for stored in read_series(store, of)}
-        cases |= set(read_aliases(store, of))
-    to = Destination(project, commits_of, cases)
+        known = destination(store, find_project(store, project))
+        to = to._replace(cases={*known.cases, *added})
     named = (request.commit_a, request.commit_b)
     found = []
     for path in paths:
@@ -216,6 +213,16 @@ def _read_sessions(
         for warning in warnings:
             tell(f"warning: {warning}")
     return found
+
+
+def destination(store: Store, project: Project) -> Destination:
+    """Returns a project as that to which sessions are added."""
+    from opperf.history.intake.sessions import Destination
+    from opperf.history.store.aliases import read_aliases
+    from opperf.history.store.reading import read_series
+
+    cases = {stored.key.case for stored in read_series(store, project)}
+    return Destination(project.name, project.commits_of, {*cases, *read_aliases(store, project)})
 
 
 def _decide(store: Store, project: str) -> None:

@@ -13,6 +13,8 @@ from opperf.parameters import debug
 
 if TYPE_CHECKING:
     from opperf.history.events import State
+    from opperf.history.store.opening import Store
+    from opperf.history.store.rows import Project
 
 BUILD = f"{__name__}.build"
 """Key of the words behind `--` in the context's `meta`."""
@@ -47,7 +49,8 @@ class WithBuild(Command):
 @click.pass_context
 def bisect(ctx: click.Context, /, event: int, store: str | None, project: str, **_: Any) -> None:
     """Find the commit behind a change, by `opperf bisect` of its last good and its first bad commit
-    on the case that changed. A change that is found again is confirmed, one that is not is noise.
+    on the case that changed. A change that is found again is confirmed, one that is not is noise,
+    and the verdicts are kept beside those of `opperf history add`.
     Options of `opperf bisect` may follow EVENT, and the command that builds a commit follows
     `--`."""
     ctx.exit(_bisect(event, store, project, ctx.args, ctx.meta[BUILD]))
@@ -80,7 +83,9 @@ def _bisect(
                 )
             )
             if report.exists():
-                state, why = _decide(json.loads(report.read_text(encoding="utf-8")))
+                result = json.loads(report.read_text(encoding="utf-8"))
+                _add_verdicts(opened, of, result)
+                state, why = _decide(result)
                 if state is not None:
                     set_state(opened, found, state, why, who="opperf history bisect")
                     print(f"event {event} is {state.value}: {why}")
@@ -108,6 +113,33 @@ def _case_words(store: Any, project: Any, event: Any) -> list[str]:
             "name its function: opperf bisect GOOD BAD --ops FUNCTION -- BUILD"
         )
     return ["--ops", *words[2:]]
+
+
+def _add_verdicts(store: Store, project: Project, report: dict[str, Any]) -> None:
+    """Adds the verdicts of the sessions that the answer rests on; of what is no verdict says why
+    not, as a bisection is not lost for that."""
+    from opperf.commands.history.adding import destination
+    from opperf.errors import OpperfError
+    from opperf.history.intake.sessions import read_judged
+    from opperf.history.repository import read_commit
+    from opperf.history.store.verdicts import add_all
+    from opperf.results.messages import tell
+
+    to = destination(store, project)
+    sessions = []
+    for found in report["sessions"]:
+        try:
+            session, _ = read_judged(
+                Path(found["file"]),
+                to,
+                (found["a"], found["b"]),
+                lambda revision: read_commit(Path(report["repository"]), revision),
+            )
+        except OpperfError as error:
+            tell(f"warning: its verdicts are not added: {error}")
+        else:
+            sessions.append(session)
+    add_all(store, project.name, (), sessions, project.commits_of)
 
 
 def _decide(report: dict[str, Any]) -> tuple[State | None, str]:

@@ -81,9 +81,10 @@ if TYPE_CHECKING:
 @click.pass_context
 def check(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Look for changes in the series of a branch, against all of its runs and not the last one, and
-    keep them as events. An event is open until it is measured again and not found (noise), until
-    the series is back (fixed), or until somebody accepts it (blessed): in the store by `opperf
-    history bless`, or in the project's file, which is reviewed as code is."""
+    keep them as events. An event is open until it is measured again and not found (noise: `opperf
+    history add` of a session), until the series is back (fixed), or until somebody accepts it
+    (blessed): in the store by `opperf history bless`, or in the project's file, which is reviewed
+    as code is."""
     ctx.exit(_check(Request(**options)))
 
 
@@ -122,7 +123,9 @@ def _check(request: Request) -> int:
         from opperf.history.reports.checked import check_report, open_losses, rows_of
         from opperf.history.store.events import read_events, update_events
         from opperf.history.store.reading import find_project
+        from opperf.history.store.verdicts import decide_by_verdicts, read_evidence
         from opperf.history.timelines import read_history
+        from opperf.history.verdicts import decide_events
 
         file = find_project_file(Path.cwd())
         of = find_project(store, request.project)
@@ -136,13 +139,16 @@ def _check(request: Request) -> int:
         def bless(events: list[Event]) -> list[Update]:
             return bless_events(events, lines, checked.order, file)
 
+        evidence = read_evidence(store, of)
         if request.dry_run:
             known = read_events(store, of, branch)
             events = _after(known, checked.updates(known))
             events = _after(events, bless(events))
+            events = _after(events, decide_events(events, evidence))
         else:
             known = update_events(store, of, branch, checked.updates)
             update_events(store, of, branch, bless)
+            decide_by_verdicts(store, of, branch)
             events = read_events(store, of, branch)
         before = {event.id: event.state for event in known}
         # Of those that were noise, the ones that were found again.
@@ -152,7 +158,7 @@ def _check(request: Request) -> int:
             if event.id not in before
             or (event.state is State.NEW and before[event.id] is not State.NEW)
         ]
-        rows = rows_of(events, lines, new)
+        rows = rows_of(events, lines, new, evidence)
     write_reports(check_report(rows, checked, history, of, branch), outputs)
     losses = open_losses(rows)
     failing = {"open": losses, "new": [row for row in losses if row.is_new], "nothing": []}

@@ -18,11 +18,12 @@ from opperf.parameters import choice_option, debug, report_output
     examples={
         "Every series with its latest figure": "opperf history list",
         "Those of an operator": "opperf history list 'conv*' --metric forward",
+        "The verdicts of sessions of opperf ab": "opperf history list --what verdicts",
         "The runs of a branch": "opperf history list --what runs --branch main",
     },
 )
 @chosen_series
-@choice_option("--what", choices=("series", "runs", "projects"), help="What to list.")
+@choice_option("--what", choices=("series", "runs", "verdicts", "projects"), help="What to list.")
 @store
 @project
 @branch
@@ -30,7 +31,8 @@ from opperf.parameters import choice_option, debug, report_output
 @debug
 @click.pass_context
 def list_history(ctx: click.Context, /, debug: bool, **options: Any) -> None:
-    """List what a history holds: series, each with its latest figure, runs, or projects. Series of
+    """List what a history holds: series, each with its latest figure and verdict, runs, verdicts of
+    sessions on two commits, or projects. Series of
     several environments are never joined. The number of a series, #12, names it elsewhere."""
     ctx.exit(_list(**options))
 
@@ -56,14 +58,29 @@ def _list(
     check_output(output.path, overwrite)
     with Store(store or default_store(), must_exist=True) as opened:
         from opperf.history.reports import listing
+        from opperf.history.reports.verdicts import verdicts_report
         from opperf.history.store import reading
+        from opperf.history.store.verdicts import read_evidence, read_verdicts
         from opperf.history.timelines import read_history
+        from opperf.history.verdicts import latest_first
 
         if what == "projects":
             report = listing.projects_report(reading.read_projects(opened))
         else:
             of = reading.find_project(opened, project)
-            if what == "runs":
+            if what == "verdicts":
+                chosen = {
+                    (stored.key.case, stored.key.metric)
+                    for stored in choose(reading.read_series(opened, of), names, metrics)
+                }
+                verdicts = [
+                    verdict
+                    for verdict in latest_first(read_verdicts(opened, of))
+                    if (not (names or metrics) or (verdict.key.case, verdict.key.metric) in chosen)
+                    and verdict.key.environment.startswith(environment)
+                ]
+                report = verdicts_report(verdicts, of)
+            elif what == "runs":
                 runs = reading.read_runs(opened, of)
                 report = listing.runs_report(
                     [run for run in runs if branch in ("", run.branch)], of
@@ -71,6 +88,8 @@ def _list(
             else:
                 series = choose(reading.read_series(opened, of), names, metrics, environment)
                 history = read_history(opened, of, {chosen.id for chosen in series}, branch)
-                report = listing.series_report(history, of, reading.read_environments(opened))
+                report = listing.series_report(
+                    history, of, reading.read_environments(opened), read_evidence(opened, of)
+                )
     write_reports(report, [output])
     return 0

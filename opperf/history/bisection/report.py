@@ -53,7 +53,7 @@ def report_for(found: Bisection, folder: Path) -> Report:
             *_others(found),
             *_skipped(found),
         ],
-        data=_data(found),
+        data=_data(found, folder),
         header=COLUMNS,
         rows=[list(_row(found, number, step)) for number, step in enumerate(found.state.steps)],
     )
@@ -282,11 +282,12 @@ def _skipped(found: Bisection) -> Iterator[Section]:
         yield Section(title="Skipped", items=items)
 
 
-def _data(found: Bisection) -> dict[str, Any]:
+def _data(found: Bisection, folder: Path) -> dict[str, Any]:
     state = found.state
     end = found.end
     return {
         "outcome": found.outcome,
+        "repository": state.repository,
         "good": msgspec.to_builtins(state.commits[0]),
         "bad": msgspec.to_builtins(state.commits[-1]),
         "commits": state.last,
@@ -315,9 +316,24 @@ def _data(found: Bisection) -> dict[str, Any]:
         ],
         "confirmed_against": None if found.before is None else state.commits[found.before].sha,
         "confirmed": [_figure(figure) for figure in found.confirmed],
+        "sessions": [
+            {"file": str(folder / file), "a": a, "b": b} for file, a, b in _sessions(found)
+        ],
         "functions": found.functions,
         "notes": list(found.notes),
     }
+
+
+def _sessions(found: Bisection) -> Iterator[tuple[str, str, str]]:
+    """Yields the files of the sessions that the answer rests on, with their commits: BAD against
+    GOOD, and the commit that was found against the one before it."""
+    state = found.state
+    ends = [step.file for step in state.steps if step.place == state.last and step.file]
+    if ends:
+        yield ends[-1], state.commits[0].sha, state.commits[-1].sha
+    if found.before is not None:
+        for file in state.confirmed:
+            yield file, state.commits[found.before].sha, state.commits[found.last].sha
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

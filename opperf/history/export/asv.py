@@ -84,7 +84,7 @@ def write(exported: Exported) -> Files:
             f"{pluralize(len(larger), 'benchmark')}, as {min(larger)}: larger is better, which asv "
             "has no mark for"
         )
-    return Files(files, tuple(warnings))
+    return Files(files, (*warnings, *exported.excluded_verdicts()))
 
 
 def _text(value: Any) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
@@ -17,6 +17,9 @@ from opperf.history.store.reading import (
     read_series,
 )
 from opperf.history.store.rows import Project, StoredRun
+from opperf.history.store.verdicts import read_verdicts
+from opperf.history.verdicts import SessionVerdict, by_figure
+from opperf.plurals import pluralize
 
 
 class Named(NamedTuple):
@@ -55,6 +58,25 @@ class Exported(NamedTuple):
     environments: Mapping[str, StoredEnvironment]
     names: Mapping[str, Named]
     """By the id of the case."""
+    verdicts: Mapping[tuple[str, str], Sequence[SessionVerdict]] = {}
+    """By case and metric, the latest first."""
+
+    def verdicts_at(self, run: ExportedRun, entry: Entry) -> list[SessionVerdict]:
+        """Returns the verdicts on a figure whose commit is B's."""
+        found = self.verdicts.get((entry.key.case, entry.key.metric), ())
+        return [verdict for verdict in found if verdict.b.sha == run.stored.commit.sha]
+
+    def excluded_verdicts(self, has_place: bool = False) -> tuple[str, ...]:
+        """Returns a sentence on verdicts that are not written: all of them, or where the form has a
+        place for them those of a commit B without a figure."""
+        written = {
+            (verdict.session, verdict.key)
+            for run in self.runs
+            for entry in run.figures
+            for verdict in self.verdicts_at(run, entry)
+        }
+        count = sum(map(len, self.verdicts.values())) - (len(written) if has_place else 0)
+        return (f"excluded: {pluralize(count, 'verdict')} of sessions",) if count else ()
 
     def host(self, environment: str) -> str:
         """Returns the name of a machine: its own, or the key of its environment."""
@@ -102,7 +124,13 @@ def collect(
     if not kept:
         raise UsageError(f"{project.name} has no figures to export there")
     facts = {entry.key.case: entry.facts for run in kept for entry in run.entries}
-    return Exported(project, kept, read_environments(store), _names(facts))
+    figures = {(entry.key.case, entry.key.metric) for run in kept for entry in run.entries}
+    verdicts = by_figure(
+        verdict
+        for verdict in read_verdicts(store, project)
+        if (verdict.key.case, verdict.key.metric) in figures
+    )
+    return Exported(project, kept, read_environments(store), _names(facts), verdicts)
 
 
 def _names(facts: Mapping[str, SeriesFacts]) -> dict[str, Named]:

@@ -4,13 +4,14 @@ of PyTorch's dashboard."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from opperf.history.export.collecting import Exported, ExportedRun, Files
 from opperf.history.model import WHOLE, Entry
 from opperf.history.store.rows import number_or_null
+from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of
 from opperf.results.units import unit_of
@@ -45,7 +46,7 @@ def write_github(exported: Exported) -> Files:
     data = {"lastUpdate": round(last.started * 1e3), "repoUrl": "", "entries": groups}
     text = f"window.BENCHMARK_DATA = {json_of(data)}"
     left = sum(len(run.outcomes) for run in exported.runs)
-    return Files({"": text.encode()}, excluded(left))
+    return Files({"": text.encode()}, (*excluded(left), *exported.excluded_verdicts(True)))
 
 
 def _group(exported: Exported, environment: str, is_lower: bool) -> str:
@@ -70,11 +71,11 @@ def _commit_data(
         },
         "date": round(run.stored.started * 1e3),
         "tool": TOOLS[is_lower],
-        "benches": [_bench(entry, exported) for entry in entries],
+        "benches": [_bench(entry, run, exported) for entry in entries],
     }
 
 
-def _bench(entry: Entry, exported: Exported) -> dict[str, Any]:
+def _bench(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any]:
     point = entry.point
     unit = unit_of(entry.facts.unit)
     bench = {
@@ -85,13 +86,15 @@ def _bench(entry: Entry, exported: Exported) -> dict[str, Any]:
     width = max(point.high - point.median, point.median - point.low)
     if math.isfinite(width):
         bench["range"] = f"± {width / unit.size}"
-    return {**bench, "extra": f"median of {pluralize(point.n, 'sample')}\ncase {entry.key.case}"}
+    said = [verdict.sentence for verdict in exported.verdicts_at(run, entry)]
+    lines = [f"median of {pluralize(point.n, 'sample')}", f"case {entry.key.case}", *said]
+    return {**bench, "extra": "\n".join(lines)}
 
 
 def write_pytorch(exported: Exported) -> Files:
     """Returns the records of all figures and outcomes."""
     records = [_record(entry, run, exported) for run in exported.runs for entry in run.entries]
-    return Files({"": json_of(records).encode()})
+    return Files({"": json_of(records).encode()}, exported.excluded_verdicts(True))
 
 
 def _record(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any]:
@@ -111,11 +114,11 @@ def _record(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any
             "extra_info": {"inputs": name.inputs} if name.inputs else {},
         },
         "model": {"name": name.name, "type": facts.category, "origins": [stored.source]},
-        "metric": _metric(entry),
+        "metric": _metric(entry, exported.verdicts_at(run, entry)),
     }
 
 
-def _metric(entry: Entry) -> dict[str, Any]:
+def _metric(entry: Entry, verdicts: Sequence[SessionVerdict]) -> dict[str, Any]:
     point = entry.point
     if entry.key.metric == WHOLE:
         reason = f"{point.status}: {point.reason}"
@@ -127,6 +130,18 @@ def _metric(entry: Entry) -> dict[str, Any]:
         "low": number_or_null(point.low),
         "high": number_or_null(point.high),
     }
+    if verdicts:
+        extra["verdicts"] = [
+            {
+                "verdict": verdict.verdict.value,
+                "ratio": number_or_null(verdict.ratio),
+                "low": number_or_null(verdict.low),
+                "high": number_or_null(verdict.high),
+                "against": verdict.a.sha,
+                "session": verdict.session,
+            }
+            for verdict in verdicts
+        ]
     return {
         "name": entry.key.metric,
         "benchmark_values": [*point.samples] or [point.median],

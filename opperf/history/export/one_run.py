@@ -33,7 +33,11 @@ def write_bencher(exported: Exported) -> Files:
         bounds = {"lower_value": entry.point.low, "upper_value": entry.point.high}
         known = {key: bound for key, bound in bounds.items() if number_or_null(bound) is not None}
         found.setdefault(name, {})[measure] = {"value": entry.point.median, **known}
-    warnings = (*excluded(len(run.outcomes)), *other_machines(exported))
+    warnings = (
+        *excluded(len(run.outcomes)),
+        *other_machines(exported),
+        *exported.excluded_verdicts(),
+    )
     return Files({"": json_of(found).encode()}, warnings)
 
 
@@ -77,6 +81,7 @@ def write_pytest(exported: Exported) -> Files:
         *([f"excluded: {pluralize(without, 'time')} without samples"] if without else []),
         *([f"excluded: {pluralize(others, 'figure')} that is no time"] if others else []),
         *other_machines(exported),
+        *exported.excluded_verdicts(),
     )
     return Files({"": json_of(content).encode()}, warnings)
 
@@ -148,5 +153,6 @@ def write_operator_benchmark(exported: Exported) -> Files:
         *excluded(len(run.outcomes)),
         *([f"excluded: {pluralize(left, 'figure')} of no pass"] if left else []),
         *other_machines(exported),
+        *exported.excluded_verdicts(),
     )
     return Files({"": json_of(tests).encode()}, warnings)

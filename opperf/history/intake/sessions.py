@@ -64,11 +64,14 @@ def read_judged(
             "that it is of with --project, or add a run of its cases first"
         )
     id = session.header.id or digest(session.header)[:ID_LENGTH]
-    common = {"session": id, "a": a, "b": b, "started": seconds_of(path, session.header.started)}
+    started = seconds_of(path, session.header.started)
     judged = _counted(path, session) if session.plan.kind == "counts" else _timed(path, session)
     verdicts = tuple(
         SessionVerdict(
-            **common,
+            session=id,
+            a=a,
+            b=b,
+            started=started,
             **figures,
             key=SeriesKey(cases[pair], metric, key),
             name=pairs[pair].label,

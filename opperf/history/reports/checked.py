@@ -9,9 +9,11 @@ from typing import NamedTuple
 from opperf.history.checking import Checked
 from opperf.history.detection import SeriesNote
 from opperf.history.events import Event, State
-from opperf.history.reports.values import sha_text
+from opperf.history.reports.values import percent, sha_text
+from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
 from opperf.history.store.rows import Project
 from opperf.history.timelines import History, Timeline
+from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.plurals import pluralize
 from opperf.reports.model import (
     Cell,
@@ -32,6 +34,7 @@ COLUMNS = (
     *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment"),
     *("last_good", "first_bad", "before", "after", "unit", "ratio", "low", "high", "p", "method"),
     *("series", "is_loss", "count", "command"),
+    *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
 )
 
 SHOWN_NOTES = 20
@@ -45,6 +48,8 @@ class Row(NamedTuple):
     line: Timeline | None
     is_new: bool
     """Whether this check found it."""
+    verdicts: Sequence[SessionVerdict] = ()
+    """Of sessions on it, the latest first."""
 
     @property
     def is_loss(self) -> bool:
@@ -64,11 +69,20 @@ def open_losses(rows: Sequence[Row]) -> list[Row]:
 
 
 def rows_of(
-    events: Sequence[Event], lines: Mapping[int, Timeline], new: Sequence[int]
+    events: Sequence[Event],
+    lines: Mapping[int, Timeline],
+    new: Sequence[int],
+    evidence: Evidence,
 ) -> list[Row]:
-    """Returns the events with their series: new ones first, the largest changes first."""
+    """Returns the events with their series and verdicts: new ones first, the largest changes
+    first."""
     rows = [
-        Row(event, lines.get(event.series) if event.series else None, event.id in new)
+        Row(
+            event,
+            lines.get(event.series) if event.series else None,
+            event.id in new,
+            evidence.touching(event),
+        )
         for event in events
         if event.series is None or event.series in lines
     ]
@@ -116,7 +130,13 @@ def check_report(
         data={
             "project": project.name,
             "branch": branch,
-            "events": [dict(zip(COLUMNS, _values(row), strict=True)) for row in rows],
+            "events": [
+                {
+                    **dict(zip(COLUMNS, _values(row), strict=True)),
+                    "verdicts": [data_of(verdict) for verdict in row.verdicts],
+                }
+                for row in rows
+            ],
             "pending": [
                 {
                     "series": pending.series,
@@ -141,6 +161,7 @@ def _known(value: float) -> float | None:
 def _values(row: Row) -> tuple[object, ...]:
     event, line = row.event, row.line
     facts = None if line is None else line.facts
+    verdict = next(iter(row.verdicts), None)
     return (
         *(event.id or None, event.kind.value, event.state.value, row.is_new, row.name),
         *(facts.inputs if facts else "", line.key.metric if line else "", event.environment),
@@ -148,12 +169,8 @@ def _values(row: Row) -> tuple[object, ...]:
         *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
         *(_known(event.high), _known(event.p), event.method, event.series),
         *(row.is_loss if line else None, event.count, facts.command if facts else ""),
+        *latest_values(verdict),
     )
-
-
-def percent(ratio: float) -> str:
-    """Returns a ratio as a change: `+5.0 %`."""
-    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else ""
 
 
 def _interval(event: Event) -> str:
@@ -166,6 +183,7 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
     if not rows:
         return Section()
     tones = [_tone(row) for row in rows]
+    verdicts = [verdict_cell(next(iter(row.verdicts), None)) for row in rows]
     table = Table(
         (
             numbers("Event", [str(row.event.id or "") for row in rows]),
@@ -181,6 +199,7 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
                 is_number=True,
             ),
             numbers("95 % interval", [_interval(row.event) for row in rows]),
+            *([Column("Verdict, B/A", verdicts)] if any(row.verdicts for row in rows) else []),
             words("After", [sha_text(row.event.last_good) for row in rows], is_whole=True),
             words("At", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
             texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),

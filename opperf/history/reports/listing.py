@@ -8,29 +8,38 @@ import msgspec
 
 from opperf.history.model import WHOLE
 from opperf.history.reports.values import commit_date, figure_at, figure_with_unit, sha_text
+from opperf.history.reports.verdicts import latest_values, verdict_cell
 from opperf.history.store.reading import StoredEnvironment
 from opperf.history.store.rows import Project, StoredRun
 from opperf.history.timelines import History
+from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.plurals import pluralize
-from opperf.reports.model import Report, Section, Table, names, numbers, texts, words
+from opperf.reports.model import Column, Report, Section, Table, names, numbers, texts, words
 
 COMMAND = "history list"
 
 SERIES = (
     *("series", "operator", "inputs", "settings", "metric", "environment", "figures", "commit"),
     *("median", "unit", "id", "command"),
+    *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
 )
 
 
 def series_report(
-    history: History, project: Project, environments: Mapping[str, StoredEnvironment]
+    history: History,
+    project: Project,
+    environments: Mapping[str, StoredEnvironment],
+    evidence: Evidence = NOTHING,
 ) -> Report:
-    """Returns the series of a project, each with its latest figure."""
-    rows = []
+    """Returns the series of a project, each with its latest figure and verdict."""
+    rows: list[tuple[object, ...]] = []
+    verdicts: list[SessionVerdict | None] = []
     for line in history.timelines:
         if line.key.metric == WHOLE:
             continue
         latest = history.runs[line.run[-1]]
+        verdict = next(iter(evidence.of_key(line.key)), None)
+        verdicts.append(verdict)
         rows.append(
             (
                 *(
@@ -42,6 +51,7 @@ def series_report(
                 ),
                 *(line.key.environment, len(line.run), latest.commit.sha, float(line.median[-1])),
                 *(line.facts.unit, line.key.case, line.facts.command),
+                *latest_values(verdict),
             )
         )
     shown = [line for line in history.timelines if line.key.metric != WHOLE]
@@ -56,6 +66,11 @@ def series_report(
             words("At", [sha_text(history.runs[line.run[-1]].commit.sha) for line in shown], True),
             numbers(
                 "Latest", [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
+            ),
+            *(
+                [Column("Verdict, B/A", [verdict_cell(verdict) for verdict in verdicts])]
+                if any(verdicts)
+                else []
             ),
             *(
                 [words("Environment", [line.key.environment for line in shown])]

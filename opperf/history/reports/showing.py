@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from opperf.history.reports.values import commit_date, figure_at, sha_text
+import msgspec
+
+from opperf.history.events import Event
+from opperf.history.reports.values import commit_date, date_text, figure_at, percent, sha_text
+from opperf.history.reports.verdicts import data_of, verdicts_section
+from opperf.history.store.events import StateOf
 from opperf.history.store.reading import Failure, StoredEnvironment
-from opperf.history.store.rows import Project
+from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
+from opperf.history.verdicts import NOTHING, Evidence
 from opperf.reports.model import Report, Section, Table, figures, numbers, texts, words
 
 COMMAND = "history show"
@@ -18,13 +25,29 @@ COLUMNS = (
 )
 
 
+class ShownEvent(NamedTuple):
+    """An event with the states that it had."""
+
+    event: Event
+    states: Sequence[StateOf]
+
+
 def show_report(
     history: History,
     project: Project,
     environments: Mapping[str, StoredEnvironment],
     failures: Iterable[Failure] = (),
+    evidence: Evidence = NOTHING,
+    shown: ShownEvent | None = None,
 ) -> Report:
-    """Returns every figure of some series; of a case that failed since, with its reason."""
+    """Returns every figure of some series, and the verdicts on them; of a case that failed since,
+    with its reason; of an event with its states, and the verdicts on that alone."""
+    verdicts = {
+        line.id: list(evidence.of_key(line.key))
+        if shown is None
+        else evidence.touching(shown.event)
+        for line in history.timelines
+    }
     rows = [row for line in history.timelines for row in _rows(history, line)]
     at = {run.id: sha_text(run.commit.sha) for run in history.runs}
     failed = [
@@ -34,18 +57,63 @@ def show_report(
         command=COMMAND,
         title=f"Series of {project.name}",
         sections=[
-            *(_section(history, line, environments) for line in history.timelines),
+            *([_event_section(shown)] if shown is not None else []),
+            *(
+                section
+                for line in history.timelines
+                for section in (
+                    _section(history, line, environments),
+                    verdicts_section(f"Verdicts on #{line.id}", verdicts[line.id]),
+                )
+            ),
             *([Section(title="Without a figure", items=failed)] if failed else []),
         ],
         data={
             "project": project.name,
             "figures": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+            "verdicts": {
+                line.id: [data_of(verdict) for verdict in verdicts[line.id]]
+                for line in history.timelines
+                if verdicts[line.id]
+            },
+            **({} if shown is None else {"event": _event_data(shown)}),
             "commands": {
                 line.id: line.facts.command for line in history.timelines if line.facts.command
             },
         },
         header=COLUMNS,
         rows=rows,
+    )
+
+
+def _event_data(shown: ShownEvent) -> dict[str, Any]:
+    event = shown.event
+    return {
+        "event": event.id,
+        "state": event.state.value,
+        "last_good": event.last_good,
+        "first_bad": event.first_bad,
+        **{name: number_or_null(getattr(event, name)) for name in ("ratio", "low", "high")},
+        "states": [msgspec.to_builtins(state._asdict()) for state in shown.states],
+    }
+
+
+def _event_section(shown: ShownEvent) -> Section:
+    event, states = shown.event, shown.states
+    return Section(
+        title=f"Event {event.id}: {event.state.value}",
+        prose=[
+            f"{percent(event.ratio)} at {sha_text(event.first_bad)}, after "
+            f"{sha_text(event.last_good)}."
+        ],
+        table=Table(
+            (
+                words("State", [state.state.value for state in states], is_whole=True),
+                words("Since", [date_text(state.time) for state in states], is_whole=True),
+                texts("By", [state.who for state in states]),
+                texts("Why", [state.why for state in states]),
+            )
+        ),
     )
 
 

@@ -44,3 +44,8 @@ def figure_with_unit(figure: Figure, unit: str) -> str:
     chosen = choose_unit(unit, [figure])
     text = format_figure(figure, chosen)
     return " ".join(filter(None, (text.value, chosen.name, text.share)))
+
+
+def percent(ratio: float) -> str:
+    """Returns a ratio as a change: `+5.0 %`."""
+    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else ""

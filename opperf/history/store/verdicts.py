@@ -31,6 +31,7 @@ from opperf.history.store.reading import (
 )
 from opperf.history.store.rows import Project, commit_of, number_or_null, without_zeros
 from opperf.history.verdicts import (
+    NOTHING,
     Evidence,
     JudgedSession,
     SessionVerdict,
@@ -127,9 +128,12 @@ def read_verdicts(store: Store, project: Project) -> list[SessionVerdict]:
 
 def _verdict(row: Any, case: str, a: Commit, b: Commit) -> SessionVerdict:
     figures = {name: getattr(row, name) for name in FIGURES}
-    return SessionVerdict(
+    values: dict[str, Any] = {
         **{name: getattr(row, name) for name in TEXTS},
         **{name: math.nan if value is None else value for name, value in figures.items()},
+    }
+    return SessionVerdict(
+        **values,
         key=SeriesKey(case, row.metric, row.key),
         a=a,
         b=b,
@@ -140,11 +144,11 @@ def _verdict(row: Any, case: str, a: Commit, b: Commit) -> SessionVerdict:
 
 
 def read_evidence(store: Store, project: Project) -> Evidence:
-    """Returns the verdicts of a project with what they are held against; without any, only
-    these."""
+    """Returns the verdicts of a project with what they are compared with; without any,
+    nothing."""
     verdicts = read_verdicts(store, project)
     if not verdicts:
-        return Evidence({}, {}, {}, {})
+        return NOTHING
     series = newest_series(read_series(store, project))
     environments = read_environments(store)
     return Evidence(

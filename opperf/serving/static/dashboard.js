@@ -69,11 +69,36 @@ function eventRow(event) {
   const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
   return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
     make("span", { class: toneOf(event) }, percent(event.ratio)), interval,
+    event.verdicts.length ? verdictText(event.verdicts[0]) : "",
     make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), date(event.created)];
 }
 
 const EVENT_HEADS = [["Event", "number"], ["State"], ["Series", "name"], ["Metric"], ["Change", "number"],
-  ["95 % interval", "number"], ["Between"], ["Found"]];
+  ["95 % interval", "number"], ["Verdict, B/A"], ["Between"], ["Found"]];
+
+const VERDICT_TONES = { regressed: "worse", improved: "better" };
+
+/** Returns the interval of a verdict's ratio. */
+function verdictInterval(verdict) {
+  if (verdict.low === null) return "";
+  return verdict.low === verdict.high ? "exact" : `${verdict.low.toFixed(3)} to ${verdict.high.toFixed(3)}`;
+}
+
+const verdictWord = (verdict) => make("span", { class: VERDICT_TONES[verdict.verdict] || "" }, verdict.verdict);
+const verdictRatio = (verdict) => (verdict.ratio === null ? "" : verdict.ratio.toFixed(verdict.low === verdict.high ? 4 : 3));
+
+function verdictText(verdict) {
+  const interval = verdictInterval(verdict);
+  return make("span", {}, verdictWord(verdict), ` ${verdictRatio(verdict)}${interval ? ` (${interval})` : ""}`);
+}
+
+/** Returns a table of verdicts in a list; nothing without one. */
+function verdictTable(verdicts) {
+  const rows = verdicts.map((one) => [verdictWord(one), verdictRatio(one), verdictInterval(one), `${one.blocks}`,
+    sha(one.a), sha(one.b), date(one.started), one.session]);
+  const heads = [["Verdict"], ["B/A", "number"], ["90 % interval", "number"], ["Blocks", "number"], ["A"], ["B"], ["Measured"], ["Session"]];
+  return rows.length ? [table("Verdicts: measured in turn by opperf ab", heads, rows)] : [];
+}
 
 /** Returns a select of words, the first of them for all. */
 function choice(label, words, value, go) {
@@ -163,6 +188,7 @@ async function drawOneSeries({ project, branch, number }) {
   parts.push(charts);
   if (series.command) parts.push(make("h3", {}, "Measures it again"), make("pre", {}, series.command));
   if (events.length) parts.push(table("Changes", EVENT_HEADS, events.map(eventRow)));
+  parts.push(...verdictTable(found.verdicts));
   const rows = [...points].reverse().map((point, index, all) => {
     const before = all[index + 1];
     return [sha(point.commit), date(point.time), point.branch, withUnit(point.median, series.unit),
@@ -181,7 +207,7 @@ async function drawOneEvent({ project, number }) {
   return [make("h2", {}, `Event ${event.id}`), table("Change", EVENT_HEADS, [eventRow(event)]),
     make("p", {}, `${figureText(event.before, event.unit)} before, ${figureText(event.after, event.unit)} after.`),
     table("States", [["State"], ["Since"], ["By"], ["Why", "soft"]],
-      states.map((one) => [one.state, date(one.time), one.who, one.why])),
+      states.map((one) => [one.state, date(one.time), one.who, one.why])), ...verdictTable(event.verdicts),
     make("h3", {}, "Which commit it was"), make("pre", {}, `${change} ${event.name ? `--operators ${event.name} ` : ""}-- BUILD`)];
 }
 

@@ -1,0 +1,118 @@
+"""Verdicts of sessions in reports of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opperf.comparison.statistics.data import Verdict
+from opperf.history.reports.values import date_text, sha_text
+from opperf.history.store.rows import Project, number_or_null
+from opperf.history.verdicts import SessionVerdict
+from opperf.plurals import pluralize
+from opperf.reports.model import (
+    Cell,
+    Column,
+    Report,
+    Section,
+    Table,
+    Tone,
+    names,
+    numbers,
+    texts,
+    words,
+)
+
+COMMAND = "history list"
+
+COLUMNS = (
+    *("session", "operator", "inputs", "metric", "environment", "a", "b", "verdict", "ratio"),
+    *("low", "high", "blocks", "started", "all_threads", "id"),
+)
+
+TONES: dict[Verdict, Tone] = {Verdict.REGRESSED: "worse", Verdict.IMPROVED: "better"}
+
+
+def values_of(verdict: SessionVerdict) -> tuple[object, ...]:
+    """Returns the values of a verdict, in the order of the columns."""
+    key = verdict.key
+    return (
+        *(verdict.session, verdict.name, verdict.inputs, key.metric, key.environment),
+        *(verdict.a.sha, verdict.b.sha, verdict.verdict.value, number_or_null(verdict.ratio)),
+        *(number_or_null(verdict.low), number_or_null(verdict.high), verdict.blocks),
+        *(verdict.started, verdict.all_threads, key.case),
+    )
+
+
+def data_of(verdict: SessionVerdict) -> dict[str, Any]:
+    """Returns a verdict as JSON has it."""
+    return dict(zip(COLUMNS, values_of(verdict), strict=True))
+
+
+def latest_values(verdict: SessionVerdict | None) -> tuple[object, ...]:
+    """Returns a verdict, its ratio and the bounds of that, as a row of what it is on has them."""
+    if verdict is None:
+        return ("", None, None, None)
+    figures = map(number_or_null, (verdict.ratio, verdict.low, verdict.high))
+    return (verdict.verdict.value, *figures)
+
+
+def verdict_cell(verdict: SessionVerdict | None) -> Cell:
+    """Returns a verdict with its ratio and interval in a few words; empty without one."""
+    return Cell("") if verdict is None else Cell(verdict.text, TONES.get(verdict.verdict, ""))
+
+
+def verdicts_section(
+    title: str, verdicts: Sequence[SessionVerdict], with_names: bool = False
+) -> Section:
+    """Returns a table of verdicts, empty without one. Those of one series need no names."""
+    if not verdicts:
+        return Section()
+    keys = {verdict.key.environment for verdict in verdicts}
+    environments = [words("Environment", [verdict.key.environment for verdict in verdicts])]
+    table = Table(
+        (
+            *(_names(verdicts) if with_names else ()),
+            Column(
+                "Verdict",
+                [_word(verdict) for verdict in verdicts],
+                is_whole=True,
+            ),
+            numbers("B/A", [verdict.ratio_text for verdict in verdicts]),
+            numbers("90 % interval", [verdict.interval for verdict in verdicts]),
+            numbers("Blocks", [str(verdict.blocks) for verdict in verdicts]),
+            words("A", [sha_text(verdict.a.sha) for verdict in verdicts], is_whole=True),
+            words("B", [sha_text(verdict.b.sha) for verdict in verdicts], is_whole=True),
+            words("Measured", [date_text(verdict.started) for verdict in verdicts], is_whole=True),
+            words("Session", [verdict.session for verdict in verdicts], is_whole=True),
+            *(environments if len(keys) > 1 else ()),
+            *([texts("Inputs", [verdict.inputs for verdict in verdicts])] if with_names else []),
+        )
+    )
+    return Section(title=title, table=table)
+
+
+def _word(verdict: SessionVerdict) -> Cell:
+    return Cell(verdict.verdict.value, TONES.get(verdict.verdict, ""))
+
+
+def _names(verdicts: Sequence[SessionVerdict]) -> tuple[Column, ...]:
+    return (
+        names("Operator", [verdict.name for verdict in verdicts]),
+        words("Metric", [verdict.key.metric for verdict in verdicts], is_whole=True),
+    )
+
+
+def verdicts_report(verdicts: Sequence[SessionVerdict], project: Project) -> Report:
+    """Returns the verdicts of a project, the latest first."""
+    title = f"Verdicts of {project.name}"
+    section = verdicts_section("", verdicts, with_names=True)
+    count = Section(prose=[f"{pluralize(len(verdicts), 'verdict')}."])
+    return Report(
+        command=COMMAND,
+        title=title,
+        sections=[section, count],
+        data={"project": project.name, "verdicts": [data_of(verdict) for verdict in verdicts]},
+        header=COLUMNS,
+        rows=[values_of(verdict) for verdict in verdicts],
+    )
