@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from opperf.commands.bisect import bisect as bisecting_command
+from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OpperfError
 from opperf.history.checking import check_history
 from opperf.history.detection import Rate
@@ -18,6 +19,7 @@ from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.history.timelines import read_history
 from opperf.opperf import cli
+from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 
 RUNS, CHANGED = 60, 41
@@ -131,6 +133,20 @@ def test_what_is_decided_is_open_no_more(opperf, tmp_path):
     assert events["conv2d", "forward"]["state"] == "confirmed"
 
 
+def test_a_verdict_that_came_before_its_event_decides_it(opperf, path):
+    with Store(str(path)) as store:
+        judge(store, verdict(Verdict.REGRESSED, a=CHANGED - 5, b=CHANGED + 5))
+    for words in (("--dry-run",), (), ()):
+        _, events = found(opperf, *words)
+        loss = events["softmax", "forward"]
+        assert (loss["state"], loss["verdict"], loss["verdict_ratio"]) == (
+            "confirmed",
+            "regressed",
+            1.08,
+        )
+    assert not loss["is_new"] and not events["conv2d", "forward"]["verdicts"]
+
+
 def test_a_series_that_is_back_is_fixed(opperf, path):
     found(opperf)
     with Store(str(path)) as store:
@@ -225,7 +241,7 @@ def test_bisection_measures_the_case_that_changed(opperf, monkeypatch, report, s
 
     def bisect(words, **_):
         called.append(words)
-        Path(words[words.index("--") - 1]).write_text(json.dumps(report))
+        Path(words[words.index("--") - 1]).write_text(json.dumps({**report, "sessions": []}))
         return 0
 
     monkeypatch.setattr(bisecting_command, "main", bisect)

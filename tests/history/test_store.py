@@ -7,15 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 
 from benchmarks.history_store import postgresql
+from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
-from opperf.history.events import Event, Kind, Update
+from opperf.history.events import Event, Kind, State, Update
+from opperf.history.store import opening
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
-from opperf.history.store.events import read_events, update_events
+from opperf.history.store.events import read_events, read_states, update_events
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
     find_project,
@@ -27,7 +31,9 @@ from opperf.history.store.reading import (
 )
 from opperf.history.store.removing import remove_runs
 from opperf.history.store.schema import METADATA
+from opperf.history.store.verdicts import decide_by_verdicts, read_verdicts
 from opperf.history.timelines import read_history
+from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, failure, sha, submission
 
 
@@ -247,6 +253,70 @@ def test_deleted_runs_take_what_only_they_had(store):
 def test_the_migrations_make_the_tables_of_this_version(store):
     with store.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+def test_a_store_of_the_first_version_goes_on(name, monkeypatch):
+    def first_version(engine, *_):
+        with engine.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
+            config = Config()
+            config.set_main_option("script_location", opening.MIGRATIONS)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "0001")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(opening, "migrate", first_version)
+        with Store(name) as store:
+            add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
+            change = Event(Kind.SERIES, "main", "e0", sha(1), sha(2), 1, ratio=1.1)
+            update_events(store, find_project(store), "main", lambda known: [Update(change)])
+    with Store(name) as store:
+        assert medians(store) == {("relu", "forward", "e0"): [100.0, 110.0]}
+        assert judge(store, verdict(Verdict.REGRESSED, a=1, b=2)) == 1
+        assert [one.id for one in read_events(store, find_project(store))] == [1]
+
+
+def test_verdicts_are_kept_once_and_those_of_more_blocks_replace_them(store):
+    add_runs(store, "p", [submission(1, entry())])
+    project = find_project(store)
+    nan = float("nan")
+    found = verdict(Verdict.AMBIGUOUS, nan, a=1, b=2, name="re\0lu", all_threads="slower")
+    assert (judge(store, found), judge(store, found)) == (1, 0)
+    (kept,) = read_verdicts(store, project)
+    assert (kept.a.sha, kept.b.sha, kept.blocks, kept.name) == (sha(1), sha(2), 8, "re\ufffdlu")
+    assert kept.key == found.key and kept.ratio != kept.ratio and kept.all_threads == "slower"
+    more = verdict(Verdict.REGRESSED, 1.1, a=1, b=2, blocks=12)
+    assert (judge(store, more), judge(store, found)) == (1, 0)
+    (kept,) = read_verdicts(store, project)
+    assert (kept.verdict, kept.ratio) == (Verdict.REGRESSED, 1.1)
+    # Of another session it is another one, and the case may be renamed.
+    assert judge(store, verdict(Verdict.SAME, 1.0, a=1, b=2, session="s2"), id="s2") == 1
+    add_alias(store, project, "c0", "c9", "renamed")
+    assert [one.key.case for one in read_verdicts(store, project)] == ["c9", "c9"]
+
+
+def test_commits_of_verdicts_outlive_their_runs(store):
+    add_runs(store, "p", [submission(1, entry()), submission(2, entry())])
+    project = find_project(store)
+    judge(store, verdict(Verdict.SAME, 1.0, a=1, b=2))
+    remove_runs(store, project, [run.id for run in read_runs(store, project)])
+    (kept,) = read_verdicts(store, project)
+    assert (kept.a.position, kept.b.position) == (1, 2)
+
+
+def test_verdicts_set_states_once(store):
+    add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
+    project = find_project(store)
+    (series,) = read_series(store, project)
+    change = Event(Kind.SERIES, "main", "e0", sha(1), sha(2), series.id, before=1.0, after=1.1)
+    update_events(store, project, "main", lambda known: [Update(change)])
+    judge(store, verdict(Verdict.REGRESSED, 1.1, a=1, b=2))
+    (update,) = decide_by_verdicts(store, project)
+    assert decide_by_verdicts(store, project) == []
+    (stored,) = read_events(store, project)
+    assert (stored.state, stored.by) == (State.CONFIRMED, "opperf ab session1")
+    states = [(one.state, one.why) for one in read_states(store, stored)]
+    assert states == [(State.NEW, "detected"), (State.CONFIRMED, update.why)]
+    assert update.why.startswith("regressed 1.100 (1.090 to 1.110), 8 blocks")
 
 
 def test_a_store_of_a_newer_version_is_left(name):

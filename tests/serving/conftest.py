@@ -3,12 +3,14 @@
 import pytest
 from starlette.testclient import TestClient
 
+from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.serving.application import make_application
+from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 
 NASTY = "<script>document.title = 'owned'</script>"
@@ -41,6 +43,7 @@ def store(tmp_path_factory):
             Event(Kind.MACHINE, last_good=between[0], first_bad=between[1], count=3, **change),
         ]
         update_events(opened, project, "main", lambda known: map(Update, events))
+        judge(opened, verdict(Verdict.REGRESSED, 1.1, a=3, b=9), project=PROJECT)
         yield opened
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
@@ -14,6 +15,7 @@ from opperf.history.store.reading import find_project
 from opperf.serving.application import ASSETS, HEADERS, make_application
 from opperf.serving.queries import Queries
 from opperf.serving.routes import ROUTES
+from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS
 
@@ -42,6 +44,9 @@ def test_it_answers_with_what_is_in_the_store(client):
     events = get(client, f"{API}/events?state=open")["items"]
     assert events[-1]["is_loss"] and events[-1]["ratio"] == 1.1 and events[-1]["low"] is None
     detail = get(client, f"{API}/events/{events[-1]['id']}")
+    (verdict,) = detail["event"]["verdicts"]
+    assert (verdict["verdict"], verdict["ratio"], verdict["b"]) == ("regressed", 1.1, sha(9))
+    assert [verdict] == found["verdicts"] and not events[0]["verdicts"]
     assert [state["state"] for state in detail["states"]] == ["new"]
     (environment,) = get(client, "/api/environments")["items"]
     assert environment["facts"] == {"hostname": "e0"}
@@ -132,6 +137,10 @@ def test_new_runs_are_there_at_once(tmp_path):
             add_runs(store, "p", [submission(number, entry(float(number)))])
             (series,) = get(client, "/api/projects/p/series")["items"]
             assert series["latest"] == number
+        # So are verdicts.
+        assert not get(client, "/api/projects/p/series/1")["verdicts"]
+        judge(store, verdict(Verdict.SAME, 1.0, a=1, b=2))
+        assert len(get(client, "/api/projects/p/series/1")["verdicts"]) == 1
         # More of a run that is there as well.
         add_runs(store, "p", [submission(2, entry(3.0, case="c1", name="exp"))])
         assert get(client, "/api/projects/p/series")["total"] == 2

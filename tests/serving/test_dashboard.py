@@ -66,9 +66,13 @@ def test_a_change_leads_to_its_series_and_the_command(page):
     assert page.locator("canvas").count() == 1
     assert page.get_by_text("opperf run relu").count() == 1
     assert page.get_by_role("row").filter(has_text="+10.0 %").count() >= 1
+    verdict = "regressed 1.100 (1.090 to 1.110)"
+    assert page.get_by_role("table").filter(has_text="Verdicts").count() == 1
+    assert page.get_by_role("row").filter(has_text=verdict).count() >= 1
     page.go_back()
     page.get_by_role("link", name="1", exact=True).click()
     page.get_by_text("opperf bisect").wait_for()
+    assert page.get_by_role("row").filter(has_text="1.090 to 1.110").count() == 2
 
 
 def test_series_are_searched_and_names_are_texts(page):

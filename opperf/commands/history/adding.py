@@ -116,12 +116,14 @@ def _add(request: Request) -> int:
     from opperf.history.model import CommitsOf
     from opperf.history.repository import project_name, read_checkout
     from opperf.history.store.opening import Store, default_store, display
+    from opperf.results import kept
     from opperf.results.kept_facts import is_session
     from opperf.results.messages import tell
 
     sessions = [path for path in request.paths if is_session(path)]
     runs = [path for path in request.paths if path not in sessions]
-    _check_commits(request, sessions, runs)
+    if request.revision and not runs:
+        raise UsageError("--commit is of runs; name those of a session: --commit-a and --commit-b")
     checkout = None
     if runs:
         checkout = read_checkout(
@@ -147,27 +149,21 @@ def _add(request: Request) -> int:
             )
         submissions = [] if checkout is None else _read_runs(runs, checkout, wanted)
         cases = {entry.key.case for submission in submissions for entry in submission.entries}
+        if (request.commit_a or request.commit_b) and not sessions:
+            raise UsageError(
+                "--commit-a and --commit-b are of sessions of opperf ab; none is given"
+            )
         judged = _read_sessions(sessions, request, store, project, wanted, cases)
         added, new = add_all(store, project, submissions, judged, wanted)
         if checkout is not None:
             for path, one in zip(runs, added, strict=True):
-                print(f"{path}: {_what_was_added(one, project, checkout)}")
+                print(f"{kept.display(path)}: {_what_was_added(one, project, checkout)}")
         for path, session, count in zip(sessions, judged, new, strict=True):
-            print(f"{path}: {_what_was_judged(session, count, project)}")
+            print(f"{kept.display(path)}: {_what_was_judged(session, count, project)}")
         if judged:
             _decide(store, project)
         tell(f"store: {display(store.name)}")
     return 0
-
-
-def _check_commits(request: Request, sessions: list[Path], runs: list[Path]) -> None:
-    """Raises `UsageError` for commits of files that are not there."""
-    from opperf.errors import UsageError
-
-    if request.revision and not runs:
-        raise UsageError("--commit is of runs; name those of a session: --commit-a and --commit-b")
-    if (request.commit_a or request.commit_b) and not sessions:
-        raise UsageError("--commit-a and --commit-b are of sessions of opperf ab; there is none")
 
 
 def _read_runs(paths: list[Path], checkout: Checkout, commits_of: CommitsOf) -> list[Submission]:

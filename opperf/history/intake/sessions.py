@@ -20,7 +20,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.history.intake.runs import seconds_of
 from opperf.history.model import Commit, CommitsOf, SeriesKey
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
-from opperf.machine.environment import comparability, incomparable_facts
+from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
 from opperf.model import DECLARED, Case
 from opperf.model.base import ID_LENGTH, digest
 from opperf.sources.varying import with_settings
@@ -102,20 +102,17 @@ def _environment_key(path: Path, session: Session, project: Destination) -> str:
     than their commits."""
     any_build = project.commits_of is CommitsOf.FRAMEWORK
     a, b = (session.environments[arm] for arm in session.arms[:2])
-    one, other = (comparability(environment, any_build) for environment in (a, b))
-    if one != other:
-        raise UsageError(
-            f"{path}: A and B differ in {', '.join(incomparable_facts(a, b))}, so that its "
-            f"verdicts are not those of two commits of {project.name}"
-        )
+    facts = [
+        name for name in incomparable_facts(a, b) if not (any_build and BY_NAME[name].of_build)
+    ]
     ours, theirs = (session.plan.arms[arm].settings for arm in session.arms[:2])
-    differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-    if differing:
+    settings = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    if facts or settings:
         raise UsageError(
-            f"{path}: A and B differ in {', '.join(sorted(differing))}, so that its verdicts are "
-            f"not those of two commits of {project.name}"
+            f"{path}: A and B differ in {', '.join(dict.fromkeys([*facts, *settings]))}, so that "
+            f"its verdicts are not those of two commits of {project.name}"
         )
-    return one
+    return comparability(a, any_build)
 
 
 def _case_id(session: Session, pair: Pair, project: Destination) -> str:

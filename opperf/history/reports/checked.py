@@ -251,10 +251,10 @@ def _commands(losses: Sequence[Row]) -> Section:
 def _next_commands(losses: Sequence[Row]) -> Iterator[tuple[str, str]]:
     for row in losses[:1]:
         event = row.event
-        yield f"opperf history show '#{event.series}'", "shows every figure"
+        yield "Every figure", f"opperf history show '#{event.series}'"
         if event.id:
             yield (
+                "Both commits in turn, and the one that did it",
                 f"opperf history bisect {event.id} -- BUILD",
-                "measures both commits in turn, and finds the one that did it",
             )
-            yield f"opperf history bless {event.id} --why TEXT", "accepts it"
+            yield "If it was wanted", f"opperf history bless {event.id} --why TEXT"

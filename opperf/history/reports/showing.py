@@ -157,5 +157,5 @@ def _section(
         title=f"#{line.id} {line.facts.name}{inputs}: {line.key.metric}",
         prose=[f"On {machine}{settings}."],
         table=table,
-        commands=[(line.facts.command, "measures it again")] if line.facts.command else [],
+        commands=[("Measures it again", line.facts.command)] if line.facts.command else [],
     )

@@ -32,7 +32,7 @@ def case(name, passes=("forward", "backward"), count=1, **settings):
     )
 
 
-def session_of(*cases, arms="AB", selection=None, thresholds=None, **plan):
+def session_of(*cases, arms="AB", selection=None, thresholds=None, environments=None, **plan):
     """A session of these cases, in each of the arms."""
     specs = {arm: ArmSpec(variables={} if arm == arms[0] else {"X": arm}) for arm in arms}
     groups = {
@@ -42,7 +42,7 @@ def session_of(*cases, arms="AB", selection=None, thresholds=None, **plan):
     return new_session(
         groups,
         specs,
-        dict.fromkeys(arms, ENVIRONMENT),
+        environments or dict.fromkeys(arms, ENVIRONMENT),
         selection or Selection(),
         "opperf ab",
         {},
