@@ -161,7 +161,8 @@ class ProgramProcess:
         elif name == MESSAGE and isinstance(data, str):
             self.messages.append(one_line(data, LONGEST_LINE))
         elif name == ERROR and isinstance(data, dict):
-            self._error = one_line(f"{data.get('type')}: {data.get('message')}", LONGEST_LINE)
+            text = f"{data.get('place', '')}{data.get('type')}: {data.get('message')}"
+            self._error = one_line(text, LONGEST_LINE)
 
     def _observe(self, data: dict[str, Any]) -> None:
         observations = self.observations

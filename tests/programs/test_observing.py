@@ -233,3 +233,26 @@ def test_paths_are_those_of_the_script(run, tmp_path):
     record, _ = run(source, argv=("-a", "1"))
     assert record.status is Status.OK, record.reason
     assert Path(record.case.target.script).name == "main.py"
+
+
+@pytest.mark.parametrize(
+    ("voirfile", "reason"),
+    [
+        (
+            "def instrument_one(ov):\n    raise KeyError('device')\n",
+            "exit code 1: failing.py:2: KeyError: 'device'",
+        ),
+        (
+            "def instrument_one(ov):\n    yield ov.phases.init\n    [][ov.options is None]\n",
+            "made no observation; failing.py:3: AttributeError: ",
+        ),
+        ("def f():\n    1 / 0\nf()\n", "exit code 1: failing.py:2: ZeroDivisionError: division"),
+        ("def f(:\n", "exit code 1: SyntaxError: invalid syntax (failing.py, line 1)"),
+    ],
+)
+def test_a_voirfile_that_fails_is_in_the_reason_with_its_line(run, tmp_path, voirfile, reason):
+    pytest.importorskip("voir")
+    (tmp_path / "failing.py").write_text(voirfile)
+    record, _ = run("", voirfile=str(tmp_path / "failing.py"))
+    assert record.status is Status.FAILED
+    assert record.reason.startswith(reason)

@@ -95,11 +95,42 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
     exec(code, module.__dict__)
 
 
-def run_voir(options: dict[str, Any], script: str, arguments: list[str]) -> None:
+def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel: Any) -> None:
     """Runs a script under voir, which has the phases itself."""
     from voir.cli import main
+    from voir.overseer import Overseer
 
-    main(["--config", options["voir"], script, *arguments])
+    go_on = Overseer._on_instrument_error
+
+    def failed(overseer: Any, error: BaseException) -> None:
+        # Voir goes on without the instrument, and says neither file nor line.
+        place = place_in_voirfile(error)
+        channel.event("message", f"{place}{type(error).__name__}: {error}")
+        if not hasattr(overseer, "log"):
+            # Voir cannot go on yet, and would fail of what it lacks.
+            early.append(error)
+            raise error
+        go_on(overseer, error)
+
+    early: list[BaseException] = []
+    Overseer._on_instrument_error = failed
+    try:
+        main(["--config", options["voir"], script, *arguments])
+    except Exception as error:
+        raise (early or [error])[0] from None
+
+
+def place_in_voirfile(error: BaseException) -> str:
+    """Returns the last line of a voirfile that an error has come through, `voirfile.py:3: `; empty
+    without one."""
+    files, place = os.environ.get("VOIRFILE", "").split(), ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file in files:
+            place = f"{os.path.basename(file)}:{trace.tb_lineno}: "  # noqa: PTH119
+        trace = trace.tb_next
+    return place
 
 
 def stop_class_of_voir() -> Any:
@@ -129,7 +160,12 @@ def report(channel: Any, error: BaseException) -> None:
     sys.stderr.write("".join(lines))
     channel.event(
         "error",
-        {"type": type(error).__name__, "message": str(error), "trace": "".join(lines)},
+        {
+            "type": type(error).__name__,
+            "message": str(error),
+            "trace": "".join(lines),
+            "place": place_in_voirfile(error),
+        },
     )
 
 
@@ -171,7 +207,7 @@ def main() -> None:
     sys.path.insert(0, folder)
     try:
         if is_voir:
-            run_voir(options, script, arguments)
+            run_voir(options, script, arguments, channel)
         else:
             hooks.install(name.partition(".")[0])
             run_script(script, hooks, channel)
