@@ -106,7 +106,8 @@ class NoteCode(str, enum.Enum):
     WRITTEN = "written"
     """Calls after the first have inputs that earlier ones wrote to."""
     INCOMPLETE = "incomplete"
-    """A program made fewer observations than were wanted, or its stream lacks events."""
+    """A program made fewer observations than were wanted, its stream lacks events, or its figures a
+    node."""
     MOVED = "moved"
     """By another node than the one it began on, which ended, or than what it is compared with."""
     FALLBACK = "fallback"

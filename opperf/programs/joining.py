@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 import msgspec
@@ -28,7 +28,7 @@ from opperf.instruments.program_metrics import (
     PROGRESS,
     RATE,
 )
-from opperf.model import Case, Note, Record, Status
+from opperf.model import Case, Note, NoteCode, Record, Status
 
 Figures = Sequence[Sequence[float]]
 """Samples of a metric of each part."""
@@ -55,6 +55,9 @@ JOINS: dict[str, Callable[[Figures], list[float]]] = {
 }
 """How the samples of a metric are joined; that of energy per item needs the rates besides."""
 
+OF_STEPS = (RATE.name, FIRST_STEP.name, LOSS.name, PROGRESS.name)
+"""Metrics of observations, which often only the first of several ranks makes."""
+
 
 def has_failed(part: Record) -> bool:
     """Whether a part has failed, rather than made no observation: of several ranks, often only the
@@ -73,8 +76,10 @@ def join_parts(case: Case, parts: Sequence[Record], culprit: Record | None) -> R
         status, reason = culprit.status, culprit.reason
     elif not observing:
         status, reason = Status.FAILED, parts[0].reason
-    samples = joined_samples(observing) if status is Status.OK else {}
-    units = {name: found.unit for part in observing for name, found in part.summaries.items()}
+    # What ran beside those that observe has used the machine too.
+    running = [part for part in parts if not has_failed(part)]
+    samples = joined_samples(running) if status is Status.OK else {}
+    units = {name: found.unit for part in running for name, found in part.summaries.items()}
     before = [part.warmup.get(RATE.name, []) for part in observing]
     return Record(
         case=case,
@@ -84,7 +89,7 @@ def join_parts(case: Case, parts: Sequence[Record], culprit: Record | None) -> R
         summaries={name: summarise(values, units[name]) for name, values in samples.items()},
         samples=samples,
         warmup={RATE.name: _each(sum)(list(filter(None, before)))},
-        notes=_notes(parts),
+        notes=(*_notes(parts), *_missing(parts, samples)),
         processes=tuple(process for part in parts for process in part.processes),
         wall_s=max((part.wall_s for part in parts), default=0.0),
     )
@@ -99,9 +104,12 @@ def joined_samples(parts: Sequence[Record]) -> dict[str, list[float]]:
             found[name] = join(have)
     energy = [part for part in parts if part.samples.get(ENERGY_PER_ITEM.name)]
     if energy:
-        # Watts of each part are its energy per item times its rate.
+        # Watts of a part that observes are its energy per item times its rate.
         power = sum(part.samples[ENERGY_PER_ITEM.name][0] * _rate(part.samples) for part in energy)
-        found[ENERGY_PER_ITEM.name] = [power / sum(_rate(part.samples) for part in parts)]
+        rates = [_rate(part.samples) for part in parts if part.samples.get(RATE.name)]
+        others = [part.samples for part in parts if not part.samples.get(RATE.name)]
+        power += sum(fmean(each[GPU_POWER.name]) for each in others if each.get(GPU_POWER.name))
+        found[ENERGY_PER_ITEM.name] = [power / sum(rates)]
     return found
 
 
@@ -116,3 +124,17 @@ def _notes(parts: Sequence[Record]) -> tuple[Note, ...]:
         for rank, part in enumerate(parts)
         for note in part.notes
     )
+
+
+def _missing(parts: Sequence[Record], samples: Mapping[str, Sequence[float]]) -> Iterator[Note]:
+    """Yields which nodes each joined metric of the machines lacks."""
+    for name in sorted(samples):
+        lacking = [
+            part.node or str(rank)
+            for rank, part in enumerate(parts)
+            if name in JOINS and name not in OF_STEPS and not part.samples.get(name)
+        ]
+        if lacking:
+            nodes = f"{'node' if len(lacking) == 1 else 'nodes'} {', '.join(lacking)}"
+            message = f"{name} without {nodes}, which sent no samples of it"
+            yield Note(name, NoteCode.INCOMPLETE, message)

@@ -8,7 +8,7 @@ from opperf.errors import one_line
 from opperf.instruments.profilers.sampling import WARM_CALLS
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import FIRST_STEP, LOSS, PROGRESS, RATE
-from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, Status
+from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
@@ -32,12 +32,18 @@ def make_record(
 ) -> Record:
     """Returns the record of a program, whose rate is that of all its processes. Without a rate
     after the warm-up it has failed. `culprit` is the process that failed first."""
+    assert isinstance(case.target, ScriptTarget)
     status, reason = Status.OK, ""
     if culprit is not None and culprit.status is not None:
         status, reason = culprit.status, _named(culprit, processes)
     elif not any(process.observations.counted for process in processes):
         status, reason = Status.FAILED, _why_no_rate(processes)
-    figures = _figures(processes, sampler) if status is Status.OK else []
+    figures: list[tuple[Metric, list[float]]] = []
+    if status is Status.OK:
+        figures = _figures(processes, sampler)
+    elif culprit is None and sampler is not None and case.target.nodes > 1:
+        # The node's share in the figures of a program that other nodes observe.
+        figures = sampler.metrics(_peak_of(processes))
     observing = (p.observations for p in processes if p.observations.rates)
     unit = next((observations.unit for observations in observing), "") or RATE.unit
     notes = _notes(case, processes, _by_name(figures).get(RATE.name, []), unit)
@@ -89,11 +95,15 @@ def _figures(
         (PROGRESS, [sum(map(len, counted)) / wanted] if wanted else []),
     ]
     if sampler is not None:
-        found += sampler.metrics(sum(process.peak_bytes for process in processes))
+        found += sampler.metrics(_peak_of(processes))
         begin = min(process.counted_from or 0.0 for process in observing)
         end = max(process.counted_to or sampler.samples[-1].at for process in observing)
         found.append(sampler.energy_per_item(begin, end, sum(rates) / len(rates)))
     return [(metric, values) for metric, values in found if values]
+
+
+def _peak_of(processes: Sequence[ProgramProcess]) -> int:
+    return sum(process.peak_bytes for process in processes)
 
 
 def _named(culprit: ProgramProcess, processes: Sequence[ProgramProcess]) -> str:

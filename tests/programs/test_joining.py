@@ -9,7 +9,7 @@ from opperf.programs.joining import has_failed, join_parts
 CASE = Case(ScriptTarget("wide", "wide.py", nodes=2), {}, passes=())
 
 
-def part(status=Status.OK, processes=(Status.OK,), notes=(), **samples):
+def part(status=Status.OK, processes=(Status.OK,), notes=(), node="", **samples):
     return Record(
         case=CASE,
         id=CASE.id,
@@ -19,6 +19,7 @@ def part(status=Status.OK, processes=(Status.OK,), notes=(), **samples):
         summaries={name: summarise(values, "u") for name, values in samples.items()},
         processes=tuple(ProcessResult(name="0", status=each) for each in processes),
         notes=notes,
+        node=node,
         wall_s=len(samples),
     )
 
@@ -71,3 +72,24 @@ def test_a_part_without_observations_fails_only_if_its_processes_do():
     assert joined.notes[0].message == "node 0: lacks"
     nothing = join_parts(CASE, [silent, silent], None)
     assert nothing.status is Status.FAILED and nothing.reason == "it says why"
+
+
+def test_a_node_without_samples_of_a_metric_is_named_in_a_note():
+    observing = part(rate=[3.0], program_memory=[7.0], cpu_load=[50.0])
+    silent = part(Status.FAILED, program_memory=[5.0], node="b")
+    nothing = part(rate=[1.0], node="c")
+    record = join_parts(CASE, [observing, silent, nothing], None)
+    assert record.samples["program_memory"] == [12.0] and record.samples["rate"] == [4.0]
+    assert [note.message for note in record.notes] == [
+        "cpu_load without nodes b, c, which sent no samples of it",
+        "program_memory without node c, which sent no samples of it",
+    ]
+    assert {note.code for note in record.notes} == {NoteCode.INCOMPLETE}
+    assert not join_parts(CASE, [observing, observing], None).notes
+
+
+def test_energy_per_item_has_the_power_of_nodes_that_observe_nothing():
+    observing = part(rate=[10.0], energy_per_item=[2.0], gpu_power=[20.0])
+    silent = part(Status.FAILED, gpu_power=[10.0, 30.0])
+    record = join_parts(CASE, [observing, silent], None)
+    assert record.samples["energy_per_item"] == [pytest.approx(4.0)]

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from opperf.model import Case, ScriptTarget, Settings, Status
+from opperf.programs.launching import Place
 from opperf.programs.measuring import Programs
 from tests.programs.scripts import COUNTING, LOOP, data, streamed, wait_for
 
@@ -201,3 +202,12 @@ def test_a_second_measuring_leaves_the_first_stream(run, tmp_path):
     second, _ = run("print(1)")
     assert first.processes[0].stream != second.processes[0].stream
     assert len(list((tmp_path / "streams").iterdir())) == 2
+
+
+def test_a_node_whose_processes_observe_nothing_has_samples_of_its_machine(run):
+    quiet = "import time; time.sleep(0.2)"
+    part, _ = run(quiet, nodes=2, place=Place(rank=1, name="b", port=1))
+    assert part.status is Status.FAILED and part.reason == "made no observation"
+    assert part.samples["program_memory"][0] > 0 and "rate" not in part.samples
+    alone, _ = run(quiet)
+    assert not alone.samples
