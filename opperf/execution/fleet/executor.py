@@ -169,7 +169,7 @@ class Fleet:
                 f"needs {pluralize(number, 'node')}, and {len(names)} of the cluster can have it"
             )
             return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
-        parts = [Part(worker.node.name, worker.actor) for worker in workers]
+        parts = [Part(worker.node.name, worker.actor, worker.node.id) for worker in workers]
         try:
             found = NodeGroup(self._ray, case, parts).run()
         except self._ray.exceptions.RayTaskError as error:

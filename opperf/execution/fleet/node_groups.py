@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from opperf.errors import one_line
+from opperf.execution.fleet.ends import explain_end
 from opperf.execution.fleet.node_worker import CONTROL, Measured
 from opperf.model import Case, Record, Status
 from opperf.programs.group import SILENT_S, Progress
@@ -27,6 +28,8 @@ class Part(NamedTuple):
 
     node: str
     actor: Any
+    node_id: str = ""
+    """Ray's."""
 
 
 class PartResult(NamedTuple):
@@ -34,7 +37,7 @@ class PartResult(NamedTuple):
 
     record: Record
     measured: Measured | None = None
-    """None if its node has ended."""
+    """None if its worker has ended."""
     files: Mapping[str, bytes] = {}
     error: Exception | None = None
     """That of a worker that has ended."""
@@ -107,7 +110,8 @@ class NodeGroup:
             self._culprit = msgspec.structs.replace(record, reason=reason)
 
     def _lose(self, rank: int, error: Exception) -> None:
-        reason = f"node {self._parts[rank].node} has ended; measure it again with --retry crashed"
+        part = self._parts[rank]
+        reason = explain_end(self._ray, part.node, part.node_id, part.actor, error)
         record = self._record(rank, reason, Status.CRASHED)
         self._results[rank] = PartResult(record, error=error)
         self._culprit = self._culprit or record

@@ -1,5 +1,7 @@
 """Programs on two nodes at once, of a cluster on this machine."""
 
+import os
+import signal
 import threading
 
 import pytest
@@ -13,7 +15,7 @@ from opperf.results.kept import profiles_of, streams_of
 from opperf.suite_results.streams import read_stream
 from tests.programs.scripts import wait_for
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -107,6 +109,28 @@ def test_a_process_that_fails_ends_the_program_on_every_node_and_others_go_on(op
     assert "ended: node b" in record.processes[0].reason
     assert after.status is Status.OK
     assert skipped.status is Status.SKIPPED and skipped.reason.startswith("needs 9 nodes, and ")
+
+
+def test_a_worker_that_ends_is_told_from_its_node_and_ends_the_program_on_the_others(
+    opened, program, tmp_path
+):
+    case = program("waiting", WAITING, nodes=2)
+    with opened(case) as executor:
+        actors = {worker.node.name: worker.actor for worker in executor._workers.values()}
+        pid = ray.get(actors["b"].__ray_call__.remote(lambda _: os.getpid()))
+
+        def end_one():
+            if wait_for(lambda: (tmp_path / "ready0").exists() and (tmp_path / "ready1").exists()):
+                os.kill(pid, signal.SIGKILL)
+
+        ending = threading.Thread(target=end_one)
+        ending.start()
+        record = executor.measure(case)
+        ending.join()
+    assert record.status is Status.CRASHED
+    assert record.reason.startswith("the worker of node b has ended")
+    assert "the node goes on" in record.reason
+    assert "the worker of node b has ended" in record.processes[0].reason
 
 
 def test_a_node_that_ends_ends_the_program_on_the_others(cluster, opened, program, tmp_path):
