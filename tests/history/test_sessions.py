@@ -9,6 +9,7 @@ import pytest
 
 from opperf.commands.bisect import bisect as bisecting_command
 from opperf.comparison.ab.arms import ArmSpec
+from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import OpperfError
 from opperf.history.events import Event, Kind, Update
@@ -20,7 +21,7 @@ from opperf.history.store.reading import find_project, read_series
 from opperf.opperf import cli
 from opperf.reports.writing import write
 from tests.comparison.ab.sessions import ENVIRONMENT
-from tests.history.sessions import CASES, KEY, write_session
+from tests.history.sessions import CASES, COUNTED, KEY, write_counts, write_session
 from tests.history.submissions import entry, submission
 
 COMMITS = 6
@@ -226,6 +227,22 @@ def test_what_is_no_verdict_of_the_project_is_one_line(
     assert "\n" not in str(caught.value)
     said = json.loads(opperf("list", "--what", "verdicts", "--project", "kernels", "-f", "json"))
     assert said["verdicts"] == []
+
+
+@pytest.mark.parametrize(
+    "count, verdict", [(1080.0, "regressed"), (1001.0, "same"), (900.0, "improved")]
+)
+def test_counts_have_exact_verdicts(opperf, store, tmp_path, count, verdict):
+    path = write_counts(tmp_path / "counts.jsonl", (1000.0, count))
+    with pytest.raises(OpperfError, match="kernels has no figure of any case of this session"):
+        opperf("add", path, *BETWEEN)
+    with Store(store) as opened:
+        counted = entry(1000.0, case=usual_id(COUNTED), name="softmax", metric="instructions")
+        add_runs(opened, "kernels", [submission(1, counted, id="counted")])
+    opperf("add", path, *BETWEEN)
+    (found,) = json.loads(opperf("list", "--what", "verdicts", "-f", "json"))["verdicts"]
+    assert (found["metric"], found["verdict"]) == ("instructions", verdict)
+    assert found["ratio"] == found["low"] == found["high"] == count / 1000.0
 
 
 def test_of_a_framework_the_session_says_its_commits(opperf, store, tmp_path, shas):

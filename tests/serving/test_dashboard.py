@@ -71,7 +71,7 @@ def test_a_change_leads_to_its_series_and_the_command(page):
     assert page.get_by_role("row").filter(has_text=verdict).count() >= 1
     page.go_back()
     page.get_by_role("link", name="1", exact=True).click()
-    page.get_by_text("opperf bisect").wait_for()
+    page.get_by_text("opperf history bisect 1 -- BUILD").wait_for()
     assert page.get_by_role("row").filter(has_text="1.090 to 1.110").count() == 2
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import msgspec
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.session import Session
-from opperf.comparison.ab.session_file import read_arms, read_session
+from opperf.comparison.ab.session_file import read_arms, session_of
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.comparison.statistics.verdicts import analyse
@@ -21,8 +21,9 @@ from opperf.history.intake.runs import seconds_of
 from opperf.history.model import Commit, CommitsOf, SeriesKey
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
-from opperf.model import DECLARED, Case
+from opperf.model import DECLARED, Case, Environment, Run
 from opperf.model.base import ID_LENGTH, digest
+from opperf.results.runfile import read_visits
 from opperf.sources.varying import with_settings
 
 
@@ -42,20 +43,22 @@ def read_judged(
     are the revisions of A and B, empty where the session says them; `find` returns the commit of a
     revision. Raises `RunFileError` for a session without verdicts, and `UsageError` for one that is
     not of two commits of the project."""
-    session, warnings = read_session(path)
+    run, warnings = read_visits(path)
+    session = session_of(path, run)
     if session.closing is None:
         raise RunFileError(
             f"{path}: the session is unfinished, and its verdicts may change; finish it with "
             f"opperf ab --resume {path}"
         )
     first, second = session.arms[:2]
+    environments = [_environment(path, run, session, arm) for arm in (first, second)]
     a, b = (
-        find(name or _revision(path, session, arm, project))
-        for arm, name in zip((first, second), named, strict=True)
+        find(name or _revision(path, environment, project))
+        for environment, name in zip(environments, named, strict=True)
     )
     if a.sha == b.sha:
         raise UsageError(f"{path}: A and B are both of {a.sha[:10]}; a verdict is of two commits")
-    key = _environment_key(path, session, project)
+    key = _environment_key(path, session, environments, project)
     pairs = {pair.id: pair for pair in session.pairs}
     cases = {name: _case_id(session, pair, project) for name, pair in pairs.items()}
     if not set(cases.values()) & set(project.cases):
@@ -80,28 +83,43 @@ def read_judged(
         for pair, metric, figures in judged
     )
     if not verdicts:
-        raise RunFileError(f"{path}: the session has no verdict; there is nothing to add")
-    facts = {key: msgspec.to_builtins(session.environments[first])}
+        raise RunFileError(f"{path}: {NO_VERDICT}")
+    facts = {key: msgspec.to_builtins(environments[0])}
     return JudgedSession(id, a, b, verdicts, facts), warnings
 
 
-def _revision(path: Path, session: Session, arm: str, project: Destination) -> str:
+def _environment(path: Path, run: Run, session: Session, arm: str) -> Environment:
+    """Returns the environment of an arm: of a session of counts that of its first record."""
+    if arm in session.environments:
+        return session.environments[arm]
+    ids = {case.id for case in session.cases_of(arm).values()}
+    for record in run.records:
+        if record.id in ids and record.environment in run.environments:
+            return run.environments[record.environment]
+    raise RunFileError(f"{path}: {NO_VERDICT}")
+
+
+NO_VERDICT = "the session has no verdict; there is nothing to add"
+
+
+def _revision(path: Path, environment: Environment, project: Destination) -> str:
     """Returns the commit that an arm says it is of: that of its framework, if the project's commits
     are of that."""
-    found = session.environments[arm].commit
-    if project.commits_of is not CommitsOf.FRAMEWORK or not found:
+    if project.commits_of is not CommitsOf.FRAMEWORK or not environment.commit:
         raise UsageError(
             f"{path}: the session does not say which commits A and B are of; name them with "
             "--commit-a and --commit-b"
         )
-    return found
+    return environment.commit
 
 
-def _environment_key(path: Path, session: Session, project: Destination) -> str:
+def _environment_key(
+    path: Path, session: Session, environments: Sequence[Environment], project: Destination
+) -> str:
     """Returns the comparability key of both arms. Raises `UsageError` where they differ by more
     than their commits."""
     any_build = project.commits_of is CommitsOf.FRAMEWORK
-    a, b = (session.environments[arm] for arm in session.arms[:2])
+    a, b = environments
     facts = [
         name for name in incomparable_facts(a, b) if not (any_build and BY_NAME[name].of_build)
     ]
@@ -139,8 +157,7 @@ def _timed(path: Path, session: Session) -> Judged:
     analysis = analyse(session.replicates, session.plan.thresholds)
     if not analysis.looks or not analysis.valid:
         raise RunFileError(
-            f"{path}: the session has no verdict; there is nothing to add"
-            + (f": {analysis.reason}" if analysis.reason else "")
+            f"{path}: {NO_VERDICT}{f': {analysis.reason}' if analysis.reason else ''}"
         )
     report = report_of(session, analysis)
     coarse = (

@@ -203,12 +203,12 @@ async function drawOneSeries({ project, branch, number }) {
 
 async function drawOneEvent({ project, number }) {
   const { event, states } = await ask(`projects/${encodeURIComponent(project)}/events/${encodeURIComponent(number)}`);
-  const change = `opperf bisect ${event.last_good.slice(0, SHA)} ${event.first_bad.slice(0, SHA)}`;
   return [make("h2", {}, `Event ${event.id}`), table("Change", EVENT_HEADS, [eventRow(event)]),
     make("p", {}, `${figureText(event.before, event.unit)} before, ${figureText(event.after, event.unit)} after.`),
     table("States", [["State"], ["Since"], ["By"], ["Why", "soft"]],
       states.map((one) => [one.state, date(one.time), one.who, one.why])), ...verdictTable(event.verdicts),
-    make("h3", {}, "Which commit it was"), make("pre", {}, `${change} ${event.name ? `--operators ${event.name} ` : ""}-- BUILD`)];
+    ...(event.series === null ? [] : [make("h3", {}, "Which commit it was"),
+      make("pre", {}, `opperf history bisect ${event.id} -- BUILD`)])];
 }
 
 const DRAWN = { events: [drawEvents, drawOneEvent], series: [drawSeries, drawOneSeries], runs: [drawRuns, drawRuns] };

@@ -32,7 +32,9 @@ def case(name, passes=("forward", "backward"), count=1, **settings):
     )
 
 
-def session_of(*cases, arms="AB", selection=None, thresholds=None, environments=None, **plan):
+def session_of(
+    *cases, arms="AB", selection=None, thresholds=None, environments=None, kind="times", **plan
+):
     """A session of these cases, in each of the arms."""
     specs = {arm: ArmSpec(variables={} if arm == arms[0] else {"X": arm}) for arm in arms}
     groups = {
@@ -42,11 +44,11 @@ def session_of(*cases, arms="AB", selection=None, thresholds=None, environments=
     return new_session(
         groups,
         specs,
-        environments or dict.fromkeys(arms, ENVIRONMENT),
+        dict.fromkeys(arms, ENVIRONMENT) if environments is None else environments,
         selection or Selection(),
         "opperf ab",
         {},
-        kind="times",
+        kind=kind,
         framework="fake",
         thresholds=thresholds or Thresholds(),
         **plan,
