@@ -195,15 +195,28 @@ def _state(
         for other in events
     ):
         return None
+    a, *_, b = evidence.places(event, verdict) or (0.0, 0.0)
+    in_order = a < b
     if verdict.verdict in CHANGED:
-        a, *_, b = evidence.places(event, verdict) or (0.0, 0.0)
-        is_rise = (verdict.ratio > 1) == (a < b)
+        is_rise = (verdict.ratio > 1) == in_order
         return State.CONFIRMED if is_rise == event.is_rise else None
-    is_noise = verdict.verdict is Verdict.SAME and _refutes(event, verdict, evidence)
+    is_noise = (
+        verdict.verdict is Verdict.SAME
+        and _excludes(event, verdict, in_order)
+        and _is_of_environment(event, verdict, evidence)
+    )
     return State.NOISE if is_noise else None
 
 
-def _refutes(event: Event, verdict: SessionVerdict, evidence: Evidence) -> bool:
+def _excludes(event: Event, verdict: SessionVerdict, in_order: bool) -> bool:
+    """Returns whether the interval of a ratio is short of an event's change. A change of 3 % may be
+    there where figures are the same within 4 %."""
+    low, high = (verdict.low, verdict.high) if in_order else (1 / verdict.high, 1 / verdict.low)
+    # Of a change from zero, which has no ratio, every figure that is the same is short.
+    return not (event.ratio <= high if event.is_rise else event.ratio >= low)
+
+
+def _is_of_environment(event: Event, verdict: SessionVerdict, evidence: Evidence) -> bool:
     """Returns whether figures that are the same say so of an event's environment: a change may be
     of one kind of machine alone, or of many threads alone."""
     if event.environment == verdict.key.environment:

@@ -42,6 +42,15 @@ def decided(events, *verdicts, facts=None, is_imported=False):
         (1.08, verdict(REGRESSED), State.CONFIRMED),
         (0.92, verdict(IMPROVED, 0.92), State.CONFIRMED),
         (1.08, verdict(SAME, 1.001), State.NOISE),
+        # A small change may be there within what counts as the same.
+        (1.03, verdict(SAME, 1.02), None),
+        (1.031, verdict(SAME, 1.02), State.NOISE),
+        (0.97, verdict(SAME, 0.98), None),
+        (0.969, verdict(SAME, 0.98), State.NOISE),
+        (1.03, verdict(SAME, 0.98, a=41, b=40), None),
+        (1.032, verdict(SAME, 0.98, a=41, b=40), State.NOISE),
+        # One from zero has no ratio.
+        (float("nan"), verdict(SAME, 1.0), State.NOISE),
         # In the other direction.
         (1.08, verdict(IMPROVED, 0.92), None),
         (1.08, verdict(Verdict.AMBIGUOUS, 1.03), None),
