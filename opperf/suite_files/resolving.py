@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.suite_files import SUFFIXES
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
-from opperf.suite_files.expressions import evaluate
+from opperf.suite_files.capabilities import check_capabilities, read_capabilities
 from opperf.suite_files.inheriting import EVERY, Inheritance, Inherited
 from opperf.suite_files.matrices import JOB, Expanded, expand
 from opperf.suite_files.merging import settle
@@ -47,6 +49,8 @@ class Options(Struct, frozen=True):
     """File of the system."""
     base: Path | None = None
     """Folder of data, caches and outputs."""
+    capabilities: tuple[str, ...] = ()
+    """Each `NAME=VALUE`, in the place of what the system has."""
     variables: Mapping[str, str] = {}
     """The environment."""
 
@@ -112,6 +116,7 @@ def resolve(
         if name not in empty
     ]
     benches = select([found.bench for found in made], options.select, options.exclude)
+    check_capabilities(system, benches)
     selected = {bench.name for bench in benches}
     problems = {
         found.bench.name: found.problem
@@ -132,21 +137,6 @@ def resolve(
 def is_template(name: str) -> bool:
     """Returns whether an entry of this name is inherited from and not run."""
     return name.startswith("_")
-
-
-def obstacles(bench: Bench, system: System) -> list[str]:
-    """Returns why a bench cannot run on a system, by its `requires_capabilities`. Raises
-    `UsageError`, with the place, for an expression that fails."""
-    found = []
-    for expression in bench.requires_capabilities:
-        try:
-            value = evaluate(expression, system.names())
-        except UsageError as error:
-            at = bench.locations.get("requires_capabilities", bench.name)
-            raise UsageError(f"{at}: {error}") from error
-        if not value:
-            found.append(f"{expression} does not hold on this system")
-    return found
 
 
 def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
@@ -175,7 +165,9 @@ def _with_underscores(node: Node) -> Node:
 
 def _system(overrides: Sequence[Override], options: Options, machine: Machine | None) -> System:
     own = {override.path: override.value for override in overrides if override.entry == SYSTEM}
-    return read_system(options.system, options.variables, own, options.base, machine)
+    found = read_system(options.system, options.variables, own, options.base, machine)
+    capabilities = read_capabilities(options.capabilities)
+    return msgspec.structs.replace(found, capabilities=capabilities)
 
 
 def _of_environment(variables: Mapping[str, str], expanded: Expanded) -> Iterator[Override]:

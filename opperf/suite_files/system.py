@@ -92,6 +92,8 @@ class System(Struct, frozen=True):
     """Values of `OPTIONS` by their paths, defaults too."""
     others: dict[str, Any] = {}
     """Keys of the file that opperf does not use here."""
+    capabilities: dict[str, Any] = {}
+    """Values that the command line sets, by names that expressions know."""
 
     def names(self) -> dict[str, Any]:
         """Returns what expressions of `requires_capabilities` know."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from opperf.suite_files.bench import Plan
-from opperf.suite_files.resolving import is_suite_file, obstacles, resolve
+from opperf.suite_files.capabilities import obstacles
+from opperf.suite_files.resolving import is_suite_file, resolve
 
 
 def test_a_bench_has_what_it_inherits_at_any_depth_and_star_beats_all(bench):
@@ -225,6 +226,27 @@ def test_capabilities_are_those_of_the_system_file(suite):
     assert (there.system.arch, [node.name for node in there.system.nodes]) == ("rocm", ["a", "c"])
 
 
+@pytest.mark.parametrize(
+    ("given", "expression", "holds"),
+    [
+        ("nodes=2", "len(nodes) >= 2", True),
+        ("nodes=2", "len(nodes) >= 3", False),
+        ("nodes=0", "len(nodes) >= 1", False),
+        ("nodes=1", "nodes[0].name == 'local'", True),
+        ("gpu.count=8,arch=cuda", "gpu['count'] >= 8 and gpu.capacity and arch == 'cuda'", True),
+        ("gpu.count=1", "gpu['count'] >= 2", False),
+        ("switches=3", "switches > 2.5", True),
+        ("fast=true", "fast", True),
+    ],
+)
+def test_capabilities_of_the_command_line_stand_for_those_of_the_system(
+    suite, given, expression, holds
+):
+    text = f'b: {{operators: [exp], requires_capabilities: ["{expression}"]}}'
+    found = suite(text, capabilities=(given,))
+    assert (obstacles(found.benches[0], found.system) == []) is holds
+
+
 def test_later_files_are_merged_over_earlier_ones(tmp_path):
     paths = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
     paths[0].write_text("b: {operators: [exp], weight: 1}\n")
@@ -328,6 +350,9 @@ def test_includes_of_each_other_are_named(refusal):
         ({"overrides": ("system.cpu.maxx=3",)}, "unknown option cpu.maxx; did you mean cpu.max?"),
         ({"overrides": ("system.cpu.max=x",)}, "cpu.max is an integer, and 'x' is not"),
         ({"variables": {"MILABENCH_CPU_MAX": "many"}}, "MILABENCH_CPU_MAX: cpu.max is an integer"),
+        ({"capabilities": ("nodes",)}, "--capabilities nodes: write NAME=VALUE"),
+        ({"capabilities": ("node=2",)}, "unknown capability 'node'; did you mean nodes?"),
+        ({"capabilities": ("nodes=[",)}, "--capabilities nodes=["),
         ({"system": Path("no.yaml")}, "no.yaml: it cannot be read"),
     ],
 )

@@ -42,6 +42,13 @@ suite_options = combine(
         help="File of the system: architecture, nodes, options.  [default: this machine]",
     ),
     click.option(
+        "--capabilities",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="What requires_capabilities of benches sees in place of what the system has: nodes=2 "
+        "is two nodes, gpu.count=8. Repeat it, or separate several with commas.",
+    ),
+    click.option(
         "--base",
         metavar="FOLDER",
         type=click.Path(path_type=Path),

@@ -16,7 +16,8 @@ from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width
 from opperf.suite_files.bench import Bench
-from opperf.suite_files.resolving import Options, Suite, obstacles, resolve, suite_file
+from opperf.suite_files.capabilities import obstacles
+from opperf.suite_files.resolving import Options, Suite, resolve, suite_file
 
 
 def resolved(options: Mapping[str, Any]) -> Suite:
@@ -27,6 +28,7 @@ def resolved(options: Mapping[str, Any]) -> Suite:
             select=tuple(options["select"] or ()),
             exclude=tuple(options["exclude"] or ()),
             overrides=options["overrides"],
+            capabilities=options["capabilities"],
             system=options["system"],
             base=options["base"],
             variables=dict(os.environ),

@@ -31,12 +31,13 @@ from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench
+from opperf.suite_files.capabilities import obstacles
 from opperf.suite_files.environments import (
     install_environments,
     suite_environments,
     with_requirements,
 )
-from opperf.suite_files.resolving import Suite, is_suite_file, obstacles
+from opperf.suite_files.resolving import Suite, is_suite_file
 from opperf.suite_files.system import System, SystemNode
 from opperf.suite_results import score_report
 from opperf.suite_results.environments import WITH
@@ -114,6 +115,7 @@ def options_of_run(
         "select": (),
         "exclude": (),
         "overrides": (),
+        "capabilities": (),
         "system": None,
         "base": None,
         "use_current_env": False,

@@ -67,8 +67,9 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
     for name in ("select", "exclude"):
         for word in options[name] or ():
             yield from (f"--{name}", word)
-    for word in options["overrides"]:
-        yield from ("--override", word)
+    for name, option in (("overrides", "--override"), ("capabilities", "--capabilities")):
+        for word in options[name]:
+            yield from (option, word)
     for name in ("system", "base"):
         if options[name] is not None:
             yield from (f"--{name}", str(options[name].resolve()))
