@@ -224,6 +224,27 @@ PROGRAM = "program"
 """In place of a framework's name for what runs in processes of its own."""
 
 
+class ServerProgram(Struct, frozen=True):
+    """A program that the processes of another one are clients of."""
+
+    command: tuple[str, ...]
+    """Words of its command line. `{server_host}` and `{server_port}` in them are its address."""
+    port: int = 0
+    """Where it listens; 0 for any that is free."""
+    health: str = ""
+    """Path that answers once it is ready, `/health`; empty if it is when it accepts connections."""
+
+
+class NodeWords(Struct, frozen=True):
+    """Words and variables of a program whose placeholders a node has filled."""
+
+    argv: tuple[str, ...] = ()
+    server: tuple[str, ...] = ()
+    """Words of the server's command line."""
+    variables: dict[str, str] = {}
+    """Environment variables beside the others."""
+
+
 class ScriptTarget(Struct, frozen=True, tag="script"):
     """A program: a script that runs in one or several processes of its own."""
 
@@ -251,6 +272,11 @@ class ScriptTarget(Struct, frozen=True, tag="script"):
     """Values of the suite's matrix, by key."""
     variables: dict[str, str] = {}
     """Environment variables with the folders of its data, no part of the case's id."""
+    server: ServerProgram | None = None
+    """The program that its processes are clients of; `{server_host}` and `{server_port}` in their
+    arguments are its address."""
+    at_nodes: dict[str, NodeWords] = {}
+    """By the name of a node, what is other there, no part of the case's id."""
     framework: str = PROGRAM
 
     @property
@@ -290,4 +316,5 @@ def canonical_target(target: Target) -> dict[str, Any]:
         content["script"] = PurePath(target.script).name
         content.pop("voirfile", None)
         content.pop("variables", None)
+        content.pop("at_nodes", None)
     return content

@@ -26,11 +26,12 @@ from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
-from opperf.programs.launching import ProcessPlan, kill_marked
+from opperf.programs.launching import ProcessPlan, ServerPlan, kill_marked
 from opperf.programs.lines import LineReader
 from opperf.programs.observing import Part
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
+from opperf.programs.server import Server
 from opperf.programs.streams import new_path
 
 STOP_GRACE_S = 3.0
@@ -71,6 +72,7 @@ class Group:
         streams: Path | None,
         python: str,
         held: bool = False,
+        server: ServerPlan | None = None,
     ) -> None:
         assert isinstance(case.target, ScriptTarget)
         self._case, self._target, self._python = case, case.target, python
@@ -93,6 +95,8 @@ class Group:
             )
             for plan in plans
         ]
+        log = None if streams is None else streams / f"{case.id}.server.log"
+        self._server = None if server is None else Server(server, log, self._mark)
         # After the streams, which may not be writable.
         self._stack = ExitStack()
         self._selector = self._stack.enter_context(selectors.DefaultSelector())
@@ -116,6 +120,8 @@ class Group:
                 process.close()
             else:
                 process.abandon("was interrupted")
+        if self._server is not None:
+            self._server.close()
         self._stack.close()
         kill_marked(self._mark)
 
@@ -151,6 +157,8 @@ class Group:
 
     def run(self) -> None:
         """Runs the program to its end, or until it is stopped."""
+        if self._server is not None and not self._await_server(self._server):
+            return
         options = {"observe": self._hooks, "voir": self._voir_options()}
         for process in self.processes:
             if process.ending is None:
@@ -167,11 +175,15 @@ class Group:
             self._listen(process)
         started = [process for process in self.processes if process.is_started]
         gpus = tuple(dict.fromkeys(gpu for process in started for gpu in process.plan.gpus))
-        self.sampler = Sampler([process.id for process in started], gpus)
+        served = [] if self._server is None or self._server.id is None else [self._server.id]
+        self.sampler = Sampler([*(process.id for process in started), *served], gpus)
         deadline = self._begun + self._case.settings.timeout_s
         next_sample = self._begun + self._target.interval_s
         while self._unfinished:
             now = time.monotonic()
+            lost = "" if self._server is None else self._server.why_ended()
+            for process in self._unfinished if lost else ():
+                process.end(Status.FAILED, lost)
             if now >= deadline:
                 self._time_out()
                 deadline = now + STOP_GRACE_S
@@ -186,6 +198,28 @@ class Group:
             times = (deadline, next_sample, self._stop_at, self._silent_until())
             wait_s = min(each for each in times if each is not None) - now
             self._handle(max(0.0, min(wait_s, self._longest_wait_s)))
+
+    def _await_server(self, server: Server) -> bool:
+        """Starts the server, and returns whether it is ready; if not, no process is started."""
+        deadline = self._begun + self._case.settings.timeout_s
+        server.start()
+        while not server.is_ready():
+            status, reason = Status.FAILED, server.why_ended()
+            if time.monotonic() >= deadline:
+                seconds = self._case.settings.timeout_s
+                text = f"the server is not ready after {seconds:g} s"
+                status, reason = Status.TIMEOUT, server.with_output(text)
+            for process in self.processes:
+                if process.ending is not None:
+                    # By another thread.
+                    status, reason = process.ending
+            if reason:
+                for process in self.processes:
+                    process.abandon(reason, status)
+                self.culprit = self.processes[0]
+                return False
+            time.sleep(POLL_S)
+        return True
 
     def _listen(self, process: ProgramProcess) -> None:
         for pipe, reader in process.readers.items():

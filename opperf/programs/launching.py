@@ -21,7 +21,7 @@ from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
 from opperf.machine.ports import HOST, free_port
 from opperf.machine.topology import physical_cores
-from opperf.model import ScriptTarget, Settings
+from opperf.model import NodeWords, ScriptTarget, Settings
 from opperf.plurals import pluralize
 
 LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
@@ -55,6 +55,8 @@ class ProcessPlan(NamedTuple):
     name: str
     rank: int
     variables: dict[str, str]
+    argv: tuple[str, ...] = ()
+    """Arguments of the script."""
     cpus: tuple[int, ...] = ()
     """Cores that it is pinned to; empty for those of this process."""
     device: str = ""
@@ -62,6 +64,46 @@ class ProcessPlan(NamedTuple):
     gpus: tuple[str, ...] = ()
     """GPUs that it sees."""
     node: str = ""
+
+
+class ServerPlan(NamedTuple):
+    """The server that the processes of a program are clients of."""
+
+    words: tuple[str, ...]
+    variables: dict[str, str]
+    folder: str
+    host: str
+    port: int
+    health: str = ""
+    starts: bool = True
+    """Whether it is started on this node, the first one of several."""
+
+    def fill(self, word: str) -> str:
+        """Returns a word with the server's address."""
+        return word.replace("{server_host}", self.host).replace("{server_port}", str(self.port))
+
+
+def plan_server(
+    target: ScriptTarget, settings: Settings, place: Place, python: str
+) -> ServerPlan | None:
+    """Returns the server of a program, whose interpreter is `python`; None without one."""
+    server = target.server
+    if server is None:
+        return None
+    there = target.at_nodes.get(place.name) or NodeWords((), server.command)
+    variables = {**_variables(settings), **target.variables, **settings.env, **there.variables}
+    # Programs of its environment are found by their names.
+    folders = (str(Path(python or sys.executable).parent), variables.get("PATH", os.defpath))
+    plan = ServerPlan(
+        there.server,
+        {**variables, "PATH": os.pathsep.join(folders)},
+        str(Path(target.script).resolve().parent),
+        place.address,
+        server.port or free_port(place.address),
+        server.health,
+        starts=place.rank == 0,
+    )
+    return plan._replace(words=tuple(map(plan.fill, plan.words)))
 
 
 def process_count(method: str, number: int, gpus: Sequence[str], cpus: frozenset[int]) -> int:
@@ -75,16 +117,22 @@ def process_count(method: str, number: int, gpus: Sequence[str], cpus: frozenset
 
 
 def plan_processes(
-    target: ScriptTarget, settings: Settings, place: Place, cpus: frozenset[int]
+    target: ScriptTarget,
+    settings: Settings,
+    place: Place,
+    cpus: frozenset[int],
+    server: ServerPlan | None = None,
 ) -> list[ProcessPlan]:
-    """Returns the processes of a program on this node. Raises `UnsupportedError` if the node lacks
-    GPUs or cores for them, or is one of several without an address."""
+    """Returns the processes of a program on this node, clients of a server. Raises
+    `UnsupportedError` if the node lacks GPUs or cores for them, or is one of several without an
+    address."""
     if target.nodes > 1 and not place.port:
         raise UnsupportedError(
             f"needs {pluralize(target.nodes, 'node')}, and this is one; run it with --executor ray "
             "on a cluster"
         )
-    shared = {**_variables(settings), **target.variables, **settings.env}
+    words = target.at_nodes.get(place.name) or NodeWords(target.argv)
+    shared = {**_variables(settings), **target.variables, **settings.env, **words.variables}
     gpus = visible_gpus(shared)
     count = target.processes
     # A single process can do without, on the CPU.
@@ -103,9 +151,10 @@ def plan_processes(
             f"{node}{local}",
             place.rank * count + local,
             variables,
+            words.argv if server is None else tuple(map(server.fill, words.argv)),
             tuple(sorted(cpus)),
             gpus=gpus,
-            node=place.name,
+            node=place.name if target.nodes > 1 else "",
         )
         if target.method == "per_gpu" and gpus:
             own = gpus[local]
@@ -161,7 +210,7 @@ def start_process(
     child_control, control = os.pipe()
     script = Path(target.script).resolve()
     told = {**options, "control": child_control, "cpus": plan.cpus}
-    command = [python or sys.executable, str(LAUNCHER), json.dumps(told), str(script), *target.argv]
+    command = [python or sys.executable, str(LAUNCHER), json.dumps(told), str(script), *plan.argv]
     variables = {**plan.variables, "DATA_FD": str(child_data), MARK: mark}
     if target.voirfile:
         variables["VOIRFILE"] = str(Path(target.voirfile).resolve())

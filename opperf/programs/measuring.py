@@ -12,7 +12,7 @@ from opperf.errors import OpperfError, UnsupportedError
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Record, ScriptTarget, Status
 from opperf.programs.group import Group, Progress
-from opperf.programs.launching import ALONE, Place, plan_processes
+from opperf.programs.launching import ALONE, Place, plan_processes, plan_server
 from opperf.programs.observing import parse_parts
 from opperf.programs.records import make_record, without_observations
 
@@ -70,10 +70,11 @@ class Programs:
         assert isinstance(target, ScriptTarget)
         try:
             parts = parse_parts(target.observe)
-            plans = plan_processes(target, case.settings, place, cpus or usable_cpus())
+            server = plan_server(target, case.settings, place, python)
+            plans = plan_processes(target, case.settings, place, cpus or usable_cpus(), server)
             if not Path(target.script).is_file():
                 raise OpperfError(f"{target.script}: no such script")
-            with Group(case, parts, plans, streams, python, place.held) as group:
+            with Group(case, parts, plans, streams, python, place.held, server) as group:
                 self._running = group
                 if self._killed:
                     group.kill()

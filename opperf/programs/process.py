@@ -220,9 +220,9 @@ class ProgramProcess:
         if self._process is not None and self._process.returncode is None:
             kill_group(self._process.pid)
 
-    def abandon(self, reason: str) -> None:
+    def abandon(self, reason: str, status: Status = Status.FAILED) -> None:
         """Gives up a process that was not started."""
-        self.status, self.reason = Status.FAILED, reason
+        self.status, self.reason = status, reason
         self.writer.close()
 
     def has_ended(self) -> bool:

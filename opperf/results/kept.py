@@ -158,6 +158,7 @@ BESIDE = (
     (profiles_of, "*.callgrind"),
     (wrapped_profiles_of, "opperf-*"),
     (streams_of, "*.jsonl"),
+    (streams_of, "*.server.log"),
 )
 """Folders beside a run file, each with the pattern of what opperf leaves there."""
 

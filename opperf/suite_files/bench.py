@@ -57,6 +57,17 @@ class Usage(Struct, frozen=True):
     memory: float | None = None
 
 
+class Server(Struct, frozen=True):
+    """A program that a bench's script is a client of."""
+
+    command: tuple[str, ...]
+    """Words of its command line, before those of `server_argv`."""
+    port: int = 0
+    """Where it listens; 0 for any that is free."""
+    health: str = ""
+    """Path that answers once it is ready; empty if it is when it accepts connections."""
+
+
 class Bench(Struct, frozen=True):
     """A bench."""
 
@@ -72,6 +83,8 @@ class Bench(Struct, frozen=True):
     client_argv: tuple[str, ...] = ()
     server_argv: tuple[str, ...] = ()
     """Words of the command line, placeholders replaced."""
+    server: Server | None = None
+    """The program that is started first; None for a script that starts its server itself."""
     plan: Plan = Plan()
     num_machines: int = 1
     max_duration_s: float | None = None

@@ -35,6 +35,7 @@ from opperf.suite_files.fields import (
 from opperf.suite_files.inheriting import tags_of
 from opperf.suite_files.nodes import Node, kind_of, locations
 from opperf.suite_files.placeholders import FOLDERS, Placeholders, bench_values, machine_values
+from opperf.suite_files.servers import arguments_of, read_server
 from opperf.suite_files.sizing import Sizer
 
 DEFINITION = "definition"
@@ -136,8 +137,9 @@ def make_bench(
             enabled=read(entries, "enabled", flag, True),
             weight=read(entries, "weight", number, 1.0),
             argv=words_of(entries.get("argv"), replace),
-            client_argv=words_of(_inner(entries, "client"), replace),
-            server_argv=words_of(_inner(entries, "server"), replace),
+            client_argv=words_of(arguments_of(entries, "client"), replace),
+            server_argv=words_of(arguments_of(entries, "server"), replace),
+            server=read_server(entries, replace),
             plan=_plan(entries.get("plan")),
             num_machines=read(entries, "num_machines", count, 1),
             max_duration_s=read(entries, "max_duration", seconds, None),
@@ -245,13 +247,6 @@ def _missing(key: str, node: Node) -> str:
     listed = node.elements() if isinstance(node.content, list) else [node]
     paths = [_path(element) for element in listed if "{" not in str(element.content)]
     return next((f"{path}: no such file" for path in paths if not Path(path).exists()), "")
-
-
-def _inner(entries: Mapping[str, Node], key: str) -> Node | None:
-    """Returns the arguments of a bench's client or server."""
-    found = inner(entries, key)
-    check_spelling(found, ("argv",))
-    return found.get("argv")
 
 
 def _plan(node: Node | None) -> Plan:

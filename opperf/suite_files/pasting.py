@@ -12,6 +12,7 @@ from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import DECLARED
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.definitions import SCRIPT, folder_of_script
+from opperf.suite_files.program_words import words_of
 from opperf.suite_files.system import System
 
 OPTIONS = {
@@ -27,11 +28,11 @@ def commands_of(bench: Bench, system: System, environment: EnvironmentSpec) -> l
     """Returns what runs a bench in its environment: a process of a script, of several the first;
     for what is no script a command of opperf for each framework."""
     if bench.workload == "script":
-        return [_script(bench, system, environment)]
+        return list(_script(bench, system, environment))
     return list(_opperf(bench, environment))
 
 
-def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> str:
+def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> Iterator[str]:
     path = Path(bench.content[0])
     script = path / SCRIPT if folder_of_script(bench) == path else path
     found = None if environment.is_own else find_environment(environment)
@@ -39,8 +40,11 @@ def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> str:
     variables = dict(bench.env.variables)
     if bench.plan.method == "per_gpu" and system.gpu_count:
         variables[VISIBLE_DEVICES] = "0"
-    words = [python, script.name, *bench.argv]
-    return f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}{shlex.join(words)}"
+    before = f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}"
+    words = words_of(bench)
+    if words.server:
+        yield f"{before}{shlex.join(words.server)}"
+    yield f"{before}{shlex.join([python, script.name, *words.argv])}"
 
 
 def _assigned(variables: dict[str, str]) -> str:

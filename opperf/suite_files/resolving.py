@@ -235,9 +235,6 @@ def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str
     if unsized:
         names = ", ".join(dict.fromkeys(unsized))
         yield f"batches of the size in the file, as sizer.config has no sizes of them: {names}"
-    served = [bench.name for bench in benches if bench.client_argv or bench.server_argv]
-    if served:
-        yield f"the programs of client and server are not started: {', '.join(served)}"
     scripts = [bench for bench in benches if bench.workload == "script"]
     tagged = {bench.name: sum(tag in bench.tags for tag in GPU_TAGS) for bench in scripts}
     odd = [name for name, number in tagged.items() if number != 1]

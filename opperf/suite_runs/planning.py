@@ -18,7 +18,16 @@ from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus
-from opperf.model import DECLARED, MAPPINGS, BenchFacts, Case, Interpreter, ScriptTarget, Settings
+from opperf.model import (
+    DECLARED,
+    MAPPINGS,
+    BenchFacts,
+    Case,
+    Interpreter,
+    ScriptTarget,
+    ServerProgram,
+    Settings,
+)
 from opperf.model.base import digest
 from opperf.programs.launching import process_count
 from opperf.sources.base import open_files
@@ -27,6 +36,7 @@ from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, deduplicate, disambiguate
 from opperf.suite_files.bench import Bench
+from opperf.suite_files.program_words import words_of
 
 Say = Callable[[str], None]
 
@@ -71,6 +81,8 @@ class SuiteRun(NamedTuple):
     """By name, why a bench is not run."""
     nodes: tuple[NodeCounts, ...] = ()
     """Nodes of the cluster that runs them; none for this machine."""
+    at_nodes: Mapping[str, Mapping[str, Bench]] = {}
+    """By the name of a node, the benches with what placeholders are there, by name."""
 
 
 class SuitePlan(NamedTuple):
@@ -100,6 +112,7 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
         if not reason:
             try:
                 plan = united(plan_bench(workers, bench, env, share, every, say) for env in found)
+                plan = at_nodes(plan, bench, asked.at_nodes)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
@@ -115,6 +128,20 @@ def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say
     whole = msgspec.structs.replace(united(plans), cases=disambiguate(deduplicate(cases)))
     chosen = filter_by_partition(filter_by_id(whole, selection), selection)
     return SuitePlan(chosen, tuple(facts))
+
+
+def at_nodes(plan: Plan, bench: Bench, benches: Mapping[str, Mapping[str, Bench]]) -> Plan:
+    """Returns the plan of a bench whose case, if it is a script, has what is other on nodes."""
+    if bench.workload != "script":
+        return plan
+    own = words_of(bench)
+    there = {node: words_of(found[bench.name]) for node, found in benches.items()}
+    other = {node: words for node, words in there.items() if words != own}
+    cases = (
+        msgspec.structs.replace(case, target=msgspec.structs.replace(case.target, at_nodes=other))
+        for case in plan.cases
+    )
+    return msgspec.structs.replace(plan, cases=tuple(cases)) if other else plan
 
 
 def united(plans: Iterable[Plan]) -> Plan:
@@ -280,10 +307,11 @@ def script_case(
     if not script.is_file():
         raise UsageError(f"{place(bench, 'definition')}: {script}: no such script")
     voirfile = script.parent / VOIRFILE
+    words = words_of(bench)
     target = ScriptTarget(
         name=bench.name,
         script=str(script.resolve()),
-        argv=bench.argv,
+        argv=words.argv,
         method=bench.plan.method,
         processes=share.processes,
         nodes=bench.num_machines,
@@ -294,6 +322,9 @@ def script_case(
         voirfile=str(voirfile.resolve()) if voirfile.is_file() else "",
         point=bench.point,
         variables=dict(variables),
+        server=None
+        if bench.server is None
+        else ServerProgram(words.server, bench.server.port, bench.server.health),
     )
     own = msgspec.structs.replace(
         settings,

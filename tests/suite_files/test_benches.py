@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from opperf.environments.specification import EnvironmentSpec
-from opperf.suite_files.bench import Plan, Usage, Voir
+from opperf.suite_files.bench import Plan, Server, Usage, Voir
+from opperf.suite_files.program_words import words_of
 
 FULL = """
 b:
@@ -35,14 +36,13 @@ b:
 """
 
 
-def test_each_key_is_a_field(bench, suite):
+def test_each_key_is_a_field(bench):
     found = bench(FULL)
     assert (found.group, found.tags, found.weight) == ("nets", ("monogpu",), 2.5)
     assert (found.max_duration_s, found.num_machines, found.plan) == (5400, 2, Plan("per_core"))
     assert found.voir == Voir(7, 0.1, 1, {"gpu_poll": 0.1, "more": [1]})
     assert found.usage == Usage(0.5, None)
     assert (found.client_argv, found.server_argv) == (("--c", "1"), ("--s", "b"))
-    assert any("client and server are not started: b" in note for note in suite(FULL).notes)
     assert found.observe == ("loader:main:load",)
     assert found.env == EnvironmentSpec(
         name="torch",
@@ -54,6 +54,43 @@ def test_each_key_is_a_field(bench, suite):
     assert found.dirs == {"data": "/d", "extra": "more"} and "dirs" not in found.others
     assert found.others["own"] == {"a": [1]} and found.others["install_variant"] == "cuda"
     assert found.locations["own.a"].line == 25
+
+
+SERVED = """
+b:
+  definition: bench.py
+  argv: [--own]
+  client: {argv: {--url: "http://{server_host}:{server_port}", --cores: "{cpu_count}"}}
+  server: {argv: [--model, m], SERVER}
+"""
+
+
+def test_a_server_with_a_command_is_started_and_one_without_by_its_script(bench):
+    found = bench(SERVED.replace("SERVER", "command: [vllm, serve], health: /health, port: 8000"))
+    assert found.server == Server(("vllm", "serve"), 8000, "/health")
+    words = words_of(found)
+    assert words.server == ("vllm", "serve", "--model", "m")
+    client = ("--url", "http://{server_host}:{server_port}", "--cores", "8")
+    assert words.argv == ("--own", *client)
+    itself = bench(SERVED.replace(", SERVER", ""))
+    assert itself.server is None
+    assert words_of(itself).argv == ("--own", "--model", "m", "--", *client)
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ("port: 8000", "port is of a server that opperf starts; give it a command"),
+        ("command: [s], port: 70000", "a port is at most 65535, and this is 70000"),
+        ("command: [s], health: well", "health is a path, such as /health"),
+        ("command: serve it", "write [serve, it]"),
+        ("comand: [s]", "unknown key comand; did you mean command?"),
+        ("command: [s]}\n  num_machines: 2\n  x: {a: 1", "need the server's port"),
+    ],
+)
+def test_a_server_that_cannot_be_is_one_line_with_its_place(refusal, server, message):
+    found = refusal(SERVED.replace("SERVER", server))
+    assert found.startswith("suite.yaml:6: ") and message in found
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from opperf.execution.fleet.counting import NodeCounts
 from opperf.frameworks import load
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning
-from opperf.model import Interpreter, ScriptTarget
+from opperf.model import Interpreter, NodeWords, ScriptTarget
 from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from opperf.suite_runs import planning
@@ -26,12 +26,13 @@ def planned():
         *benches,
         environments=None,
         obstacles=None,
+        there=None,
         selection=Selection(),  # noqa: B008
         cpus=NONE,
         nodes=(),
     ):
         workers, said = InProcessWorkers(worker, [], pinning=Pinning(cpus)), []
-        asked = SuiteRun(benches, environments or {}, obstacles or {}, nodes)
+        asked = SuiteRun(benches, environments or {}, obstacles or {}, nodes, there or {})
         return plan_suite(workers, asked, selection, said.append), said
 
     return made
@@ -39,7 +40,7 @@ def planned():
 
 def script(tmp_path, name="loop", **fields):
     folder = tmp_path / name
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "main.py").write_text("pass")
     return Bench(name, "script", (str(folder),), **fields)
 
@@ -179,3 +180,17 @@ def test_counts_are_those_that_every_node_of_a_cluster_has(planned, tmp_path):
     (plan, facts), _ = planned(*benches, nodes=nodes)
     assert [case.target.processes for case in plan.cases] == [4, 9, 3]
     assert [(fact.processes, fact.gpus) for fact in facts] == [(8, 8), (9, 4), (3, 4)]
+
+
+def test_a_case_has_what_is_other_on_nodes_and_one_id(planned, tmp_path):
+    def made(size):
+        env = EnvironmentSpec(variables={"SIZE": size})
+        return script(tmp_path, "sized", argv=("--size", size), env=env)
+
+    there = {node: {"sized": made(size)} for node, size in (("a", "2"), ("b", "8"))}
+    (plan, _), _ = planned(made("2"), there=there)
+    (case,) = plan.cases
+    assert case.target.argv == ("--size", "2")
+    assert case.target.at_nodes == {"b": NodeWords(("--size", "8"), variables={"SIZE": "8"})}
+    (plan, _), _ = planned(made("2"))
+    assert [alone.id for alone in plan.cases] == [case.id]

@@ -18,10 +18,12 @@ from opperf.results.text import terminal_width
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.capabilities import obstacles
 from opperf.suite_files.resolving import Options, Suite, resolve, suite_file
+from opperf.suite_files.system import Machine
 
 
-def resolved(options: Mapping[str, Any]) -> Suite:
-    """Returns the suite of a command's files and options. Raises as `resolve`."""
+def resolved(options: Mapping[str, Any], machine: Machine | None = None) -> Suite:
+    """Returns the suite of a command's files and options on a machine, by default this one. Raises
+    as `resolve`."""
     return resolve(
         [suite_file(str(path)) for path in options["files"]],
         Options(
@@ -33,6 +35,7 @@ def resolved(options: Mapping[str, Any]) -> Suite:
             base=options["base"],
             variables=dict(os.environ),
         ),
+        machine,
     )
 
 

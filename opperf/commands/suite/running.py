@@ -38,7 +38,7 @@ from opperf.suite_files.environments import (
     with_requirements,
 )
 from opperf.suite_files.resolving import Suite, is_suite_file
-from opperf.suite_files.system import System, SystemNode
+from opperf.suite_files.system import Machine, System, SystemNode
 from opperf.suite_results import score_report
 from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
@@ -139,8 +139,11 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
     output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
     cluster = read_cluster(options, set_here)
     nodes = count_nodes(cluster) if options["executor"] == RAY else ()
+    there: Mapping[str, Mapping[str, Bench]] = {}
     if nodes:
+        suite = resolved(options, fewest_of(nodes))
         suite = suite._replace(system=on_cluster(suite.system, nodes))
+        there = benches_at(nodes, options)
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
     usable = [bench for bench in suite.benches if not obstructed[bench.name]]
     asked = SuiteRun(
@@ -148,6 +151,7 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
         _environments(suite, usable, options),
         {name: reason for name, reason in obstructed.items() if reason},
         nodes,
+        there,
     )
     return Request(
         framework=FrameworkChoice("", False, False, None),
@@ -175,17 +179,32 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
     )
 
 
+def fewest_of(nodes: Sequence[NodeCounts]) -> Machine:
+    """Returns a machine with what each node has at least."""
+    return Machine(
+        min(node.cpus for node in nodes),
+        min(node.gpus for node in nodes),
+        min(node.gpu_bytes for node in nodes),
+    )
+
+
+def benches_at(
+    nodes: Sequence[NodeCounts], options: Mapping[str, Any]
+) -> dict[str, Mapping[str, Bench]]:
+    """Returns the benches of each node, by its name and theirs: placeholders are what it has."""
+    found: dict[Machine, Mapping[str, Bench]] = {}
+    for node in nodes:
+        machine = fewest_of([node])
+        if machine not in found:
+            found[machine] = {bench.name: bench for bench in resolved(options, machine).benches}
+    return {node.name: found[fewest_of([node])] for node in nodes}
+
+
 def on_cluster(system: System, nodes: Sequence[NodeCounts]) -> System:
-    """Returns the system of a cluster: its nodes, and what each of them has at least. One whose
-    file lists nodes stays as it is."""
+    """Returns a system with the nodes of a cluster; one whose file lists nodes stays as it is."""
     if system.nodes != System().nodes:
         return system
-    return msgspec.structs.replace(
-        system,
-        nodes=tuple(SystemNode(node.name) for node in nodes),
-        cpu_count=min(node.cpus for node in nodes),
-        gpu_count=min(node.gpus for node in nodes),
-    )
+    return msgspec.structs.replace(system, nodes=tuple(SystemNode(node.name) for node in nodes))
 
 
 def _obstacle(bench: Bench, suite: Suite, options: Mapping[str, Any]) -> str:

@@ -86,15 +86,15 @@ def _remarks(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterat
 
 
 FIELDS = (
-    *("content", "argv", "client_argv", "server_argv", "plan", "num_machines", "max_duration_s"),
-    *("voir", "observe", "settings", "group", "tags", "enabled", "weight"),
+    *("content", "argv", "client_argv", "server", "server_argv", "plan", "num_machines"),
+    *("max_duration_s", "voir", "observe", "settings", "group", "tags", "enabled", "weight"),
     *("requires_capabilities", "usage", "env", "dirs", "point", "others"),
 )
 """Fields of a bench that are shown as values, in this order."""
 
 KEYS = {
-    "client_argv": "client",
-    "server_argv": "server",
+    "client_argv": "client.argv",
+    "server_argv": "server.argv",
     "max_duration_s": "max_duration",
     "usage": "validation",
     "point": "matrix",

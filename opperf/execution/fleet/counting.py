@@ -9,6 +9,7 @@ from opperf.errors import WorkerError, one_line
 from opperf.execution.fleet.connecting import connect, list_nodes
 from opperf.execution.fleet.nodes import choose
 from opperf.execution.fleet.options import FleetOptions
+from opperf.machine.gpus import gpu_facts
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.topology import physical_cores
 
@@ -25,11 +26,15 @@ class NodeCounts(NamedTuple):
     cores: int
     """Physical ones."""
     gpus: int
+    gpu_bytes: int = 0
+    """Memory of its smallest GPU."""
 
 
-def count_cores() -> int:
-    """Returns the number of physical cores of this machine that may be used."""
-    return len(physical_cores(usable_cpus()))
+def count_here() -> tuple[int, int]:
+    """Returns the number of physical cores of this machine that may be used, and the bytes of the
+    memory of its smallest GPU, 0 without one."""
+    sizes = [int(facts["memory_bytes"]) for facts in gpu_facts() if "memory_bytes" in facts]
+    return len(physical_cores(usable_cpus())), min(sizes, default=0)
 
 
 def count_nodes(options: FleetOptions) -> tuple[NodeCounts, ...]:
@@ -41,17 +46,17 @@ def count_nodes(options: FleetOptions) -> tuple[NodeCounts, ...]:
     chosen = choose(measuring, options.labels)
     asked = [_ask(ray, node.id) for node in chosen]
     try:
-        cores: list[int] = ray.get(asked, timeout=ANSWER_S)
+        counts: list[tuple[int, int]] = ray.get(asked, timeout=ANSWER_S)
     except ray.exceptions.RayError as error:
         reason = one_line(str(error), 200)
         raise WorkerError(f"a node of the cluster does not say its cores: {reason}") from error
     return tuple(
-        NodeCounts(node.name, node.cpus, min(count, node.cpus), node.gpus)
-        for node, count in zip(chosen, cores, strict=True)
+        NodeCounts(node.name, node.cpus, min(cores, node.cpus), node.gpus, gpu_bytes)
+        for node, (cores, gpu_bytes) in zip(chosen, counts, strict=True)
     )
 
 
 def _ask(ray: Any, node: str) -> Any:
     strategies = importlib.import_module("ray.util.scheduling_strategies")
     there = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
-    return ray.remote(count_cores).options(num_cpus=0, scheduling_strategy=there).remote()
+    return ray.remote(count_here).options(num_cpus=0, scheduling_strategy=there).remote()

@@ -294,6 +294,7 @@ class Fleet:
     def _start(self, node: Node, reserved: Reserved) -> Any:
         setup = Setup(
             reserved.cpus,
+            node.name,
             self._task.cores,
             self._task.interpreters,
             "" if self._task.profiles is None else self._task.profiles.name,

@@ -32,6 +32,8 @@ class Setup(Struct, frozen=True):
 
     cpus: int
     """Number of the cores that it reserves."""
+    node: str = ""
+    """Name of the node in the cluster."""
     cores: str = "auto"
     """As `--cpus` has it."""
     interpreters: tuple[Interpreter, ...] = ()
@@ -60,6 +62,7 @@ class NodeWorker:
             del os.environ[RAY_THREADS]
         # Open until the actor's process ends.
         self._stack = ExitStack()
+        self._node = made.node
         pinning = self._stack.enter_context(Pinning(made.cores))
         own = self._stack.enter_context(pinning.reserve(made.cpus))
         self._workers = self._stack.enter_context(Workers(made.interpreters, own))
@@ -113,7 +116,8 @@ class NodeWorker:
         asked = msgspec.json.decode(case, type=Case)
         try:
             where = self._workers.environment(asked)
-            made = Measured(self._workers.measure(asked, Place(*place)), where)
+            there = Place(*place)._replace(name=self._node)
+            made = Measured(self._workers.measure(asked, there), where)
         except OpperfError as error:
             made = Measured(refusal=str(error))
         return msgspec.json.encode(made), self._take_files()
