@@ -72,6 +72,7 @@ from opperf.model.targets import (
     Target,
     TargetKey,
     TraceTarget,
+    with_address,
 )
 from opperf.model.values import (
     UNKNOWN,

@@ -235,6 +235,11 @@ class ServerProgram(Struct, frozen=True):
     """Path that answers once it is ready, `/health`; empty if it is when it accepts connections."""
 
 
+def with_address(word: str, host: str, port: int) -> str:
+    """Returns a word of a command line with the address of a server."""
+    return word.replace("{server_host}", host).replace("{server_port}", str(port))
+
+
 class NodeWords(Struct, frozen=True):
     """Words and variables of a program whose placeholders a node has filled."""
 

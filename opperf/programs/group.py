@@ -202,9 +202,9 @@ class Group:
     def _await_server(self, server: Server) -> bool:
         """Starts the server, and returns whether it is ready; if not, no process is started."""
         deadline = self._begun + self._case.settings.timeout_s
-        server.start()
-        while not server.is_ready():
-            status, reason = Status.FAILED, server.why_ended()
+        problem = server.start()
+        while problem or not server.is_ready():
+            status, reason = Status.FAILED, problem or server.why_ended()
             if time.monotonic() >= deadline:
                 seconds = self._case.settings.timeout_s
                 text = f"the server is not ready after {seconds:g} s"

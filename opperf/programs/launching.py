@@ -21,7 +21,7 @@ from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
 from opperf.machine.ports import HOST, free_port
 from opperf.machine.topology import physical_cores
-from opperf.model import NodeWords, ScriptTarget, Settings
+from opperf.model import NodeWords, ScriptTarget, Settings, with_address
 from opperf.plurals import pluralize
 
 LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
@@ -80,7 +80,7 @@ class ServerPlan(NamedTuple):
 
     def fill(self, word: str) -> str:
         """Returns a word with the server's address."""
-        return word.replace("{server_host}", self.host).replace("{server_port}", str(self.port))
+        return with_address(word, self.host, self.port)
 
 
 def plan_server(

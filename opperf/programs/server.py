@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from opperf.errors import OpperfError, OutputError, one_line, with_last_output
+from opperf.errors import one_line, with_last_output
 from opperf.programs.launching import MARK, ServerPlan, kill_group
 
 ANSWER_S = 5.0
@@ -38,17 +38,17 @@ class Server:
         """The id of its process; None on another node."""
         return None if self._process is None else self._process.pid
 
-    def start(self) -> None:
-        """Starts it. Raises `OpperfError` if that fails."""
+    def start(self) -> str:
+        """Starts it, and returns why that fails; empty if it does not."""
         plan = self.plan
         if not plan.starts:
-            return
+            return ""
         try:
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             self._log = tempfile.TemporaryFile() if self._path is None else self._path.open("w+b")
         except OSError as error:
-            raise OutputError(f"{self._path}: cannot be written ({error.strerror})") from error
+            return f"{self._path}: cannot be written ({error.strerror})"
         try:
             self._process = subprocess.Popen(
                 plan.words,
@@ -60,9 +60,8 @@ class Server:
                 start_new_session=True,
             )
         except OSError as error:
-            raise OpperfError(
-                f"the server cannot be started: {plan.words[0]}: {error.strerror}"
-            ) from error
+            return f"the server cannot be started: {error.filename}: {error.strerror}"
+        return ""
 
     def is_ready(self) -> bool:
         """Whether it answers: accepts connections, and says on its path of health that it is

@@ -157,8 +157,8 @@ def streams_of(run_file: Path) -> Path:
 BESIDE = (
     (profiles_of, "*.callgrind"),
     (wrapped_profiles_of, "opperf-*"),
-    (streams_of, "*.jsonl"),
-    (streams_of, "*.server.log"),
+    # Those of processes end with `.jsonl`, and the output of a server with `.log`.
+    (streams_of, "*.[jl]*"),
 )
 """Folders beside a run file, each with the pattern of what opperf leaves there."""
 

@@ -72,7 +72,7 @@ USED = (
     *WORKLOADS,
     *("group", "install_group", "enabled", "tags", "weight", "num_machines"),
     *("requires_capabilities", "max_duration", "plan", "argv", "voir", "validation", "env"),
-    *("dirs", "observe", "settings"),
+    *("dirs", "observe", "settings", "client", "server"),
 )
 """Keys whose values are fields of a bench."""
 

@@ -9,11 +9,15 @@ from pathlib import Path
 from opperf.environments.building import find_environment
 from opperf.environments.specification import EnvironmentSpec
 from opperf.machine.gpu_use import VISIBLE_DEVICES
-from opperf.model import DECLARED
+from opperf.machine.ports import HOST
+from opperf.model import DECLARED, with_address
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.definitions import SCRIPT, folder_of_script
 from opperf.suite_files.program_words import words_of
 from opperf.suite_files.system import System
+
+USUAL_PORT = 8000
+"""Of a server that may have any, so that the command can be pasted."""
 
 OPTIONS = {
     "framework": "--framework",
@@ -42,9 +46,12 @@ def _script(bench: Bench, system: System, environment: EnvironmentSpec) -> Itera
         variables[VISIBLE_DEVICES] = "0"
     before = f"cd {shlex.quote(str(script.parent))} && {_assigned(variables)}"
     words = words_of(bench)
-    if words.server:
-        yield f"{before}{shlex.join(words.server)}"
-    yield f"{before}{shlex.join([python, script.name, *words.argv])}"
+    if bench.server is None:
+        yield f"{before}{shlex.join([python, script.name, *words.argv])}"
+        return
+    port = bench.server.port or USUAL_PORT
+    for line in (words.server, (python, script.name, *words.argv)):
+        yield before + shlex.join(with_address(word, HOST, port) for word in line)
 
 
 def _assigned(variables: dict[str, str]) -> str:
