@@ -10,7 +10,9 @@ import pytest
 from opperf.commands.run import run as run_command
 from opperf.commands.run import running
 from opperf.commands.suite.run import run
+from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
+from opperf.execution.fleet.counting import NodeCounts
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
 from opperf.results.runfile import read_run
@@ -155,3 +157,18 @@ def test_bad_input_is_one_line(suite_run):
     assert suite_run("none.yaml")[0] == 2
     assert "unknown executor" in suite_run("suite.yaml", "--executor", "locl")[2]
     assert "--resume finishes a run" in suite_run("suite.yaml", "--resume", "--overwrite")[2]
+
+
+def test_each_node_has_the_values_of_its_own_and_equal_ones_are_resolved_once(tmp_path):
+    sized = "b: {definition: b.py, argv: ['{cpu_count}', '{gpu_count}', 'auto_batch(64)']}"
+    (tmp_path / "sized.yaml").write_text(sized)
+    options = dict.fromkeys(("select", "exclude", "overrides", "capabilities"), ())
+    options |= {"files": [tmp_path / "sized.yaml"], "system": None, "base": None}
+    nodes = [NodeCounts("a", 64, 32, 8, 80 * 2**30), NodeCounts("b", 16, 9, 4)]
+    found = benches_at([*nodes, nodes[0]._replace(name="c")], options)
+    assert {name: benches["b"].argv for name, benches in found.items()} == {
+        "a": ("64", "8", "64"),
+        "b": ("16", "4", "64"),
+        "c": ("64", "8", "64"),
+    }
+    assert found["a"] is found["c"]

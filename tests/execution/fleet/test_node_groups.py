@@ -10,8 +10,9 @@ from opperf.execution.executor import RAY, Task, open_executor
 from opperf.execution.fleet.options import FleetOptions
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
-from opperf.model import Case, ScriptTarget, Settings, Status
+from opperf.model import Case, NodeWords, ScriptTarget, Settings, Status
 from opperf.results.kept import profiles_of, streams_of
+from opperf.sources.varying import with_settings
 from opperf.suite_results.streams import read_stream
 from tests.programs.scripts import wait_for
 
@@ -45,6 +46,11 @@ ALONE = """
 import os
 for n in range(40):
     os.write(int(os.environ["DATA_FD"]), b'{"task": "train", "rate": 7}\\n')
+"""
+
+WORDS = """
+import os, sys
+sys.exit(f"{sys.argv[1]} {os.environ.get('SIZE')}")
 """
 
 WAITING = """
@@ -96,6 +102,15 @@ def test_processes_of_two_nodes_reduce_together_and_the_rate_is_that_of_all(
     for process in record.processes:
         events = read_stream(streams_of(tmp_path / "run.jsonl") / process.stream).events
         assert sum("rate" in (each.data or {}) for each in events) >= 5
+
+
+def test_a_program_has_the_words_of_the_node_that_measures_it(opened, program):
+    words = {"b": NodeWords(("8",), variables={"SIZE": "eight"})}
+    case = program("words", WORDS, argv=("2",), at_nodes=words)
+    bound = {name: with_settings(case, {"node": name}) for name in "ab"}
+    with opened(*bound.values()) as executor:
+        reasons = [executor.measure(each).reason for each in bound.values()]
+    assert [reason.partition("last output: ")[2] for reason in reasons] == ["2 None", "8 eight"]
 
 
 def test_a_process_that_fails_ends_the_program_on_every_node_and_others_go_on(opened, program):
