@@ -272,7 +272,7 @@ class ScriptTarget(Struct, frozen=True, tag="script"):
     """Parts that are observed without voir: `loader:module:NAME`, `optimizer`,
     `function:module:NAME`, `line:PATTERN`."""
     voirfile: str = ""
-    """Path of voir's instruments; empty without one."""
+    """Paths of voir's instruments, separated as in `PATH`; empty without one."""
     point: dict[str, Any] = {}
     """Values of the suite's matrix, by key."""
     variables: dict[str, str] = {}

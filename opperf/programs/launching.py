@@ -209,11 +209,15 @@ def start_process(
     data, child_data = os.pipe()
     child_control, control = os.pipe()
     script = Path(target.script).resolve()
-    told = {**options, "control": child_control, "cpus": plan.cpus}
+    voirfiles = list(filter(None, target.voirfile.split(os.pathsep)))
+    told = {
+        **options,
+        "control": child_control,
+        "cpus": plan.cpus,
+        "voirfiles": [str(Path(file).resolve()) for file in voirfiles],
+    }
     command = [python or sys.executable, str(LAUNCHER), json.dumps(told), str(script), *plan.argv]
     variables = {**plan.variables, "DATA_FD": str(child_data), MARK: mark}
-    if target.voirfile:
-        variables["VOIRFILE"] = str(Path(target.voirfile).resolve())
     try:
         process = subprocess.Popen(
             command,

@@ -28,7 +28,6 @@ from opperf.model import (
     ServerProgram,
     Settings,
 )
-from opperf.model.base import digest
 from opperf.programs.launching import process_count
 from opperf.sources.base import open_files
 from opperf.sources.models import ModelWord, read_word
@@ -37,13 +36,9 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, deduplicate, disambiguate
 from opperf.suite_files.bench import Bench
 from opperf.suite_files.program_words import words_of
+from opperf.suite_runs.script_files import script_of, script_version, voirfiles_of
 
 Say = Callable[[str], None]
-
-SCRIPT = "main.py"
-"""The script of a bench that is a folder."""
-
-VOIRFILE = "voirfile.py"
 
 MAX_DURATION_S = 600.0
 """Limit on the time of a bench that has none: milabench's."""
@@ -182,19 +177,6 @@ def facts_of(
     )
 
 
-def script_version(bench: Bench) -> str:
-    """Returns a hash of a bench's script and of voir's instruments beside it."""
-    script = script_of(bench)
-    files = (script, script.parent / VOIRFILE)
-    return digest([file.read_text("utf-8", "replace") for file in files if file.is_file()])
-
-
-def script_of(bench: Bench) -> Path:
-    """Returns the path of a bench's script, whether it is there or not."""
-    path = Path(bench.content[0])
-    return path / SCRIPT if path.is_dir() else path
-
-
 class Share(NamedTuple):
     """GPUs and processes of a bench on each machine."""
 
@@ -306,7 +288,6 @@ def script_case(
     script = script_of(bench)
     if not script.is_file():
         raise UsageError(f"{place(bench, 'definition')}: {script}: no such script")
-    voirfile = script.parent / VOIRFILE
     words = words_of(bench)
     target = ScriptTarget(
         name=bench.name,
@@ -319,7 +300,7 @@ def script_case(
         skip=bench.voir.skip,
         interval_s=bench.voir.interval_s,
         observe=bench.observe,
-        voirfile=str(voirfile.resolve()) if voirfile.is_file() else "",
+        voirfile=os.pathsep.join(str(file.resolve()) for file in voirfiles_of(script)),
         point=bench.point,
         variables=dict(variables),
         server=None

@@ -146,7 +146,7 @@ def instrument_main(overseer, options: Options):
 
 def test_a_voirfile_observes_a_program_with_the_options_of_the_case(run, tmp_path):
     pytest.importorskip("voir")
-    voirfile = tmp_path / "observing.py"
+    voirfile = tmp_path / "of two words.py"
     voirfile.write_text(VOIRFILE)
     record, [events] = run(VOIRED, voirfile=str(voirfile), stop=6, skip=1)
     assert record.status is Status.OK, record.reason

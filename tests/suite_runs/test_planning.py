@@ -1,5 +1,7 @@
 """The plan of a suite: cases and facts of benches, and what costs a bench."""
 
+from pathlib import Path
+
 import pytest
 
 from opperf.errors import UsageError
@@ -12,6 +14,7 @@ from opperf.sources.selecting import Selection
 from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from opperf.suite_runs import planning
 from opperf.suite_runs.planning import BenchEnvironment, SuiteRun, axes_of, plan_suite
+from opperf.suite_runs.script_files import voirfiles_of
 from tests.conftest import InProcess, InProcessWorkers
 
 EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}
@@ -194,3 +197,16 @@ def test_a_case_has_what_is_other_on_nodes_and_one_id(planned, tmp_path):
     assert case.target.at_nodes == {"b": NodeWords(("--size", "8"), variables={"SIZE": "8"})}
     (plan, _), _ = planned(made("2"))
     assert [alone.id for alone in plan.cases] == [case.id]
+
+
+def test_instruments_of_voir_are_those_that_voir_finds(tmp_path, monkeypatch):
+    monkeypatch.delenv("VOIRFILE", raising=False)
+    folder = tmp_path / "a b" / "code"
+    folder.mkdir(parents=True)
+    names = ("train.voirfile.py", "voirfile.py", "../voirfile.py")
+    for name in (*names, "other.voirfile.py"):
+        (folder / name).write_text("")
+    found = [file.resolve() for file in voirfiles_of(folder / "train.py")]
+    assert found == [(folder / name).resolve() for name in names]
+    monkeypatch.setenv("VOIRFILE", "x.py y.py")
+    assert voirfiles_of(folder / "train.py") == [Path("x.py"), Path("y.py")]

@@ -97,14 +97,15 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
 
 def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel: Any) -> None:
     """Runs a script under voir, which has the phases itself."""
-    from voir.cli import main
+    from voir import cli
     from voir.overseer import Overseer
 
+    files = options["voirfiles"]
     go_on = Overseer._on_instrument_error
 
     def failed(overseer: Any, error: BaseException) -> None:
         # Voir goes on without the instrument, and says neither file nor line.
-        place = place_in_voirfile(error)
+        place = place_in(files, error)
         channel.event("message", f"{place}{type(error).__name__}: {error}")
         if not hasattr(overseer, "log"):
             # Voir cannot go on yet, and would fail of what it lacks.
@@ -114,16 +115,19 @@ def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel
 
     early: list[BaseException] = []
     Overseer._on_instrument_error = failed
+    # Not by the variable, whose paths may have no blanks.
+    os.environ.pop("VOIRFILE", None)
+    cli.find_voirfiles = lambda folder: files
     try:
-        main(["--config", options["voir"], script, *arguments])
+        cli.main(["--config", options["voir"], script, *arguments])
     except Exception as error:
         raise (early or [error])[0] from None
 
 
-def place_in_voirfile(error: BaseException) -> str:
-    """Returns the last line of a voirfile that an error has come through, `voirfile.py:3: `; empty
+def place_in(files: list[str], error: BaseException) -> str:
+    """Returns the last line of files that an error has come through, `voirfile.py:3: `; empty
     without one."""
-    files, place = os.environ.get("VOIRFILE", "").split(), ""
+    place = ""
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -145,8 +149,9 @@ def stop_class_of_voir() -> Any:
     return Stop
 
 
-def report(channel: Any, error: BaseException) -> None:
-    """Writes an error as Python does, without the frames above the program, and as an event."""
+def report(channel: Any, error: BaseException, files: list[str]) -> None:
+    """Writes an error as Python does, without the frames above the program, and as an event, with
+    its place in voirfiles."""
     import traceback
 
     trace = error.__traceback__
@@ -164,7 +169,7 @@ def report(channel: Any, error: BaseException) -> None:
             "type": type(error).__name__,
             "message": str(error),
             "trace": "".join(lines),
-            "place": place_in_voirfile(error),
+            "place": place_in(files, error),
         },
     )
 
@@ -216,7 +221,7 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        report(channel, error)
+        report(channel, error, options["voirfiles"])
         sys.exit(FAILED)
     finally:
         if not is_voir:
