@@ -32,3 +32,17 @@ which exceeds the caches of most cores and is quick for most operators."""
 
 TIMEOUT_S = 300.0
 """Limit on the seconds a case takes. The slowest default case takes under a minute on two cores."""
+
+CASE_TIME_S = 0.05
+"""Seconds of a case in a process of a session up to the first look. Between 0.02 and 0.1 s, a
+session takes as long for the same standard error; with 0.2 s twice as long
+(`benchmarks/visit_lengths.py`)."""
+
+SHORTEST_VISIT_S, LONGEST_VISIT_S = 0.02, 0.2
+"""Limits on the seconds of a case in a process after the first look. Below, its first calls and its
+inputs take longer than its samples; beyond, machines change their speed within a visit, which no
+length averages out."""
+
+BLOCK_CAP = 16
+"""Most blocks of a session: with the scatter of visits of `CASE_TIME_S`, more is found than with 12
+of 0.2 s (`benchmarks/verdict_simulation.py`)."""

@@ -59,6 +59,8 @@ class Conditions:
     """Folder that keeps what an instrument's program wrote of each case."""
     keep: Callable[[Record], object] = lambda record: None
     """Keeps the record as it is before the last instruments, which may end the process."""
+    rehearsed: bool = False
+    """The case fits in memory, which is not estimated."""
 
 
 class Launcher(Protocol):

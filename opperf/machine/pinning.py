@@ -140,6 +140,15 @@ def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
             os.sched_setaffinity(thread, cpus)
 
 
+def move_process(pid: int, cpus: frozenset[int]) -> None:
+    """Pins all threads of another process to these cores; none for no change."""
+    if not cpus:
+        return
+    with suppress(OSError):
+        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+        _set_affinities(dict.fromkeys(threads, cpus))
+
+
 class Pinning(AbstractContextManager["Pinning"]):
     """Chooses the cores of workers as `--cpus` says, claims them, and keeps this process off them;
     at the end, its threads have the cores that they had. Raises `UsageError` for a wrong `choice`:

@@ -67,7 +67,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         self._needs = needs_of(settings)
         options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
         program = WorkerProgram(framework, settings, environment, python, cpus, options)
-        super().__init__(program, framework)
+        super().__init__(program, framework, cpus)
+        self._rehearsed = False
         self._profiles = profiles
 
     def environment(self) -> Environment:
@@ -75,11 +76,14 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         assert self._environment is not None
         return self._environment
 
-    def begin_process(self, devices: Iterable[str]) -> bool:
+    def begin_process(self, devices: Iterable[str], rehearsed: bool = False) -> bool:
         """Begins a fresh process, which has run no operator, for the next requests, and returns
-        whether it is a fork, which the devices may not support. A fork before it ends first."""
+        whether it is a fork, which the devices may not support. A fork before it ends first. With
+        `rehearsed` it only calls operators eagerly, on dense tensors, in cases that fit in memory:
+        what others need is not imported, which takes PyTorch longer than all else."""
         self.end_process()
-        request = protocol.ForkRequest(devices=tuple(devices))
+        self._rehearsed = rehearsed
+        request = protocol.ForkRequest(devices=tuple(devices), rehearsed=rehearsed)
         forked = self._ask_or_fail(request, START_TIMEOUT_S, "forking")
         if forked:
             self._use = "forked"
@@ -151,6 +155,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             request = protocol.MeasureRequest(
                 case=case,
                 reference_work=self._reference_work,
+                rehearsed=self._rehearsed,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
             )
             return self._ask(request, case.settings.timeout_s)

@@ -59,20 +59,23 @@ class WorkerProgram:
         self.variables.update(settings.env)
         if cpus.pinned:
             for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
-                self.variables[name] = ",".join(map(str, sorted(cores)))
+                self.variables[name] = _listed(cores)
 
     @property
     def is_foreign(self) -> bool:
         return self.python != sys.executable
 
     def start(
-        self, output: IO[bytes], answers: int | IO[bytes] = subprocess.PIPE
+        self,
+        output: IO[bytes],
+        answers: int | IO[bytes] = subprocess.PIPE,
+        cpus: frozenset[int] = frozenset(),
     ) -> subprocess.Popen[bytes]:
         """Starts the program, with its standard error to a file, and its standard output to
-        `answers`. Raises `WorkerError` if that fails, and `UsageError` without another program that
-        it needs."""
+        `answers`; on `cpus` in place of its own, if there are any. Raises `WorkerError` if that
+        fails, and `UsageError` without another program that it needs."""
         command = module_command(self._module, *self.arguments, python=self.python)
-        variables = self.variables
+        variables = self.variables | ({PINNED_CPUS: _listed(cpus)} if cpus else {})
         if self._launcher is not None:
             command = self._launcher.command(command)
             variables = self._launcher.variables(variables)
@@ -97,6 +100,10 @@ class WorkerProgram:
     def close(self) -> None:
         if self._launcher is not None:
             self._launcher.close()
+
+
+def _listed(cpus: frozenset[int]) -> str:
+    return ",".join(map(str, sorted(cpus)))
 
 
 class WorkerDied(Exception):

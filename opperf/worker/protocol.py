@@ -136,6 +136,8 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
 
     case: Case
     reference_work: bool = False
+    rehearsed: bool = False
+    """It fits in memory, as an earlier process has shown: nothing is estimated."""
     profiles: str = ""
     """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
 
@@ -169,6 +171,8 @@ class ForkRequest(Request[bool], frozen=True, tag="fork"):
     follow. The answer is whether there is one: some devices do not work in a fork."""
 
     devices: tuple[str, ...]
+    rehearsed: bool = False
+    """It only calls operators eagerly, on dense tensors, whose memory is not estimated."""
 
 
 class EndRequest(Request[None], frozen=True, tag="end"):

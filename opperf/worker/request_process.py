@@ -16,6 +16,7 @@ import msgspec
 
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
 from opperf.worker.protocol import Answer, Kept, Request, Response
@@ -48,10 +49,10 @@ class WorkerTimeout(Exception):
 
 class RequestProcess:
     """A process of a worker's program, which answers requests. It starts at the first one, and
-    again after its end. `framework` is what it imports first."""
+    again after its end. `framework` is what it imports first; `cpus` are its cores."""
 
-    def __init__(self, program: WorkerProgram, framework: str) -> None:
-        self._program, self._framework = program, framework
+    def __init__(self, program: WorkerProgram, framework: str, cpus: Cpus = NOT_PINNED) -> None:
+        self._program, self._framework, self.cpus = program, framework, cpus
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._kept: Record | None = None
@@ -59,6 +60,8 @@ class RequestProcess:
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self._use: Use = "fresh"
+        self._is_starting = False
+        """Whether the process has not answered yet: it still imports."""
         self._killed = False
         self.launches = 0
 
@@ -79,10 +82,17 @@ class RequestProcess:
         begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
         return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
+    def launch(self, cpus: frozenset[int]) -> None:
+        """Begins to start the process, without waiting, on cores that it leaves when it has
+        imported the framework, as many as its own."""
+        if not self._is_running():
+            self._launch(cpus)
+
     def end(self) -> None:
         """Kills the process and its forks, if there is one."""
         # After an interrupt two threads may end it: the one that waits for it, and the main one.
         process, self._process = self._process, None
+        self._is_starting = False
         if process is None:
             return
         if process.poll() is None:
@@ -111,14 +121,18 @@ class RequestProcess:
         return self._process is not None and self._process.poll() is None
 
     def _start(self) -> None:
-        if self._is_running():
+        if self._is_running() and not self._is_starting:
             return
         for attempts_left in reversed(range(START_ATTEMPTS)):
-            # A process that ended after its last response has cost no case.
-            self.end()
-            self._launch()
+            if not self._is_starting:
+                # A process that ended after its last response has cost no case.
+                self.end()
+                self._launch()
+            self._is_starting = False
             try:
                 self._environment = self._answer(Environment, START_TIMEOUT_S)
+                assert self._process is not None
+                move_process(self._process.pid, self.cpus.pinned)
                 return
             except WorkerDied as died:
                 if died.returncode < 0 and attempts_left:
@@ -135,7 +149,7 @@ class RequestProcess:
                 self.end()
                 raise
 
-    def _launch(self) -> None:
+    def _launch(self, cpus: frozenset[int] = frozenset()) -> None:
         self.launches += 1
         self._use = "fresh"
         self._buffer = b""
@@ -143,7 +157,8 @@ class RequestProcess:
         self._log.seek(0)
         self._log.truncate()
         self._check_not_killed()
-        self._process = self._program.start(self._log)
+        self._process = self._program.start(self._log, cpus=cpus)
+        self._is_starting = True
         self._check_not_killed()
 
     def _check_not_killed(self) -> None:

@@ -132,6 +132,7 @@ def measure_case(
                 request.reference_work,
                 Path(request.profiles) if request.profiles else None,
                 keep,
+                request.rehearsed,
             ),
         )
     except Exception as error:
@@ -275,7 +276,7 @@ class Server:
                 if isinstance(request, protocol.EndRequest):
                     return
                 if isinstance(request, protocol.ForkRequest):
-                    line = self._fork(framework, request.devices)
+                    line = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
                     line = protocol.encode_answer(measure_case(framework, request, self._keep))
                 else:
@@ -284,12 +285,12 @@ class Server:
                 line = refuse(error)
             self._respond(line)
 
-    def _fork(self, framework: Framework, devices: Iterable[str]) -> bytes:
+    def _fork(self, framework: Framework, request: protocol.ForkRequest) -> bytes:
         """Has a fork answer requests if the devices support it, and returns the line that comes
         after its last one. If it crashes, this process ends in the same way."""
-        if not all(map(framework.supports_fork, devices)):
+        if not all(map(framework.supports_fork, request.devices)):
             return protocol.encode_answer(False)
-        prepare_forks(framework)
+        prepare_forks(framework, request.rehearsed)
 
         def run() -> None:
             # As in a new process; Python's own generator does that by itself.
@@ -321,14 +322,15 @@ def import_operators(name: str, framework: Framework) -> None:
         )
 
 
-def prepare_forks(framework: Framework) -> None:
+def prepare_forks(framework: Framework, rehearsed: bool) -> None:
     """Does once what each fork would do before its first sample. Runs no operator: a fork lacks the
     threads that the framework starts for one."""
     resolution_ns()
     for waits in (False, True):
         overhead_ns(waits)
     find_profilers(framework)
-    framework.prepare_forks()
+    if not rehearsed:
+        framework.prepare_forks()
     framework.operators()
     added_instruments()
     summarise([1.0], "ns")

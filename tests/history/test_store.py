@@ -255,16 +255,13 @@ def test_the_migrations_make_the_tables_of_this_version(store):
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
 
 
-@pytest.mark.parametrize("has_early_table", [False, True])
-def test_a_store_of_the_first_version_goes_on(name, monkeypatch, has_early_table):
+def test_a_store_of_the_first_version_goes_on(name, monkeypatch):
     def first_version(engine, *_):
         with engine.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
             config = Config()
             config.set_main_option("script_location", opening.MIGRATIONS)
             config.attributes["connection"] = connection
             command.upgrade(config, "0001")
-            if has_early_table:
-                connection.exec_driver_sql("CREATE TABLE verdicts (id INTEGER, good VARCHAR)")
 
     with monkeypatch.context() as patched:
         patched.setattr(opening, "migrate", first_version)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import command
 from opperf.commands.environments import locked_option
-from opperf.comparison.statistics.design import FEWEST_BLOCKS
+from opperf.defaults import BLOCK_CAP
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
     argument_options,
@@ -36,7 +37,6 @@ from opperf.reports.formats import SESSION
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different")
 
-BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
 ASSIGNED = ", ".join(
     f"{name}:"
@@ -123,7 +123,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @click.option(
     "--blocks",
-    default=12,
+    default=BLOCK_CAP,
     show_default=True,
     type=BLOCKS,
     metavar="N",
@@ -138,21 +138,8 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     metavar="[N]",
     help="Go on for up to N blocks until all cases are decided.  [default of N: 4 times --blocks]",
 )
-@click.option(
-    "--case-time",
-    "max_time_s",
-    default=0.2,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Time that a worker spends on a case, shared among its passes.",
-)
-@click.option(
-    "--no-pace",
-    is_flag=True,
-    help="Do not time reference work between the calls, which corrects for changes of the core's "
-    "speed.",
-)
+@case_time
+@no_pace
 @click.option(
     "--no-check",
     is_flag=True,

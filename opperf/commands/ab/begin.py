@@ -150,6 +150,7 @@ def _begin(
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
         later_start_s=later_start_s + rehearsal.first_s,
+        allocates="max_time_s" not in request.given,
         # Different interpreters do not do the same reference work.
         reference_work=request.reference_work
         and len({environment.python for environment in environments.values()}) == 1,

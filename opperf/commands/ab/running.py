@@ -188,7 +188,7 @@ def _measure(writer: SessionWriter, request: Request) -> None:
             blocks = Blocks(writer, stage, arms)
             total = len(blocks.places) * blocks.n_cases
             share = len(blocks.places) / (BLOCK * stage.n_blocks)
-            left_s = share * forecast_of(session).stage_s(stage)
+            left_s = share * forecast_of(session, blocks.times).stage_s(stage)
             work = f"{processes(len(blocks.places))}, {pluralize(blocks.n_cases, 'case')} each"
             name = _stage_name(stage, plan.thresholds)
             request.say(f"{name}: {work}, about {duration(left_s)}")

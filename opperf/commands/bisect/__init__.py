@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
-from opperf.commands.ab import BLOCKS, parse_threads
+from opperf.commands.ab import parse_threads
+from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import Command
+from opperf.defaults import BLOCK_CAP
 from opperf.parameters import (
     argument_options,
     case_ids,
@@ -142,28 +144,15 @@ class BisectCommand(Command):
 )
 @click.option(
     "--blocks",
-    default=12,
+    default=BLOCK_CAP,
     show_default=True,
     type=BLOCKS,
     metavar="N",
     help="Maximum number of blocks of a step that measure a commit against GOOD. A step ends once "
     "it is decided.",
 )
-@click.option(
-    "--case-time",
-    "max_time_s",
-    default=0.2,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Time that a worker spends on a case, shared among its passes.",
-)
-@click.option(
-    "--no-pace",
-    is_flag=True,
-    help="Do not time reference work between the calls, which corrects for changes of the core's "
-    "speed.",
-)
+@case_time
+@no_pace
 @click.option(
     "--confidence",
     default="95%",

@@ -20,14 +20,25 @@ from contextlib import AbstractContextManager, ExitStack
 import msgspec
 
 from opperf.comparison.ab.arms import with_all_threads
-from opperf.comparison.ab.forecast import Stage
+from opperf.comparison.ab.forecast import Stage, block_of
 from opperf.comparison.ab.session import FATAL, Lost, Session, key
 from opperf.comparison.ab.session_file import SessionWriter
+from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
-from opperf.model import DEFAULTS, PASSES, Case, Environment, Place, ProcessLine, Record
+from opperf.model import (
+    DEFAULTS,
+    PASSES,
+    Case,
+    Environment,
+    OperatorTarget,
+    Place,
+    ProcessLine,
+    Record,
+)
 from opperf.worker.client import Worker
+from opperf.worker.starting import start_together
 
 ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
@@ -44,7 +55,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
 
     def __init__(self, start: Start) -> None:
         self._start = start
-        self._block = ("", -1)
+        self._block: object = None
         self._stack = ExitStack()
         self._workers: dict[str, Worker] = {}
         self._worker: Worker | None = None
@@ -53,15 +64,23 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
     def __exit__(self, *error: object) -> None:
         self._stack.close()
         self._workers.clear()
+        self._block = None
+
+    def begin_block(self, block: object, arms: Mapping[str, str]) -> None:
+        """Starts the workers of a block, for the arm of each role, unless they run already."""
+        if block == self._block:
+            return
+        self.__exit__()
+        self._block = block
+        for role, arm in arms.items():
+            self._workers[role] = self._stack.enter_context(self._start(arm))
+        start_together(tuple(self._workers.values()))
 
     def begin(self, place: Place, cases: Iterable[Case]) -> None:
-        if (place.phase, place.block) != self._block:
-            self.__exit__()
-            self._block = place.phase, place.block
-        if place.role not in self._workers:
-            self._workers[place.role] = self._stack.enter_context(self._start(place.arm))
         self._worker = self._workers[place.role]
-        self._worker.begin_process({case.settings.device for case in cases})
+        cases = tuple(cases)
+        devices = {case.settings.device for case in cases}
+        self._worker.begin_process(devices, rehearsed=all(map(_is_plain, cases)))
         self._launches = self._worker.launches
 
     @property
@@ -91,6 +110,8 @@ class Blocks:
 
     def __init__(self, writer: SessionWriter, stage: Stage, processes: ArmProcesses) -> None:
         self._writer, self._stage, self._processes = writer, stage, processes
+        self.times = visit_times(writer.session, stage)
+        """Seconds of pairs that have others than the session's."""
         self._kept: Record | None = None
         session = writer.session
         done = (process.line.place for process in session.processes)
@@ -107,13 +128,30 @@ class Blocks:
         session = self._writer.session
         for place in self.places:
             started, begun = utc_now(), time.monotonic()
-            cases = cases_at(self._stage, session, place.arm)
+            cases = self._with_times(cases_at(self._stage, session, place.arm))
             self._place, self._planned = place, _planned(self._stage, session, place.arm)
+            if cases:
+                self._processes.begin_block(block_of(place), self._roles(place))
             self._writer.plan(self._planned[name] for name in cases)
             records: dict[str, Record] = {}
             yield from self._replicate(cases, records, extend)
             line = ProcessLine(place, started, time.monotonic() - begun)
             self._writer.add(line, records.values())
+
+    def _with_times(self, cases: Mapping[str, Case]) -> dict[str, Case]:
+        """Returns the cases, by group, with the times that this stage has for them."""
+        found = dict(cases)
+        for name in self.times.keys() & found.keys():
+            settings = found[name].settings
+            changed = msgspec.structs.replace(settings, max_time_s=self.times[name])
+            found[name] = msgspec.structs.replace(found[name], settings=changed)
+        return found
+
+    def _roles(self, place: Place) -> dict[str, str]:
+        """Returns the arms by role of the processes that are left of a block."""
+        return {
+            other.role: other.arm for other in self.places if block_of(other) == block_of(place)
+        }
 
     def _replicate(
         self, cases: Mapping[str, Case], records: dict[str, Record], extend: Callable[[int], None]
@@ -174,6 +212,15 @@ class Blocks:
             environment=session.plan.environments.get(self._place.arm, ""),
         )
         return [self._kept]
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether a case calls an operator eagerly on dense tensors."""
+    return (
+        isinstance(case.target, OperatorTarget)
+        and case.settings.mode == DEFAULTS["mode"]
+        and all(spec.layout == "dense" for _, spec in case.tensors())
+    )
 
 
 def _planned(stage: Stage, session: Session, arm: str) -> dict[str, Case]:

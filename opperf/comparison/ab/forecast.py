@@ -11,7 +11,7 @@ on blocks that were complete before it began.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_DOWN, Context
 from itertools import pairwise
 from typing import NamedTuple
@@ -81,10 +81,10 @@ def next_stage(
             return stage
     stage = coarse_stage(thresholds)
     if not _is_complete(comparisons, stage):
-        early = _analyse_early(comparisons, thresholds, thresholds.looks[0])
+        early = analyse_early(comparisons, thresholds, thresholds.looks[0])
         return stage if all(analysis.valid for analysis in early) else None
     for taken, following in pairwise(thresholds.looks):
-        early = _analyse_early(comparisons, thresholds, taken)
+        early = analyse_early(comparisons, thresholds, taken)
         left = dict.fromkeys(
             figure for analysis in early for figure in needing_more_blocks(analysis)
         )
@@ -97,7 +97,7 @@ def next_stage(
     return None
 
 
-def _analyse_early(
+def analyse_early(
     comparisons: Iterable[Iterable[Replicate]], thresholds: Thresholds, n_blocks: int
 ) -> list[Analysis]:
     """Returns the analyses after this number of blocks."""
@@ -126,8 +126,10 @@ def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bo
     )
 
 
-ARMS = 2
-"""Arms of a block, each of which has a first process."""
+def block_of(place: Place) -> object:
+    """Returns what the processes of the same workers have in common. The coarse look has two for
+    all its blocks: layouts differ by a percent or two, which is nothing beside its threshold."""
+    return place.phase if place.phase == "coarse" else (place.phase, place.block)
 
 
 class Forecast(Struct, frozen=True):
@@ -135,9 +137,9 @@ class Forecast(Struct, frozen=True):
 
     visit_s: dict[str, float]
     start_s: float
-    """Of the first process of an arm in a block."""
+    """Of the first process of a block: the workers of its arms start together."""
     later_start_s: float
-    """Of another one of the arm in the block."""
+    """Of another one of the block."""
     factor: float = 1.0
     """Measured time of processes so far, as a multiple of the expected."""
     coarse_saving_s: float = 0.0
@@ -145,12 +147,14 @@ class Forecast(Struct, frozen=True):
 
     @property
     def starts_s(self) -> float:
-        return ARMS * self.start_s + (BLOCK - ARMS) * self.later_start_s
+        return self.start_s + (BLOCK - 1) * self.later_start_s
 
     def stage_s(self, stage: Stage) -> float:
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
         visits_s = BLOCK * self.visits_s(stage.phase, named)
-        return self.factor * stage.n_blocks * (self.starts_s + visits_s)
+        starts = 1 if stage.phase == "coarse" and stage.n_blocks else stage.n_blocks
+        starts_s = starts * self.starts_s + (stage.n_blocks - starts) * BLOCK * self.later_start_s
+        return self.factor * (starts_s + stage.n_blocks * visits_s)
 
     def visits_s(self, phase: str, pairs: Collection[str]) -> float:
         saving_s = self.coarse_saving_s if phase == "coarse" else 0.0
@@ -188,24 +192,36 @@ TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 """A time that is rounded up would not fit into the budget."""
 
 
-def forecast_of(session: Session) -> Forecast:
-    """Returns the forecast of a session, scaled to the time that it has taken so far."""
+def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> Forecast:
+    """Returns the forecast of a session, scaled to the time that it has taken so far. `times` are
+    the seconds that a stage has for pairs, where they are not the session's."""
     plan = session.plan
     case_time_s = session.selection.settings.max_time_s or 0.0
     found = Forecast(
         plan.visit_s, plan.start_s, plan.later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
     expected = taken = 0.0
-    started: set[tuple[str, int, str]] = set()
+    started: set[object] = set()
     for process in session.processes:
         place = process.line.place
-        worker = place.phase, place.block, place.role
-        start_s = plan.later_start_s if worker in started else plan.start_s
-        started.add(worker)
+        if (
+            plan.allocates
+            and place.phase == "comparison"
+            and place.block >= plan.thresholds.looks[0]
+        ):
+            # Its cases had times of their own.
+            continue
+        start_s = plan.later_start_s if block_of(place) in started else plan.start_s
+        started.add(block_of(place))
         visited = {pair_of(name) for name in process.values}
         expected += start_s + found.visits_s(place.phase, visited)
         taken += process.line.wall_s
-    return msgspec.structs.replace(found, factor=taken / expected) if expected else found
+    visit_s = plan.visit_s | {
+        name: plan.visit_s[name] + WARMUP_FACTOR * (seconds - case_time_s)
+        for name, seconds in (times or {}).items()
+    }
+    factor = taken / expected if expected else 1.0
+    return msgspec.structs.replace(found, visit_s=visit_s, factor=factor)
 
 
 def coarse_saving_s(case_time_s: float) -> float:

@@ -69,6 +69,8 @@ class SessionPlan(Struct, frozen=True):
     start_s: float = 0.0
     later_start_s: float = 0.0
     """Of another one of the arm in the block: a fork if the framework supports that."""
+    allocates: bool = False
+    """Whether a case has another time after the first look, by its scatter (`visit_times`)."""
     reference_work: bool = False
     """Whether reference work was timed between the calls, to gauge the core's speed."""
     tolerance: Tolerance | None = None

@@ -11,6 +11,7 @@ import enum
 import math
 from typing import Literal
 
+from opperf.defaults import BLOCK_CAP
 from opperf.model import Struct
 
 Phase = Literal["control", "comparison", "coarse"]
@@ -81,7 +82,7 @@ class Thresholds(Struct, frozen=True):
     """Chance that a change as large as `same_within` is the same: the field's convention."""
     control_blocks: int = 2
     """Enough for a test of the whole measurement, as all cases count together."""
-    block_cap: int = 12
+    block_cap: int = BLOCK_CAP
     coarse_threshold: float = 0.2
     """Smallest change of interest with all threads, as a share. Blocks there scatter by 12 to 14 %,
     so that no few blocks show less; an operator that no longer runs in parallel is slower by half
@@ -103,13 +104,15 @@ class Thresholds(Struct, frozen=True):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Numbers of blocks after which the verdicts are made: 4, 6, 8, 10, 12, then each a quarter
-        more than the one before, even as blocks are balanced in pairs, and last the cap, two blocks
-        or more after the look before it. A first look after two blocks would break the error rate:
-        with one or two degrees of freedom a scatter may be far too small by chance."""
+        """Numbers of blocks after which the verdicts are made: 4, 6, 8, 12, 16, 24, 32, 48, each a
+        third or a half more than the one before, even as blocks are balanced in pairs, and last the
+        cap, two blocks or more after the look before it. A first look after two blocks would break
+        the error rate: with one or two degrees of freedom a scatter may be far too small by
+        chance."""
         found = [FIRST_LOOK]
         while found[-1] < self.block_cap:
-            found.append(found[-1] + max(PAIR, found[-1] // 8 * PAIR))
+            # The largest power of two in half of them.
+            found.append(found[-1] + max(PAIR, 1 << (found[-1] // 2).bit_length() - 1))
         return (*(n for n in found if n + PAIR <= self.block_cap), self.block_cap)
 
 

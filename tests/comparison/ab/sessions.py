@@ -8,6 +8,7 @@ from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session import key, new_session
 from opperf.comparison.statistics.data import Thresholds
 from opperf.instruments.profilers.summary import summarise
+from opperf.machine.pinning import NOT_PINNED
 from opperf.model import (
     Case,
     OperatorTarget,
@@ -94,6 +95,7 @@ class Stub:
 
     def __init__(self, does, arm):
         self.launches, self._does, self._arm = 0, does, arm
+        self.cpus = NOT_PINNED
 
     def __enter__(self):
         return self
@@ -101,7 +103,13 @@ class Stub:
     def __exit__(self, *error):
         pass
 
-    def begin_process(self, devices):
+    def launch(self, cpus):
+        """Nothing has to be imported."""
+
+    def environment(self):
+        """Has none."""
+
+    def begin_process(self, devices, rehearsed=False):
         self.launches += 1
 
     def end_process(self):

@@ -35,7 +35,7 @@ def test_the_rules_are_those_of_the_guide():
     thresholds = Thresholds()
     assert thresholds.threshold == 0.02
     assert thresholds.same_within == 0.04
-    assert (thresholds.control_blocks, thresholds.block_cap) == (2, 12)
+    assert (thresholds.control_blocks, thresholds.block_cap) == (2, 16)
     assert (thresholds.control_q, thresholds.changed_q, thresholds.same_level) == (0.01, 0.05, 0.05)
 
 
@@ -53,10 +53,10 @@ def test_the_margin_is_as_far_up_as_down():
         (4, (4,)),
         (5, (5,)),
         (6, (4, 6)),
-        (12, (4, 6, 8, 10, 12)),
-        (13, (4, 6, 8, 10, 13)),  # none a single block before the last
-        (24, (4, 6, 8, 10, 12, 14, 16, 20, 24)),
-        (48, (4, 6, 8, 10, 12, 14, 16, 20, 24, 30, 36, 44, 48)),
+        (12, (4, 6, 8, 12)),
+        (13, (4, 6, 8, 13)),  # none a single block before the last
+        (24, (4, 6, 8, 12, 16, 24)),
+        (64, (4, 6, 8, 12, 16, 24, 32, 48, 64)),
     ],
 )
 def test_looks_are_even_and_end_at_the_cap(cap, looks):

@@ -11,9 +11,6 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Makes the table of verdicts."""
-    # Early stores of the first version have another one, which nothing was written to.
-    if sa.inspect(op.get_bind()).has_table("verdicts"):
-        op.drop_table("verdicts")
     op.create_table(
         "verdicts",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -1,0 +1,66 @@
+"""Workers that start at the same time."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from opperf.errors import WorkerError
+from opperf.machine.pinning import Cpus
+from opperf.worker.client import Worker
+from opperf.worker.starting import start_together
+
+
+class Recorded:
+    def __init__(self, own, usable):
+        self.cpus = Cpus(frozenset(own), frozenset(usable))
+        self.did = []
+
+    def launch(self, cpus):
+        self.did.append(sorted(cpus))
+
+    def environment(self):
+        self.did.append("waited")
+
+
+@pytest.mark.parametrize(
+    ("own", "usable", "places"),
+    [
+        ({3}, range(4), [[3], [2], [1]]),
+        ({2, 3}, range(4), [[2, 3], [0, 1], [2, 3]]),
+        ({1}, range(2), [[1], [0], [1]]),
+        ({0, 1}, range(2), [[0, 1], [0, 1], [0, 1]]),
+        ((), (), [[], [], []]),
+    ],
+)
+def test_each_has_cores_of_its_own_while_there_are_enough(own, usable, places):
+    workers = [Recorded(own, usable) for _ in places]
+    start_together(workers)
+    assert [worker.did for worker in workers] == [[place, "waited"] for place in places]
+
+
+def test_one_that_started_elsewhere_is_moved_with_all_its_threads(variables):
+    usable = sorted(os.sched_getaffinity(0))
+    own = Cpus(frozenset(usable[:1]), frozenset(usable))
+    with Worker("fake", cpus=own, environment=variables) as worker:
+        worker.launch(frozenset(usable[-1:]))
+        worker.environment()
+        pid = worker._process.pid
+        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+        assert all(os.sched_getaffinity(thread) == own.pinned for thread in threads)
+        assert worker.launches == 1
+        # A second time changes nothing.
+        worker.launch(frozenset(usable))
+        assert worker.environment() and worker.launches == 1
+
+
+def test_one_that_ends_before_it_answers_says_so(tmp_path, variables):
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    message = "ended while importing fake: the process ended with exit code 3"
+    with (
+        Worker("fake", environment=variables, python=str(broken)) as worker,
+        pytest.raises(WorkerError, match=message),
+    ):
+        start_together([worker])
