@@ -152,6 +152,16 @@ def test_processes_that_observed_are_those_planned(tmp_path):
     assert found(other, "planning") == [("planning", "failure")]
 
 
+def test_figures_without_some_nodes_are_a_warning(tmp_path):
+    notes = (
+        Note("cpu_load", NoteCode.INCOMPLETE, "cpu_load without node b"),
+        Note("rate", NoteCode.INCOMPLETE, "process 0 made 3 of 5 observations"),
+    )
+    record = record_of(script_case(), rates_around(1.0), notes=notes)
+    run = suite(tmp_path, [facts_of(record)], [record])
+    assert found(run, "samples") == [("samples", "warning")]
+
+
 @pytest.mark.parametrize(
     "said",
     [

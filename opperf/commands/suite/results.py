@@ -72,8 +72,9 @@ overwrite = click.option(
 @results("runs")
 @names_option(
     "--validations",
-    help="Layers, or all: started, timeout, error, ensure_rate, loss, usage, planning, version, "
-    "throttle, drift, environment.  [default: all; as milabench error, ensure_rate, version]",
+    help="Layers, or all: started, timeout, error, ensure_rate, loss, usage, samples, planning, "
+    "version, throttle, drift, environment.  [default: all; as milabench error, ensure_rate, "
+    "version]",
 )
 @as_other
 @click.option("--strict", is_flag=True, help="Warnings are failures.")

@@ -182,6 +182,14 @@ def usage(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
                 yield make(f"mean {what} of GPU {device} is {mean:.0%}, below {least:.0%}")
 
 
+def samples(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields figures of the machines that some of a program's nodes are missing from."""
+    for attempt in bench.all:
+        for note in attempt.record.notes:
+            if note.code == NoteCode.INCOMPLETE and note.metric not in ("", RATE.name):
+                yield _warn(note.message)
+
+
 def planning(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields attempts in which other numbers of processes observed than were planned."""
     for attempt in bench.all:

@@ -32,6 +32,7 @@ OWN = (
     Layer("ensure_rate", "fewer observations than were expected", checks.ensure_rate),
     Layer("loss", "a loss that is no number (failure), or that grows (warning)", checks.loss),
     Layer("usage", "a GPU whose mean load (failure) or memory (warning) is low", checks.usage),
+    Layer("samples", "load, memory or other use without some nodes (warning)", checks.samples),
     Layer("planning", "other processes that observed than were planned", checks.planning),
     Layer("version", "no versions of what was measured (warning)", checks.version),
     Layer("throttle", "a GPU that lowered its clocks (warning)", checks.throttle),
