@@ -181,9 +181,6 @@ class Group:
         next_sample = self._begun + self._target.interval_s
         while self._unfinished:
             now = time.monotonic()
-            lost = "" if self._server is None else self._server.why_ended()
-            for process in self._unfinished if lost else ():
-                process.end(Status.FAILED, lost)
             if now >= deadline:
                 self._time_out()
                 deadline = now + STOP_GRACE_S
@@ -238,7 +235,11 @@ class Group:
             process, pipe, reader = key.data
             if reader is not None:
                 self._read(process, pipe, reader)
+        # Before its clients, which end of its end.
+        lost = "" if self._server is None else self._server.why_ended()
         for process in self._unfinished:
+            if lost:
+                process.end(Status.FAILED, lost)
             if process.has_ended():
                 self._end(process)
 

@@ -92,6 +92,26 @@ def test_a_server_that_ends_ends_its_clients(run, serving, tmp_path):
     assert len(record.processes) == 2
 
 
+def test_a_client_that_fails_of_the_end_of_its_server_is_not_the_reason(run, tmp_path):
+    exit = "asked > 3 and os._exit(7)"
+    ending = SERVER.replace("self.send_response(", f"{exit}\n        self.send_response(")
+    (tmp_path / "serve.py").write_text(ending.replace('self.path == "/health"', "1"))
+    program = server("serve.py", "{server_port}", health="/health")
+    # Nothing but its end is seen of it.
+    client = """
+import os, sys, urllib.request
+url = "http://%s:%s/" % tuple(sys.argv[1:3])
+try:
+    for _ in range(9):
+        urllib.request.urlopen(url)
+except OSError:
+    os._exit(1)
+"""
+    record, _ = run(client, server=program, argv=ARGUMENTS)
+    assert record.status is Status.FAILED
+    assert record.reason.startswith("the server has ended with exit code 7")
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
