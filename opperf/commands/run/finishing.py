@@ -38,6 +38,12 @@ TABLE_LIMIT = 60
 
 def resume_advice(run_file: Path, request: Request) -> str:
     """Returns where the records of a run that was cut short are, and what resumes it."""
+    if request.suite is not None:
+        # Its file and options say which benches there are.
+        words = [word for word in shlex.split(request.command) if word != "--overwrite"]
+        if not any(word.startswith("--resume") for word in words):
+            words.append("--resume")
+        return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
     words = ["opperf", request.program, "--resume"]
     is_unnamed = request.is_default_output and request.output != run_file
     if is_unnamed:

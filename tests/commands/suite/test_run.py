@@ -3,12 +3,14 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from opperf.commands.run import run as run_command
 from opperf.commands.run import running
+from opperf.commands.run.finishing import resume_advice
 from opperf.commands.suite.run import run
 from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
@@ -127,6 +129,19 @@ def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     Path("s.jsonl").write_text("".join(line for line in lines if '"line":"closing"' not in line))
     code, out, _ = suite_run("suite.yaml", "--select", "operators", "-o", "s.jsonl", "--resume")
     assert code == 0 and "0 of 1 benches failed" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        ("suite run a.yaml -o s.jsonl --overwrite", "suite run a.yaml -o s.jsonl --resume"),
+        ("run 'a b.yaml' --resume s.jsonl", "run 'a b.yaml' --resume s.jsonl"),
+    ],
+)
+def test_an_interrupted_suite_is_resumed_by_its_own_command(words, again):
+    request = SimpleNamespace(suite=(), command=f"opperf {words}")
+    advice = resume_advice(Path("s.jsonl"), request)
+    assert advice == f"the records are in s.jsonl. Resume with: opperf {again}"
 
 
 def test_a_suite_is_a_source_of_run_too(suite_run):
