@@ -1,9 +1,7 @@
 """The jobs of docs/ci.md, pasted: their commands run in a repository, with pip's work done by a
 stand-in, as installing a framework takes minutes. `.ci/run` installs with pip itself."""
 
-import os
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opperf.frameworks import is_available
+from tests.ci_clone import KERNELS, Clone
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -18,22 +17,9 @@ PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 JOBS = {
     framework: match[1]
     for match in re.finditer(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    if "opperf ab" in match[1]
     for framework in re.findall(r"--framework (\w+)", match[1]) or ["mxnet"]
 }
-
-KERNELS = """
-import os
-from pathlib import Path
-
-SIDE = {side!r}
-
-
-def gelu(x):
-    # One letter for each call: which package the workers of each arm imported.
-    with Path(os.environ["SEEN"]).open("a") as seen:
-        seen.write(SIDE[0])
-    return x * x
-"""
 
 OPERATOR = "NNVM_REGISTER_OP(relu)\n"
 
@@ -93,46 +79,20 @@ def repository(tmp_path):
         "#!/bin/sh\nmkdir -p dist && touch dist/mxnet.whl\n"
     )
     (work / "ci" / "build_wheel.sh").chmod(0o755)
-    url = re.search(r"OPPERF: (\S+)", PAGE)[1]
+    url = re.search(r"OPPERF: (git\S+)", PAGE)[1]
     (stand_ins / "pip.py").write_text(PIP.replace("{url}", url))
     words = {"root": ROOT, "python": sys.executable, "pip": stand_ins / "pip.py"}
     (stand_ins / "python3").write_text(PYTHON.format(**words))
-    (stand_ins / "gh").write_text('#!/bin/sh\necho "$@" > posted.txt\n')
-    for name in ("python3", "gh"):
-        (stand_ins / name).chmod(0o755)
-
-    variables = os.environ | {
-        "PATH": f"{stand_ins}{os.pathsep}{os.environ['PATH']}",
-        "GITHUB_BASE_REF": "main",
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-        "SEEN": str(tmp_path / "seen"),
-        "BRIEFLY": "--dry-run",
-        "PR": "1",
-        "OPPERF_CACHE": str(tmp_path / "cache"),
-    }
-    variables.pop("PYTHONPATH", None)
-
-    def run(command, **more):
-        return subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", command],
-            cwd=work,
-            env=variables | more,
-            capture_output=True,
-            text=True,
-        )
-
-    git = "git -c user.name=a -c user.email=a@example.org"
-    steps = ["git init -q -b main . && git add -A"]
-    for side in ("base", "head"):
-        kernels = KERNELS.format(side=side)
-        steps.append(f"cat > my_package/kernels.py <<'END'\n{kernels}\nEND")
-        steps.append(f"echo '{OPERATOR}// {side}' > src/operator/relu.cc")
-        steps.append(f"git add -A && {git} commit -qm {side}")
-        if side == "base":
-            steps.append("git update-ref refs/remotes/origin/main HEAD")
-    done = run("\n".join(steps))
-    assert done.returncode == 0, done.stderr
-    return run, work
+    (stand_ins / "python3").chmod(0o755)
+    clone = Clone(
+        tmp_path,
+        {
+            "src/operator/relu.cc": f"{OPERATOR}// {{side}}\n",
+            "my_package/kernels.py": KERNELS,
+        },
+    )
+    clone.variables |= {"SEEN": str(tmp_path / "seen"), "BRIEFLY": "--dry-run", "PR": "1"}
+    return clone.run, clone.work
 
 
 def steps(job):
@@ -154,7 +114,7 @@ def paste(job, repository, **more):
         else:
             assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
     (verdict,) = work.rglob("verdict.md")
-    assert "verdict.md" in (work / "posted.txt").read_text()
+    assert "verdict.md" in (work.parent / "gh.txt").read_text()
     return measured, verdict.read_text()
 
 
