@@ -37,6 +37,8 @@ class Content(NamedTuple):
     """By its number, that which each goes on as: of a renamed case the new one."""
     events: Sequence[Event]
     evidence: Evidence
+    points: dict[int, int]
+    """By the number of a run, that of its points: filled when it is asked for."""
     latest: dict[str, dict[int, tuple[float, str]]]
     """By branch, the latest figure of each series, and its commit: filled when it is asked for."""
 
@@ -72,6 +74,7 @@ class Queries:
                     read_events(self.store, project),
                     read_evidence(self.store, project),
                     {},
+                    {},
                 )
             return self._contents[name]
 
@@ -100,9 +103,13 @@ class Queries:
 
     def runs(self, project: str, branch: str, limit: int, offset: int) -> answers.Runs:
         """Returns a page of a project's runs."""
-        runs = [run for run in self._content(project).runs if branch in ("", run.branch)]
+        content = self._content(project)
+        runs = [run for run in content.runs if branch in ("", run.branch)]
         found = runs[::-1][offset : offset + limit]
-        return answers.Runs(items=list(map(_run, found)), total=len(runs))
+        uncounted = [run.id for run in found if run.id not in content.points]
+        content.points.update(reading.count_points(self.store, uncounted))
+        items = [_run(run, content.points[run.id]) for run in found]
+        return answers.Runs(items=items, total=len(runs))
 
     def series(
         self,
@@ -262,7 +269,7 @@ def _when(run: StoredRun) -> float | None:
     return _known(run.started if math.isnan(run.commit.time) else run.commit.time)
 
 
-def _run(run: StoredRun) -> answers.RunValue:
+def _run(run: StoredRun, points: int) -> answers.RunValue:
     return answers.RunValue(
         id=run.identity,
         commit=run.commit.sha,
@@ -271,7 +278,7 @@ def _run(run: StoredRun) -> answers.RunValue:
         branch=run.branch,
         is_dirty=run.is_dirty,
         source=run.source,
-        figures=run.points,
+        figures=points,
         subject=run.commit.subject,
         author=run.commit.author,
         command=run.command,

@@ -1,5 +1,6 @@
 """The store of a history: what is added is there once, whole, and in order."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import read_events, read_states, update_events
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
+    count_points,
     find_project,
     read_failures,
     read_figures,
@@ -81,7 +83,8 @@ def test_what_is_added_is_read(store):
     add_runs(store, "p", [submission(1, entry(samples=samples), failure("no kernel", case="c1"))])
     project = find_project(store)
     (run,) = read_runs(store, project)
-    assert (run.commit.sha, run.commit.position, run.points) == (sha(1), 1, 2)
+    assert (run.commit.sha, run.commit.position) == (sha(1), 1)
+    assert count_points(store, [run.id]) == {run.id: 2}
     one, whole = sorted(read_series(store, project), key=lambda one: one.key.case)
     assert one.facts == entry().facts and one.key == entry().key
     (point,) = (
@@ -92,6 +95,28 @@ def test_what_is_added_is_read(store):
     assert (point.median, point.low, point.high, point.samples) == (100.0, 99.0, 101.0, samples)
     (failed,) = read_failures(store, project)
     assert (failed.series, failed.status, failed.reason) == (whole.id, "failed", "no kernel")
+
+
+def test_figures_are_numbers_by_series_and_run_and_unknown_bounds_are_none(store):
+    for number in (2, 1):
+        known = entry(100.0 + number, width=2.5)
+        unknown = entry(7.25, case="c1", width=math.nan)
+        add_runs(store, "p", [submission(number, unknown, known, failure("none", case="c2"))])
+    project = find_project(store)
+    columns = read_figures(store, project)
+    pairs = list(zip(columns.series.tolist(), columns.run.tolist(), strict=True))
+    assert pairs == sorted(pairs) and len(pairs) == 4
+    cases = {one.id: one.key.case for one in read_series(store, project)}
+    found = sorted(
+        (cases[series], *figures)
+        for series, *figures in zip(columns.series, *columns[2:], strict=True)
+    )
+    assert found[:2] == [("c0", 101.0, 98.5, 103.5), ("c0", 102.0, 99.5, 104.5)]
+    assert [case for case, *_ in found[2:]] == ["c1", "c1"]
+    for _, median, low, high in found[2:]:
+        assert median == 7.25 and math.isnan(low) and math.isnan(high)
+    (one,) = {number for number, case in cases.items() if case == "c1"}
+    assert read_figures(store, project, [one]).median.tolist() == [7.25, 7.25]
 
 
 def test_a_reason_may_have_a_zero_character(store):

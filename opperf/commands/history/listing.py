@@ -81,9 +81,9 @@ def _list(
                 ]
                 report = verdicts_report(verdicts, of)
             elif what == "runs":
-                runs = reading.read_runs(opened, of)
+                runs = [run for run in reading.read_runs(opened, of) if branch in ("", run.branch)]
                 report = listing.runs_report(
-                    [run for run in runs if branch in ("", run.branch)], of
+                    runs, of, reading.count_points(opened, [run.id for run in runs])
                 )
             else:
                 series = choose(reading.read_series(opened, of), names, metrics, environment)

@@ -75,7 +75,10 @@ class Judge:
     ) -> None:
         self.scale, self.null, self.level = scale, null, level
         self.smallest = math.log1p(smallest)
-        self.positions = [strand.positions for strand in strands]
+        self.positions = np.concatenate(
+            [*(strand.positions for strand in strands), np.empty(0, dtype=np.int64)]
+        )
+        self.offsets = np.cumsum([0, *(strand.positions.size for strand in strands)])
         self.needed: dict[int, float] = {}
         """P-value that a further series needs at a commit; in the first round it is found."""
         self.tested: dict[int, int] = {}
@@ -87,7 +90,10 @@ class Judge:
         """Returns the looks whose p-value is small enough to matter, without drift; their p-values,
         and the positions of their commits."""
         looks = self.null.few(looks, max(CANDIDATE, self.level))
-        p = self.null.p(looks)
+        p, commits = self.null.p(looks), self._commits(looks)
+        # The check raises p-values only: what is not rejected before it is not after it.
+        kept = self._may_matter(p, commits)
+        looks, p, commits = looks[kept], p[kept], commits[kept]
         if looks.strand.size:
             checked = check_steps(logs, self.scale, looks.strand, looks.seen, looks.split)
             small = np.abs(checked.shift) * self.scale[looks.strand] < self.smallest
@@ -102,7 +108,22 @@ class Judge:
             needed = np.where(looks.seen > first, STEP_EVIDENCE_LATER, STEP_EVIDENCE)
             is_step = (checked.evidence >= needed) & checked.is_new & ~small
             p = np.where(is_step, self.null.p(lowered), 1.0)
-        return looks, p, self._commits(looks)
+        return looks, p, commits
+
+    def _may_matter(self, p: Floats, commits: Ints) -> NDArray[np.bool_]:
+        """Whether each p-value is at most what its commit needs, as far as that is known: in the
+        first round, by Benjamini and Hochberg's correction of these p-values, which are no larger
+        than those to come."""
+        kept = np.zeros(p.size, dtype=np.bool_)
+        order = np.argsort(commits, kind="stable")
+        bounds = np.flatnonzero(np.diff(commits[order])) + 1
+        for members in np.split(order, bounds) if order.size else []:
+            commit = int(commits[members[0]])
+            needed = self.needed.get(commit)
+            if needed is None:
+                _, needed = _correct(p[members], self.tested.get(commit, 1), self.level)
+            kept[members] = p[members] <= needed
+        return kept
 
     def _first_line(self, looks: Looks, p: Floats, evidence: Floats) -> Floats:
         """Points at the first look at each one's strand that would have been an alarm, and found a
@@ -116,16 +137,12 @@ class Judge:
         return np.array([self.drifting.get(strand, np.inf) for strand in looks.strand.tolist()])
 
     def _commits(self, looks: Looks) -> Ints:
-        at = [self.positions[s][k - 1] for s, k in zip(looks.strand, looks.seen, strict=True)]
-        return np.array(at, dtype=np.int64)
+        commits: Ints = self.positions[self.offsets[looks.strand] + looks.seen - 1]
+        return commits
 
     def first_round(self, logs: Sequence[Floats], looks: Looks) -> list[Alarm]:
         """Returns the first alarm of each strand."""
-        flat = np.concatenate([*self.positions, np.empty(0, dtype=np.int64)])
-        offsets = np.cumsum([0, *(places.size for places in self.positions)])
-        commits, counts = np.unique(
-            flat[offsets[looks.strand] + looks.seen - 1], return_counts=True
-        )
+        commits, counts = np.unique(self._commits(looks), return_counts=True)
         self.tested = dict(zip(commits.tolist(), counts.tolist(), strict=True))
         looks, p, positions = self.candidates(logs, looks)
         alarmed: dict[int, Alarm] = {}

@@ -111,13 +111,14 @@ RUNS = (
 )
 
 
-def runs_report(runs: Sequence[StoredRun], project: Project) -> Report:
-    """Returns the runs of a project, in the order of their commits."""
+def runs_report(runs: Sequence[StoredRun], project: Project, points: Mapping[int, int]) -> Report:
+    """Returns the runs of a project, in the order of their commits; `points` are their figures, by
+    number."""
     rows = [
         (
             *(run.identity, run.commit.sha, run.commit.position),
             *(commit_date(run.commit, run.started), run.branch, run.is_dirty, run.source),
-            *(run.points, run.commit.subject, run.command, run.labels),
+            *(points[run.id], run.commit.subject, run.command, run.labels),
         )
         for run in runs
     ]
@@ -129,7 +130,7 @@ def runs_report(runs: Sequence[StoredRun], project: Project) -> Report:
             words("Branch", [run.branch for run in runs]),
             words("Tree", ["dirty" if run.is_dirty else "" for run in runs]),
             words("From", [run.source for run in runs]),
-            numbers("Figures", [str(run.points) for run in runs]),
+            numbers("Figures", [str(points[run.id]) for run in runs]),
             texts("Subject", [run.commit.subject for run in runs]),
         )
     )

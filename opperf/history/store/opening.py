@@ -157,7 +157,9 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Any]:
         """A connection that sees one state of the store."""
-        with said_of(self.name), self.engine.connect() as connection:
+        # What reads without SQLAlchemy has the driver's own errors.
+        driver = self.engine.dialect.dbapi.Error
+        with said_of(self.name, driver), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -168,12 +170,12 @@ class Store:
 
 
 @contextmanager
-def said_of(store: str) -> Iterator[None]:
-    """Raises a database's errors as one line of the store."""
+def said_of(store: str, *others: type[Exception]) -> Iterator[None]:
+    """Raises a database's errors, and others that are given, as one line of the store."""
     sqlalchemy = load("sqlalchemy")
     try:
         yield
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except (sqlalchemy.exc.SQLAlchemyError, *others) as error:
         cause = getattr(error, "orig", None) or error
         raise StoreError(
             f"{display(store)}: {one_line(str(cause))}{_advice(str(cause))}"

@@ -41,7 +41,6 @@ class StoredRun(NamedTuple):
     source: str
     command: str
     labels: dict[str, str]
-    points: int
 
 
 FIGURES = ("status", "reason", "n", "median", "low", "high", "q25", "q75")
@@ -119,7 +118,6 @@ def run_of(row: Any) -> StoredRun:
         row.source,
         row.command,
         msgspec.json.decode(row.labels),
-        row.points or 0,
     )
 
 

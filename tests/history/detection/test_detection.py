@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from opperf.history.detection import (
     detect,
     series_of,
 )
+from opperf.history.detection.looks import Judge
 from opperf.model import Metric, MetricKind
 
 TIME = Metric("time", "ns", MetricKind.WALL, "Time")
@@ -245,6 +247,27 @@ def test_level_of_a_look_is_the_rate_over_the_looks():
     assert found(values, times=times).level == pytest.approx(1 / 61, rel=0.02)
     series = [series_of("a", TIME, np.arange(120), values[0])]
     assert detect(series, Rate(looks=500)).level == 1 / 500
+
+
+def test_checking_only_what_the_correction_may_reject_changes_nothing(monkeypatch):
+    values = many(count=40)
+    for index in range(8):
+        values[index] = values[index].copy()
+        values[index][40 + 7 * index :] *= 1.02 + 0.01 * index
+    series = [series_of(f"s{i}", TIME, np.arange(120), one) for i, one in enumerate(values)]
+    quick = detect(series, Rate(30.0))
+    assert len(detected(quick)) > 3
+    checked = []
+
+    def keep_all(judge: Judge, p: np.ndarray, commits: np.ndarray) -> np.ndarray:
+        checked.append((np.count_nonzero(original(judge, p, commits)), p.size))
+        return np.ones(p.size, dtype=np.bool_)
+
+    original = Judge._may_matter
+    monkeypatch.setattr(Judge, "_may_matter", keep_all)
+    assert msgspec.json.encode(detect(series, Rate(30.0))) == msgspec.json.encode(quick)
+    few, whole = np.sum(checked, axis=0)
+    assert few < whole / 3
 
 
 def test_asv_method_finds_a_step_and_has_no_p_value():
