@@ -35,7 +35,7 @@ from opperf.suite_files.fields import (
 from opperf.suite_files.inheriting import tags_of
 from opperf.suite_files.nodes import Node, kind_of, locations
 from opperf.suite_files.placeholders import FOLDERS, Placeholders, bench_values, machine_values
-from opperf.suite_files.servers import arguments_of, read_server
+from opperf.suite_files.servers import address_values, arguments_of, read_server
 from opperf.suite_files.sizing import Sizer
 
 DEFINITION = "definition"
@@ -115,9 +115,12 @@ def make_bench(
     values = {
         **machine_values(system),
         **bench_values(system, name, code, install_group, group, dirs),
+        **address_values(entries),
     }
     placeholders = Placeholders(values, system, partial(sizer.size, name))
     replace = placeholders.replace
+    # First: without it, words that have its address are wrong.
+    server = read_server(entries, replace)
     if not is_script:
         _refuse_script_keys(entries, key)
     elif "settings" in entries:
@@ -139,7 +142,7 @@ def make_bench(
             argv=words_of(entries.get("argv"), replace),
             client_argv=words_of(arguments_of(entries, "client"), replace),
             server_argv=words_of(arguments_of(entries, "server"), replace),
-            server=read_server(entries, replace),
+            server=server,
             plan=_plan(entries.get("plan")),
             num_machines=read(entries, "num_machines", count, 1),
             max_duration_s=read(entries, "max_duration", seconds, None),

@@ -25,10 +25,6 @@ FOLDERS = ("venv", "data", "runs", "extra", "cache")
 """Folders below the base, whose paths the key `dirs` may set."""
 
 
-SERVER_ADDRESS = ("server_host", "server_port")
-"""Placeholders that are replaced on the node, when the server is started."""
-
-
 def machine_values(system: System) -> dict[str, Any]:
     """Returns the placeholders of a system."""
     per_gpu = max(1, system.cpu_count // max(1, system.gpu_count))
@@ -66,8 +62,6 @@ def bench_values(
         "milabench_code": code,
         "milabench_name": name,
         "benchmark_folder": code,
-        # Known when it is started.
-        **{name: f"{{{name}}}" for name in SERVER_ADDRESS},
     }
 
 

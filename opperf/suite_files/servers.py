@@ -10,24 +10,43 @@ from opperf.suite_files.bench import Server
 from opperf.suite_files.fields import check_spelling, count, inner, read, text
 from opperf.suite_files.nodes import Node
 
-SERVER_KEYS = ("argv", "command", "port", "health")
+KEYS = {"server": ("argv", "command", "port", "health"), "client": ("argv",)}
 
 MOST_PORT = 65535
 """Of TCP."""
 
 
+SERVER_ADDRESS = ("server_host", "server_port")
+"""Placeholders of a server's address, which is known when it is started."""
+
+
+def address_values(entries: Mapping[str, Node]) -> dict[str, str]:
+    """Returns the placeholders of the address of a bench's server, which stay as they are; none of
+    a bench without one that opperf starts."""
+    command = inner(entries, "server").get("command")
+    has_server = command is not None and bool(command.content)
+    return {name: f"{{{name}}}" for name in SERVER_ADDRESS} if has_server else {}
+
+
 def arguments_of(entries: Mapping[str, Node], key: str) -> Node | None:
     """Returns the arguments of a bench's client or server."""
     found = inner(entries, key)
-    check_spelling(found, SERVER_KEYS if key == "server" else ("argv",))
+    check_spelling(found, KEYS[key])
     return found.get("argv")
+
+
+def _port(node: Node) -> int:
+    """Returns a port, which is text where a matrix gives it."""
+    text_of = node.content if isinstance(node.content, str) else ""
+    return count(Node(int(text_of), node.at) if text_of.isdecimal() else node)
 
 
 def read_server(entries: Mapping[str, Node], replace: Replace) -> Server | None:
     """Returns the server that is started before a script; None without its command."""
     found = inner(entries, "server")
+    check_spelling(found, KEYS["server"])
     command = words_of(found.get("command"), replace)
-    port = read(found, "port", count, 0)
+    port = read(found, "port", _port, 0)
     if not command:
         for key in ("port", "health"):
             if key in found:

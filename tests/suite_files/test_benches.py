@@ -72,14 +72,22 @@ def test_a_server_with_a_command_is_started_and_one_without_by_its_script(bench)
     assert words.server == ("vllm", "serve", "--model", "m")
     client = ("--url", "http://{server_host}:{server_port}", "--cores", "8")
     assert words.argv == ("--own", *client)
-    itself = bench(SERVED.replace(", SERVER", ""))
+    alone = SERVED.replace(", SERVER", "").replace("http://{server_host}:{server_port}", "u")
+    itself = bench(alone)
     assert itself.server is None
-    assert words_of(itself).argv == ("--own", "--model", "m", "--", *client)
+    assert words_of(itself).argv == ("--own", "--model", "m", "--", "--url", "u", *client[2:])
+
+
+def test_a_port_may_be_of_a_matrix(suite):
+    job = "job: {definition: b.py, server: {command: [s], port: '{p}'}}"
+    benches = suite(f"m:\n  matrix: {{p: [80, 81]}}\n  {job}").benches
+    assert [found.server.port for found in benches] == [80, 81]
 
 
 @pytest.mark.parametrize(
     ("server", "message"),
     [
+        ("command: [s], port: eighty", "an integer of at least 1 is expected"),
         ("port: 8000", "port is of a server that opperf starts; give it a command"),
         ("command: [s], port: 70000", "a port is at most 65535, and this is 70000"),
         ("command: [s], health: well", "health is a path, such as /health"),
@@ -91,6 +99,10 @@ def test_a_server_with_a_command_is_started_and_one_without_by_its_script(bench)
 def test_a_server_that_cannot_be_is_one_line_with_its_place(refusal, server, message):
     found = refusal(SERVED.replace("SERVER", server))
     assert found.startswith("suite.yaml:6: ") and message in found
+
+
+def test_without_a_server_there_is_no_address_of_it(refusal):
+    assert "unknown placeholder {server_host}" in refusal(SERVED.replace(", SERVER", ""))
 
 
 @pytest.mark.parametrize(
