@@ -26,7 +26,10 @@ from opperf.errors import UsageError
 from opperf.reports import model as reports
 from opperf.results.runfile import read_run
 
-REFUSED = ("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b")
+REFUSED = (
+    *("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b"),
+    *("executor", "address", "nodes", "on_node"),
+)
 """Parameters of the command that have no meaning here, or another form."""
 
 

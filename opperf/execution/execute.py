@@ -27,7 +27,7 @@ from opperf.execution.remeasuring import (
 )
 from opperf.execution.run_header import make_folder, utc_now
 from opperf.folders import FOLDER, cache_folder
-from opperf.machine.environment import lasting_differences
+from opperf.machine.environment import Difference, incomparable, lasting_differences
 from opperf.model import Case, Closing, Environment, Header, Record, Run, Status
 from opperf.results.runfile import RunWriter, merge
 from opperf.sources.varying import group_by_process, process_key
@@ -180,13 +180,21 @@ class NoFile:
 
 def check_environment(name: str, before: Environment, after: Environment) -> None:
     """Raises `RunFileError` with the lasting differences, if any. `name` is in the message."""
-    differing = [
-        f"{field} was {old!r} and is {new!r}"
-        for field, old, new in lasting_differences(before, after)
-    ]
+    _check_none(name, lasting_differences(before, after), "resume it there")
+
+
+def check_comparable(name: str, before: Environment, after: Environment) -> None:
+    """Raises `RunFileError` with the facts of two nodes' environments by which their times may not
+    be joined, if any. `name` is in the message."""
+    found = incomparable(before, after)
+    _check_none(name, found, "resume it on a node of that kind, which --nodes chooses")
+
+
+def _check_none(name: str, found: Iterable[Difference], advice: str) -> None:
+    differing = [f"{field} was {old!r} and is {new!r}" for field, old, new in found]
     if differing:
         raise RunFileError(
-            f"{name} was measured in another environment: {'; '.join(differing)}; resume it there, "
+            f"{name} was measured in another environment: {'; '.join(differing)}; {advice}, "
             "or replace it with --overwrite"
         )
 

@@ -308,6 +308,26 @@ def differences(one: Environment, other: Environment) -> list[Difference]:
     return [difference for difference in found if difference.before != difference.after]
 
 
+def incomparable(one: Environment, other: Environment) -> list[Difference]:
+    """Returns the facts by which the comparability keys differ, as their parts of these."""
+    before, after = _comparable_facts(one), _comparable_facts(other)
+    return [
+        difference
+        for name in incomparable_facts(one, other)
+        for difference in _part_differences(name, before[name], after[name])
+    ]
+
+
+def _part_differences(name: str, before: Any, after: Any) -> list[Difference]:
+    if not isinstance(before, dict):
+        return [Difference(name, before, after)]
+    return [
+        Difference(f"{name}.{key}", before.get(key, ABSENT), after.get(key, ABSENT))
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key) != after.get(key)
+    ]
+
+
 def lasting_differences(one: Environment, other: Environment) -> list[Difference]:
     """Returns the differences that are not transient."""
     same_count = count_cpus(one) == count_cpus(other)

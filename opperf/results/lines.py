@@ -100,7 +100,10 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     def append(self, *lines: Struct) -> None:
         """Appends lines to the disk, or raises `OutputError` with the file as before."""
-        data = b"".join(map(encode_line, lines))
+        self.append_encoded(b"".join(map(encode_line, lines)))
+
+    def append_encoded(self, data: bytes) -> None:
+        """Appends whole lines, as `append` does."""
         view = memoryview(data)
         try:
             while view:

@@ -127,7 +127,15 @@ def _joined(parts: Iterable[dict[str, list[float]]]) -> dict[str, list[float]]:
     return joined
 
 
-__all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run", "read_visits"]
+__all__ = [
+    "RunWriter",
+    "encode_line",
+    "is_run_file",
+    "kept_size",
+    "lines_of",
+    "read_run",
+    "read_visits",
+]
 
 Line = Header | EnvironmentLine | CaseLine | RecordLine | ProcessLine | Closing
 
@@ -218,6 +226,12 @@ def read_visits(path: Path) -> tuple[Run, list[str]]:
     Raises `RunFileError` for a damaged file, with the line at fault."""
     parsed = _parse(path)
     return parsed.value, parsed.warnings
+
+
+def kept_size(path: Path) -> int:
+    """Returns the bytes of a run file that stay when it is resumed, those before a closing line or
+    one that was cut short. Raises what `read_visits` raises."""
+    return _parse(path).kept_bytes
 
 
 def is_run_file(path: Path) -> bool:

@@ -12,6 +12,7 @@ from opperf.machine.environment import (
     comparability,
     differences,
     environment,
+    incomparable,
     incomparable_facts,
     lasting_differences,
     notable_differences,
@@ -199,6 +200,8 @@ def test_another_cpu_gpu_build_governor_or_number_of_threads_is_not_comparable(h
     there = changed(here, **fields)
     assert comparability(there) != comparability(here)
     assert incomparable_facts(here, there) == (next(iter(fields)),)
+    (difference,) = incomparable(here, there)
+    assert difference.name.partition(".")[0] == next(iter(fields))
     of_build = {"versions", "commit", "features"} & set(fields)
     is_same = comparability(there, any_build=True) == comparability(here, any_build=True)
     assert is_same == bool(of_build)

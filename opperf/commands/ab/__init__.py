@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
-from opperf.commands.command import command
+from opperf.commands.command import Command
 from opperf.commands.environments import locked_option
+from opperf.commands.run.cluster import address, nodes
 from opperf.defaults import BLOCK_CAP
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
@@ -57,7 +58,20 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error)) from error
 
 
-@command(
+WORDS = f"{__name__}.words"
+"""Key of the words of a command in its context's `meta`, which a node of a cluster is given."""
+
+
+class AbCommand(Command):
+    """Keeps its words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=AbCommand,
     examples={
         "Two releases, installed first, with a gate at 5 %": (
             "opperf ab relu --a env:torch==2.12 --b env:torch==2.13 --threshold 5%"
@@ -68,7 +82,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         "Numbers of threads, for a pull request and for a CI's view of tests": (
             "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
         ),
-    }
+    },
 )
 @operator_options
 @changed_options
@@ -202,6 +216,17 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     is_flag=True,
     help="Print the arms, the cases and the estimated time, and measure nothing.",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(("local", "ray"), case_sensitive=False),
+    default="local",
+    show_default=True,
+    help="Where the session is measured: on this machine, or ray, one node of a cluster, which has "
+    "both arms and nothing else meanwhile.",
+)
+@address
+@nodes
+@click.option("--on-node", hidden=True)
 @click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
 @debug
 @framework
@@ -217,6 +242,17 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     With --profiler instructions each arm is counted once, and the counts have the verdicts of
     `opperf compare`. All commands that read run files read FILE too.
     """
+    if options["on_node"]:
+        from opperf.commands.ab.of_manager import measure_for_manager
+
+        ctx.exit(measure_for_manager(options, explicit_options(ctx, options)))
+    if options["executor"] == "ray":
+        from opperf.commands.ab.on_node import ab_on_node
+
+        ctx.exit(ab_on_node(options, explicit_options(ctx, options), ctx.meta[WORDS]))
+    for name in ("address", "nodes"):
+        if options[name]:
+            raise click.UsageError(f"--{name} has no effect without --executor ray")
     from opperf.commands.ab.running import ab_command
     from opperf.commands.changed import add_changed, interpreters_of_arms
 

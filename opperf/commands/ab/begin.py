@@ -43,7 +43,7 @@ from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehears
 from opperf.comparison.ab.session import Session, new_session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
-from opperf.execution.execute import check_environment
+from opperf.execution.execute import check_comparable, check_environment
 from opperf.model import DECLARED, DIFFERENT, Environment, Settings, Tolerance
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
@@ -201,7 +201,7 @@ def create(request: Request, session: Session) -> SessionWriter:
     if request.is_default_report and not request.overwrite:
         for line in make_room(request.report):
             request.say(line)
-    writer = SessionWriter.create(request.report, session, request.overwrite)
+    writer = SessionWriter.create(request.report, session, request.overwrite, request.node)
     write_lock(request.report, session.header.interpreters)
     return writer
 
@@ -241,15 +241,20 @@ def resume(request: Request, session: Session) -> SessionWriter | None:
         check_same("--threads", str(session.threads), str(planned.threads))
     say_cores(plan.arms, request, session.threads)
     start = starter(plan.arms, plan.framework, request, session.threads.number)
+    # Another node of its kind may go on.
+    check = check_comparable if request.node else check_environment
+    found: dict[str, Environment] = {}
     for name, arm in plan.arms.items():
         with name_arm_in_errors(name, arm), start(name) as worker:
-            now_there = worker.environment()
-        check_environment(f"arm {name} of the session", session.environments[name], now_there)
+            found[name] = worker.environment()
+        check(f"arm {name} of the session", session.environments[name], found[name])
     request.say(
         f"{processes(len(session.processes))} measured already; in all, "
         f"{forecast_text(forecast_of(session), plan.thresholds)}"
     )
-    return None if request.dry_run else SessionWriter.resume(request.report)
+    if request.dry_run:
+        return None
+    return SessionWriter.resume(request.report, request.node, found if request.node else None)
 
 
 def _check_same(session: Session, request: Request) -> None:

@@ -57,6 +57,11 @@ def counts_instructions(request: Request) -> bool:
     if len(found) > 1:
         raise UsageError("one arm counts instructions and the other measures times: set both")
     counts = found.pop()
+    if counts and request.node:
+        raise UsageError(
+            "--profiler instructions counts on this machine, where nothing disturbs a count: omit "
+            "--executor ray"
+        )
     check_options(request, counts)
     return counts
 

@@ -86,6 +86,8 @@ class Request:
     """Opened; their cases are compared in place of the registry's."""
     arguments: tuple[str, ...] = ()
     """Those of the report and the exit code, which a resumed session is given again."""
+    node: str = ""
+    """Name of the node of a cluster that this is; empty without one."""
 
     @property
     def is_default_report(self) -> bool:
@@ -168,7 +170,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         tolerance=None if given["no_check"] else Tolerance(given["rtol"], given["atol"]),
         reference_work=not given["no_pace"],
         files=files,
-        arguments=tuple(_arguments(given, changed)),
+        arguments=tuple(repeated_arguments(given, changed)),
     )
 
 
@@ -187,7 +189,8 @@ REPEATED = {
 """Options of the report and the exit code, which no session file has."""
 
 
-def _arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator[str]:
+def repeated_arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the arguments that a session is given again when it is resumed."""
     for name, option in REPEATED.items():
         if name in changed:
             values = given[name] if isinstance(given[name], tuple) else (given[name],)

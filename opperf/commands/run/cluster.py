@@ -20,22 +20,26 @@ OPTIONS = ("address", "nodes", "every_node", "worker_cpus", "worker_gpus", "work
 """Parameters that mean something to a cluster only. A node, which cases may have of their file, is
 checked when they are measured."""
 
+address = click.option(
+    "--address",
+    default="",
+    metavar="ADDRESS",
+    help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT.  [default: $RAY_ADDRESS, or a "
+    "cluster of this machine]",
+)
+
+nodes = click.option(
+    "--nodes",
+    multiple=True,
+    metavar="LABEL=VALUE",
+    callback=parse_labels,
+    help="Nodes with this label, or with this amount of a resource, e.g. GPU=8; name=NAME for "
+    "one of them. Repeat it for nodes that have several.",
+)
+
 cluster_options = combine(
-    click.option(
-        "--address",
-        default="",
-        metavar="ADDRESS",
-        help="Ray cluster: auto, HOST:PORT or ray://HOST:PORT.  [default: $RAY_ADDRESS, or a "
-        "cluster of this machine]",
-    ),
-    click.option(
-        "--nodes",
-        multiple=True,
-        metavar="LABEL=VALUE",
-        callback=parse_labels,
-        help="Nodes with this label, or with this amount of a resource, e.g. GPU=8; name=NAME for "
-        "one of them. Repeat it for nodes that have several.",
-    ),
+    address,
+    nodes,
     setting_options("node"),
     click.option(
         "--every-node",

@@ -193,7 +193,6 @@ class Blocks:
 
     def keep(self, record: Record) -> list[Record]:
         """Returns the record of the planned case, with its place and environment."""
-        session = self._writer.session
         # The visited case may have fewer passes, and no interpreter.
         planned = self._planned[self._group]
         # What runs on the way to a pass that is measured is no figure of the process.
@@ -209,7 +208,8 @@ class Blocks:
                 name: values for name, values in record.samples.items() if name not in unasked
             },
             place=self._place,
-            environment=session.plan.environments.get(self._place.arm, ""),
+            node=self._writer.node,
+            environment=self._writer.environments.get(self._place.arm, ""),
         )
         return [self._kept]
 

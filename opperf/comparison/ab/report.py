@@ -118,6 +118,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """None without one, or before it is complete."""
     results: tuple[ResultsRow, ...] = ()
     """Empty if they were not compared."""
+    nodes: tuple[str, ...] = ()
+    """Names of the nodes of a cluster that measured it; empty for this machine."""
 
 
 def report_of(
@@ -184,6 +186,7 @@ def report_of(
             for pair in session.pairs
             if (check := plan.checks.get(pair.id)) is not None
         ),
+        nodes=session.nodes,
     )
 
 

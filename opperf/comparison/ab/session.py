@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,6 +16,7 @@ import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError
@@ -151,7 +153,8 @@ class Session:
         for record in run.records:
             if record.place is not None:
                 of_place.setdefault(record.place, []).append(record)
-        for line in run.processes:
+        # One that was measured again, by another node, has two lines.
+        for line in {line.place: line for line in run.processes}.values():
             session.add(line, of_place.get(line.place, []))
         return session
 
@@ -171,6 +174,24 @@ class Session:
             if reason:
                 lost[name] = Lost(f"{line.place.arm}: {reason}", record.status in FATAL)
         self.processes.append(Process(line, listed, values, reference, lost))
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the nodes of a cluster that measured it, in order; none of this machine."""
+        every = (record.node for process in self.processes for record in process.records)
+        return tuple(dict.fromkeys(filter(None, every)))
+
+    def omit_blocks_begun_elsewhere(self, node: str) -> None:
+        """Leaves out processes of other nodes in blocks that are not complete, which are then
+        measured again: A and B of a block are measured in one place, as its difference has no part
+        of two places in it."""
+        of_block = Counter(map(_block, self.processes))
+        self.processes = [
+            process
+            for process in self.processes
+            if of_block[_block(process)] == BLOCK
+            or all(record.node == node for record in process.records)
+        ]
 
     @functools.cached_property
     def group_of(self) -> dict[str, str]:
@@ -275,6 +296,10 @@ class Session:
             if pair.id in gone
             for metric in pair.a.passes
         )
+
+
+def _block(process: Process) -> tuple[str, int]:
+    return process.line.place.phase, process.line.place.block
 
 
 def _values(name: str, record: Record) -> tuple[dict[str, float], str]:

@@ -3,7 +3,7 @@ two runs that are compared, and whose profiles are explained."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -14,15 +14,24 @@ from opperf.comparison.explaining.choosing import find_cases, listed
 from opperf.comparison.files.reading import Measured, read_records
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
-from opperf.model import Case, Check, Closing, ProcessLine, Record, Run
+from opperf.model import Case, Check, Closing, Environment, ProcessLine, Record, Run
 from opperf.results.runfile import RunWriter, pool, read_visits
 
 
 class SessionWriter(AbstractContextManager["SessionWriter"]):
     """Appends to the locked file of a session, and keeps what is in it at hand."""
 
-    def __init__(self, writer: RunWriter, session: Session, earlier: Run | None) -> None:
+    def __init__(
+        self,
+        writer: RunWriter,
+        session: Session,
+        earlier: Run | None,
+        node: str = "",
+        environments: Mapping[str, Environment] | None = None,
+    ) -> None:
         self.session = session
+        self.node = node
+        """Name of the node of a cluster that measures now; empty for this machine."""
         self._writer = writer
         self.earlier = earlier
         """The file's content when it was resumed; None for a new one."""
@@ -31,22 +40,32 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
         for arm, environment in session.environments.items():
             for case in session.cases_of(arm).values():
                 self.store.environment(case, environment)
+        self.environments = {
+            arm: writer.environment(environment)
+            for arm, environment in (environments or session.environments).items()
+        }
+        """Ids of the arms' environments where it measures now."""
 
     @classmethod
-    def create(cls, path: Path, session: Session, overwrite: bool) -> SessionWriter:
+    def create(cls, path: Path, session: Session, overwrite: bool, node: str = "") -> SessionWriter:
         """Returns the writer of a new file. Raises what `RunWriter.create` raises."""
         environments = session.environments.values()
         cases = session.cases.values()
         writer = RunWriter.create(path, session.header, cases, overwrite, environments)
-        return cls(writer, session, None)
+        return cls(writer, session, None, node)
 
     @classmethod
-    def resume(cls, path: Path) -> SessionWriter:
-        """Returns the writer of a file that is there. Raises what `RunWriter.resume` raises."""
+    def resume(
+        cls, path: Path, node: str = "", environments: Mapping[str, Environment] | None = None
+    ) -> SessionWriter:
+        """Returns the writer of a file that is there. `environments` are the arms' on a node of a
+        cluster. Raises what `RunWriter.resume` raises."""
         writer = RunWriter.resume(path)
         try:
             run, _ = read_visits(path)
-            return cls(writer, session_of(path, run), run)
+            session = session_of(path, run)
+            session.omit_blocks_begun_elsewhere(node)
+            return cls(writer, session, run, node, environments)
         except BaseException:
             writer.__exit__()
             raise

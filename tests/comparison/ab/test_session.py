@@ -208,3 +208,33 @@ def test_arms_are_compared_with_the_first():
         assert " ".join(f"{one.arm}{one.position}" for one in compared) == places
         assert (of_control.phase, of_control.arm) == ("control", "B")
     assert session.pairs_of("new", "other")[0].b == session.cases_of("other")[RELU.id]
+
+
+def test_a_block_that_another_node_has_begun_is_measured_again(session, tmp_path):
+    """Of two records and lines of one place the later ones count."""
+
+    def measured(writer, block, position, value):
+        here = msgspec.structs.replace(place(position), block=block)
+        (planned,) = writer.session.cases_of(here.arm).values()
+        record = msgspec.structs.replace(at(ok(planned, value), here), node=writer.node)
+        writer.store.record(record)
+        writer.add(ProcessLine(here, "", 1.0), [record])
+
+    path = tmp_path / "ab.jsonl"
+    with SessionWriter.create(path, session, overwrite=False, node="a") as writer:
+        for position in range(4):
+            measured(writer, 0, position, 10.0)
+        measured(writer, 1, 0, 10.0)
+        measured(writer, 1, 1, 10.0)
+    with SessionWriter.resume(path, "a") as writer:
+        assert len(writer.session.processes) == 6
+    with SessionWriter.resume(path, "b") as writer:
+        assert len(writer.session.processes) == 4
+        measured(writer, 1, 0, 20.0)
+    read, _ = read_session(path)
+    assert read.nodes == ("a", "b") and len(read.processes) == 6
+    of_place = {(p.line.place.block, p.line.place.position): p.records for p in read.processes}
+    assert [record.summaries["forward"].median for record in of_place[1, 0]] == [20.0]
+    assert [record.summaries["forward"].median for record in of_place[1, 1]] == [10.0]
+    with SessionWriter.resume(path, "b") as writer:
+        assert len(writer.session.processes) == 5

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def cluster(variables):
     """A cluster of nodes `a` and `b`; its head has no core."""
     import ray

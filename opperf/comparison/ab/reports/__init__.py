@@ -10,7 +10,13 @@ import msgspec
 from opperf.comparison.ab.report import CoarseReport, CoarseRow, Row
 from opperf.comparison.ab.report import Report as SessionReport
 from opperf.comparison.ab.reports import sentences
-from opperf.comparison.ab.reports.changes import INTERVAL, NOTHING, Measured, changes_of
+from opperf.comparison.ab.reports.changes import (
+    INTERVAL,
+    NOTHING,
+    Measured,
+    changes_of,
+    nodes_text,
+)
 from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
@@ -63,6 +69,11 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
             facts=[
                 Fact("A:", report.a, page_label="A, before"),
                 Fact("B:", report.b, page_label="B, after"),
+                *(
+                    [Fact("Measured by:", nodes_text(report), page_label="Measured by")]
+                    if report.nodes
+                    else []
+                ),
             ],
             in_changes=True,
         ),

@@ -91,7 +91,17 @@ def changes_of(report: Report, measured: Measured = NOTHING) -> Changes:
 def _sides(report: Report, measured: Measured) -> Iterator[tuple[str, str]]:
     yield "A, before", report.a
     yield "B, after", report.b
-    yield "Measured", ", ".join(filter(None, (report.started, measured.machine)))
+    yield (
+        "Measured",
+        ", ".join(filter(None, (report.started, nodes_text(report), measured.machine))),
+    )
+
+
+def nodes_text(report: Report) -> str:
+    """Returns the names of the nodes that measured; empty for this machine."""
+    if not report.nodes:
+        return ""
+    return f"{'node' if len(report.nodes) == 1 else 'nodes'} {', '.join(report.nodes)}"
 
 
 def _row(row: Row, measured: Measured) -> ChangeRow:

@@ -1,0 +1,124 @@
+"""A command of opperf on a node of a cluster that nothing else uses: an actor that runs it in a
+process of its own, and hands out what it writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import opperf
+from opperf.execution.fleet.node_worker import RAY_THREADS
+from opperf.model import Struct
+
+END_S = 20.0
+"""Seconds that an interrupted command has to end its workers."""
+
+OPTION = "--on-node"
+"""Option by which the command is given a `NodeFile`."""
+
+
+class NodeFile(Struct, frozen=True):
+    """The file that a command writes on a node, for the manager of the cluster."""
+
+    node: str
+    names: tuple[str, ...]
+    """Operators and files, as the manager has read them."""
+    command: str
+    """The manager's command line."""
+    resume: bool = False
+    path: str = ""
+    """Of the file on the node."""
+
+
+class Written(NamedTuple):
+    """The lines that a command has written behind those that the manager has."""
+
+    messages: bytes
+    """Of standard error, in whole lines until the command has ended."""
+    content: bytes
+    """Whole lines of its file."""
+    code: int | None
+    """Exit code; None while it runs."""
+
+
+class NodeCommand:
+    """Runs a command. Its process ends with that of the actor, which Ray ends with the manager."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="opperf-")
+        self._file = Path(self._folder.name) / "session.jsonl"
+        self._log = Path(self._folder.name) / "messages.txt"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def version(self) -> str:
+        """Returns opperf's version on this node."""
+        return opperf.__version__
+
+    def begin(
+        self, words: Sequence[str], file: bytes, content: bytes, folder: str, cpus: int
+    ) -> None:
+        """Starts the command in a folder, if it is on this node too. `file` is a `NodeFile` in
+        JSON, whose content is there already; `cpus` are the cores that the actor reserves."""
+        if content:
+            self._file.write_bytes(content)
+        asked = msgspec.json.decode(file, type=NodeFile)
+        asked = msgspec.structs.replace(asked, path=str(self._file))
+        variables = dict(os.environ)
+        if variables.get(RAY_THREADS) == str(cpus):
+            # The arms have the threads that they are given, as on a machine without Ray.
+            del variables[RAY_THREADS]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "opperf", *words),
+                    *(OPTION, msgspec.json.encode(asked).decode()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env=variables,
+                cwd=folder if Path(folder).is_dir() else None,
+                start_new_session=True,
+            )
+
+    def written(self, messages: int, content: int) -> Written:
+        """Returns what there is behind this many bytes of its messages and of its file."""
+        assert self._process is not None
+        # First, so that what a command wrote before it ended is there.
+        code = self._process.poll()
+        said = _lines(self._log, messages, is_whole=code is not None)
+        return Written(said, _lines(self._file, content), code)
+
+    def interrupt(self) -> None:
+        """Ends the command as Ctrl-C does, or kills it if that takes too long."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Kills the command if it runs, with which its workers end, and removes its files."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+
+
+def _lines(path: Path, begin: int, is_whole: bool = False) -> bytes:
+    """Returns the lines of a file from a byte on; one that is being written if `is_whole`."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        file.seek(begin)
+        found = file.read()
+    return found if is_whole else found[: found.rfind(b"\n") + 1]
