@@ -30,7 +30,9 @@ def test_every_option_is_in_one_section(name):
     listed = [one for names in SECTIONS.values() for one in names.split()]
     assert len(listed) == len(set(listed))
     command = BY_NAME[name]
-    options = [one.name for one in command.params if isinstance(one, click.Option)]
+    options = [
+        one.name for one in command.params if isinstance(one, click.Option) and not one.hidden
+    ]
     assert set(options) - set(listed) <= {"debug"}, "each belongs in a section of SECTIONS"
     text = help_of(name, 100)
     titles = [title for title in (*SECTIONS, OTHER) if f"\n{title}:\n" in text]
