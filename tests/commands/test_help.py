@@ -30,16 +30,14 @@ def test_every_option_is_in_one_section(name):
     listed = [one for names in SECTIONS.values() for one in names.split()]
     assert len(listed) == len(set(listed))
     command = BY_NAME[name]
-    options = [
-        one.name for one in command.params if isinstance(one, click.Option) and not one.hidden
-    ]
-    assert set(options) - set(listed) <= {"debug"}, "each belongs in a section of SECTIONS"
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+    others = {one.name for one in options} - set(listed)
+    assert others <= {"debug"}, "each belongs in a section of SECTIONS"
     text = help_of(name, 100)
     titles = [title for title in (*SECTIONS, OTHER) if f"\n{title}:\n" in text]
     assert len(titles) >= 3 and titles[-1] == OTHER
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert any(option.opts[-1] in line for line in text.splitlines()), option
+    for option in options:
+        assert any(option.opts[-1] in line for line in text.splitlines()), option
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
