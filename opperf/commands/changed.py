@@ -17,6 +17,11 @@ from opperf.results.messages import tell
 from opperf.sources.selecting import INTERNAL
 from opperf.worker.client import Worker
 
+SAME_CODE = (
+    "its file is the same in both arms: make it part of a package, with an __init__.py, that each "
+    "arm's environment has"
+)
+
 SHOWN = 3
 """Files that are no code which a message names."""
 
@@ -52,7 +57,11 @@ def add_changed(options: Mapping[str, Any], pythons: Iterable[str]) -> dict[str,
     file = find_project_file(Path.cwd()) if config is None else read_project_file(config)
     here = Path.cwd()
     mapped = map_changes(options["git_folder"], revision, options["framework"], file.changed, here)
-    mapped = _known(mapped, options, pythons)
+    interpreters = list(pythons)
+    if "b" in options and len(interpreters) > 1:
+        # Two builds are compared, and a file of the tree is of neither.
+        mapped = [_without(entry, _of_files(entry)) for entry in mapped]
+    mapped = _known(mapped, options, interpreters)
     if not options["quiet"]:
         for line in _lines(mapped, revision):
             tell(line)
@@ -111,6 +120,14 @@ def _lacking(worker: Worker, names: Iterable[str], has_inputs: bool) -> dict[str
         elif INTERNAL in registry[name].operator.variants:
             found[name] = "it is internal"
     return found
+
+
+def _of_files(entry: Mapped) -> dict[str, str]:
+    """Returns why the functions of a file that is in no package have no verdict, by name; none of
+    those that the project's table names."""
+    if entry.is_chosen:
+        return {}
+    return {name: SAME_CODE for name in entry.operators if name.partition(":")[0].endswith(".py")}
 
 
 def _without(entry: Mapped, lacking: Mapping[str, str]) -> Mapped:

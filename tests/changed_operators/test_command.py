@@ -1,5 +1,7 @@
 """`--changed-since` of `run` and `ab`."""
 
+import sys
+
 import pytest
 
 from opperf.opperf import main
@@ -60,6 +62,19 @@ def test_both_arms_have_it(repository, capsys):
         main(["ab", "--changed-since", "main", *words])
     assert not ended.value.code
     assert "relu" in capsys.readouterr().out
+
+
+def test_a_file_of_no_package_is_the_same_in_both_builds(repository, capsys):
+    """Its verdict would be that nothing changed, whatever did."""
+    (repository / "other.py").write_text("def relu(x):\n    return x * 2\n")
+    other = repository / "python"
+    other.symlink_to(sys.executable)
+    arms = ["--a", f"python:{sys.executable}", "--b", f"python:{other}"]
+    with pytest.raises(SystemExit) as ended:
+        main(["ab", "--framework", "numpy", "--changed-since", "main", *arms, "--dry-run"])
+    assert not ended.value.code
+    said = capsys.readouterr().err
+    assert "other.py is not mapped: other.py:relu: its file is the same in both arms" in said
 
 
 @pytest.mark.parametrize(
