@@ -18,15 +18,19 @@ between fresh processes: below 1, forks hide a part. `(servers+forks)/fresh` is 
 different servers, and 1 if servers are as different as fresh processes. Then the same without what
 all operators of a process have in common, which on a loaded machine is mostly the load.
 
-Run: python benchmarks/fork_layouts.py [--servers N] [--forks N] [--padding] [--core N]
+Run: python benchmarks/fork_layouts.py [--servers N] [--forks N] [--layout heap|all] [--core N]
 
-`--padding` gives each fork a random amount of memory before its first case, a heap block and a
-mapping, in order to vary its layout.
+`--layout heap` gives each fork another layout of its data before its first case: a random amount of
+memory in blocks of many sizes, half of them freed again, and mappings of random lengths. `all` also
+places the framework's code on other physical pages, at the same addresses. That is what forks can
+vary of what C. Curtsinger and E. D. Berger (STABILIZER, ASPLOS 2013) found to matter; the addresses
+of code and the interpreter's hash seed stay as they are in the parent.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import math
 import mmap
 import os
@@ -34,6 +38,7 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -50,11 +55,13 @@ Floats = NDArray[np.float64]
 OPERATORS = (
     *("relu", "softmax", "exp", "sum", "dot"),
     *("tanh", "broadcast_add", "transpose", "log", "sqrt"),
+    *("sigmoid", "broadcast_mul", "max", "mean", "argmax"),
+    *("slice_axis", "reverse", "clip", "square", "cumsum"),
 )
 """Elementwise, reducing, moving and multiplying operators, of a few microseconds each."""
 
-CASE_TIME_S = 0.15
-"""Measured time of an operator in a process; its median is then known to about half a percent."""
+CASE_TIME_S = 0.05
+"""Measured time of an operator in a process, as of a session."""
 
 SETTINGS = Settings(
     device="cpu(0)", profiler="python", max_time_s=CASE_TIME_S, precision=0.005, memory=False
@@ -66,27 +73,85 @@ RESAMPLES = 2000
 INTERVAL = (5.0, 95.0)
 """Percentiles of a 90 % interval."""
 
-PADDING_BYTES = 2**20
-"""Limit on each of a fork's two random allocations: 256 pages, more than a second-level cache maps
-apart."""
+BLOCK_BYTES = 2**16
+"""Limit on a block on the heap; larger ones are mappings."""
 
-PADDINGS: list[object] = []
-"""Memory that a padded fork keeps."""
+BLOCKS = 400
+"""Of a fork, half of which are freed again: their holes are what later tensors fall into."""
+
+MAPPING_PAGES = 512
+"""Limit on a mapping: more pages than a second-level cache maps apart."""
+
+KEPT: list[object] = []
+"""Memory that a fork keeps."""
+
+FRAMEWORK_CODE = "libmxnet.so"
+
+PROT_READ_EXEC, MADV_NOHUGEPAGE = 5, 15
+MREMAP_MAYMOVE, MREMAP_FIXED = 1, 2
+"""From linux/mman.h."""
 
 
-def pad(data: object) -> object:
-    """Allocates a random amount of memory that is kept; the function of the padding's case."""
-    draw = random.SystemRandom().randrange
-    PADDINGS.extend([bytearray(draw(PADDING_BYTES)), mmap.mmap(-1, 1 + draw(PADDING_BYTES))])
+def vary_heap(data: object) -> object:
+    """Varies the layout of this process's data; the function of a case."""
+    draw = random.SystemRandom()
+    blocks = [bytearray(1 + draw.randrange(BLOCK_BYTES)) for _ in range(BLOCKS)]
+    draw.shuffle(blocks)
+    KEPT.extend(blocks[: BLOCKS // 2])
+    KEPT.extend(mmap.mmap(-1, mmap.PAGESIZE * (1 + draw.randrange(MAPPING_PAGES))) for _ in "four")
     return data
 
 
-PADDING_CASE = Case(
-    FileTarget("mxnet", __file__, "pad"),
-    {"data": TensorSpec((2,))},
-    msgspec.structs.replace(SETTINGS, warmup=0, runs=1),
-    ("forward",),
-)
+def vary_all(data: object) -> object:
+    """Varies the layout of data, and the physical pages of the framework's code."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+    for begin, end in mappings_of(FRAMEWORK_CODE):
+        size = end - begin
+        copy = libc.mmap(
+            None, ctypes.c_size_t(size), 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
+        )
+        # Pages of the size that the file's have.
+        libc.madvise(ctypes.c_void_p(copy), ctypes.c_size_t(size), MADV_NOHUGEPAGE)
+        pages = list(range(0, size, mmap.PAGESIZE))
+        random.SystemRandom().shuffle(pages)
+        for page in pages:
+            ctypes.memmove(copy + page, begin + page, mmap.PAGESIZE)
+        libc.mprotect(ctypes.c_void_p(copy), ctypes.c_size_t(size), PROT_READ_EXEC)
+        moved = libc.mremap(
+            ctypes.c_void_p(copy),
+            ctypes.c_size_t(size),
+            ctypes.c_size_t(size),
+            MREMAP_MAYMOVE | MREMAP_FIXED,
+            ctypes.c_void_p(begin),
+        )
+        if moved != begin:
+            raise OSError(ctypes.get_errno(), "the code could not be moved")
+    return vary_heap(data)
+
+
+def mappings_of(library: str) -> list[tuple[int, int]]:
+    """Returns the addresses of a library's code in this process."""
+    found = []
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, rights, *_, name = line.split()
+        if "x" in rights and name.endswith(library):
+            begin, end = (int(part, 16) for part in addresses.split("-"))
+            found.append((begin, end))
+    return found
+
+
+LAYOUTS = {"heap": "vary_heap", "all": "vary_all"}
+"""Functions that vary a fork's layout, by word."""
+
+
+def layout_case(layout: str) -> Case:
+    return Case(
+        FileTarget("mxnet", __file__, LAYOUTS[layout]),
+        {"data": TensorSpec((2,))},
+        msgspec.structs.replace(SETTINGS, warmup=0, runs=1),
+        ("forward",),
+    )
 
 
 class Visit(NamedTuple):
@@ -113,12 +178,12 @@ def plan_cases(worker: Worker) -> list[Case]:
     return list(plan.cases)
 
 
-def visit(worker: Worker, cases: Sequence[Case], server: int | None, padding: bool) -> Visit:
+def visit(worker: Worker, cases: Sequence[Case], server: int | None, layout: str) -> Visit:
     """Measures the cases in random order in a fresh process of a worker. Raises `RuntimeError` for
     a case that fails."""
     worker.begin_process([SETTINGS.device])
-    if padding:
-        measure_one(worker, PADDING_CASE)
+    if layout:
+        measure_one(worker, layout_case(layout))
     records = {
         case.id: measure_one(worker, case) for case in random.sample(list(cases), len(cases))
     }
@@ -136,7 +201,7 @@ def measure_one(worker: Worker, case: Case) -> Record:
     return record
 
 
-def take(servers: int, forks: int, padding: bool) -> tuple[list[str], list[Visit]]:
+def take(servers: int, forks: int, layout: str) -> tuple[list[str], list[Visit]]:
     """Returns the operators, and the visits of forks and fresh processes in random order."""
     order: list[int | None] = [server for server in range(servers) for _ in range(forks)]
     order += [None] * len(order)
@@ -154,9 +219,9 @@ def take(servers: int, forks: int, padding: bool) -> tuple[list[str], list[Visit
             if server is None:
                 with make_worker() as fresh:
                     fresh.environment()
-                    visits.append(visit(fresh, cases, None, padding=False))
+                    visits.append(visit(fresh, cases, None, ""))
             else:
-                visits.append(visit(workers[server], cases, server, padding))
+                visits.append(visit(workers[server], cases, server, layout))
     print(file=sys.stderr)
     return [case.label for case in cases], visits
 
@@ -257,12 +322,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--forks", type=int, default=5, help="of each server")
-    parser.add_argument("--padding", action="store_true")
+    parser.add_argument("--layout", choices=tuple(LAYOUTS), default="")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     options = parser.parse_args()
     # Workers inherit it; this process waits while they measure.
     os.sched_setaffinity(0, {options.core})
-    labels, visits = take(options.servers, options.forks, options.padding)
+    labels, visits = take(options.servers, options.forks, options.layout)
     adjusted = adjust(visits)
     for title, values in {
         "as measured": adjusted,

@@ -1,7 +1,7 @@
 """How much a shorter visit of a case scatters, and what it saves: the figures behind the time that
 `opperf ab` gives a case in a process.
 
-Forks of a few workers visit ten small operators, in random order, for times of several lengths.
+Forks of a few workers visit small operators, in random order, for times of several lengths.
 Prints for each length the standard deviation between forks of one worker (geometric mean of the
 operators, less what the reference work explains), with its 90 % interval by a bootstrap over forks,
 the seconds that a visit of a case takes, and the product of variance and seconds relative to the

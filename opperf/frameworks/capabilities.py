@@ -497,8 +497,9 @@ class Processes(Core):
         """Whether a fork of a process that has imported the framework can use the device."""
         return False
 
-    def prepare_forks(self) -> None:
-        """Imports what each fork would import at its first use."""
+    def prepare_forks(self, rehearsed: bool) -> None:
+        """Imports what each fork would import at its first use; with `rehearsed`, only what calls
+        of operators and their backward passes do."""
         # All is imported with the framework.
 
     def seed(self, seed: int) -> None:

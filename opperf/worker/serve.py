@@ -329,8 +329,7 @@ def prepare_forks(framework: Framework, rehearsed: bool) -> None:
     for waits in (False, True):
         overhead_ns(waits)
     find_profilers(framework)
-    if not rehearsed:
-        framework.prepare_forks()
+    framework.prepare_forks(rehearsed)
     framework.operators()
     added_instruments()
     summarise([1.0], "ns")

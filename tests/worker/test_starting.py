@@ -1,6 +1,8 @@
 """Workers that start at the same time."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,33 @@ def test_one_that_ends_before_it_answers_says_so(tmp_path, variables):
         pytest.raises(WorkerError, match=message),
     ):
         start_together([worker])
+
+
+REHEARSED = """
+import sys
+from opperf.frameworks import load
+from opperf.instruments.instrument import Conditions
+from opperf.instruments.peaks import LOCAL_METER
+from opperf.model import Case, Settings, TensorSpec
+from opperf.worker.measure import measure
+from opperf.worker.serve import prepare_forks
+
+framework = load("torch")
+prepare_forks(framework, rehearsed=True)
+before = {name for name in sys.modules if name.startswith(("torch.", "sympy"))}
+settings = Settings(runs=30, warmup=1, profiler="python", memory=False)
+inputs = {"self": TensorSpec((8, 8), gradient=True)}
+case = Case(framework.resolve("relu").target, inputs, settings, ("forward", "backward"))
+record = measure(case, framework, conditions=Conditions(LOCAL_METER, rehearsed=True))
+after = {name for name in sys.modules if name.startswith(("torch.", "sympy", "scipy.stats"))}
+slow = {"torch._dynamo"} & after or (after - before if len(after - before) > 20 else ())
+print(record.status.value, *sorted(record.summaries), *slow)
+"""
+
+
+def test_a_rehearsed_case_imports_none_of_what_takes_seconds():
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-c", REHEARSED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["ok", "backward", "forward", "total"]

@@ -277,7 +277,10 @@ class PyTorch(Framework):
         # wait for them without end. CUDA cannot be used in a fork once its driver was called.
         return device.startswith("cpu")
 
-    def prepare_forks(self) -> None:
+    def prepare_forks(self, rehearsed: bool) -> None:
+        if rehearsed:
+            private.import_of_gradients()
+            return
         private.import_later_modules()
         # Its first inference of a shape takes longer than the others, too.
         torch.add(*[torch.empty(1, device=tensors.META)] * 2)

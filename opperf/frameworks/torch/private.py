@@ -92,6 +92,12 @@ def import_later_modules() -> None:
             importlib.import_module(name)
 
 
+def import_of_gradients() -> None:
+    """Imports what the first backward pass would, in half a second."""
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")
+
+
 def import_of_modes() -> None:
     """Imports what the first call in a dispatch mode would, in a second."""
     with contextlib.suppress(ModuleNotFoundError):

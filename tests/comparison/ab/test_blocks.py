@@ -12,7 +12,15 @@ from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
-from opperf.model import Record, Status
+from opperf.model import (
+    Case,
+    FileTarget,
+    OperatorTarget,
+    Record,
+    Settings,
+    Status,
+    TensorSpec,
+)
 from opperf.results.runfile import read_visits
 from tests.comparison.ab.sessions import Stub, case, crashed, ok, session_of
 
@@ -234,3 +242,63 @@ def test_the_coarse_look_measures_with_all_threads_what_has_ended_no_process():
     assert coarse["y"].settings.threads is None
     verdicts = cases_at(Stage("comparison", 0, 4, ()), session, "B")
     assert verdicts == {"y": cases["y"], "z": cases["z"]}
+
+
+class Noted(Stub):
+    """A worker that notes when it starts, and how its processes begin."""
+
+    def __init__(self, events, arm):
+        super().__init__(lambda worker, arm, case: ok(case), arm)
+        self.events = events
+
+    def launch(self, cpus):
+        self.events.append(("launched", self._arm))
+
+    def begin_process(self, devices, rehearsed=False):
+        self.events.append(("begun", self._arm, rehearsed))
+
+
+def events_of(tmp_path, stage, *cases):
+    """What the workers of a stage do, in order."""
+    events = []
+    session = session_of(*cases)
+    with (
+        SessionWriter.create(tmp_path / "s.jsonl", session, overwrite=True) as writer,
+        ArmProcesses(lambda arm: Noted(events, arm)) as processes,
+    ):
+        execute(Blocks(writer, stage, processes), processes, writer.store, Counted())
+    return events
+
+
+def test_the_workers_of_a_block_start_together_and_serve_no_other(tmp_path):
+    events = events_of(tmp_path, STAGE._replace(n_blocks=2), case("x"))
+    kinds = [event[0] for event in events]
+    assert kinds == [*["launched"] * 2, *["begun"] * PLACES] * 2
+    assert {event[1] for event in events[:2]} == {"A", "B"}
+
+
+def test_the_coarse_look_has_the_same_workers_in_all_of_its_blocks(tmp_path):
+    events = events_of(tmp_path, Stage("coarse", 0, 3, ()), case("x"))
+    assert [event[0] for event in events] == ["launched"] * 2 + ["begun"] * 3 * PLACES
+
+
+@pytest.mark.parametrize(
+    ("other", "is_plain"),
+    [
+        (case("y"), True),
+        (case("y", mode="compile"), False),
+        (
+            Case(
+                OperatorTarget("fake", "y"),
+                {"data": TensorSpec((2, 3), layout="csr", density=0.5)},
+                Settings(),
+                ("forward",),
+            ),
+            False,
+        ),
+        (Case(FileTarget("fake", "f.py", "y"), {}, Settings(), ("forward",)), False),
+    ],
+)
+def test_what_only_calls_operators_on_dense_tensors_begins_as_rehearsed(tmp_path, other, is_plain):
+    events = events_of(tmp_path, STAGE, case("x"), other)
+    assert {event[2] for event in events if event[0] == "begun"} == {is_plain}
