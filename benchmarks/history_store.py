@@ -23,8 +23,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.serving import fill, make_run
+from opperf.history.checking import check_history
+from opperf.history.detection import Rate
 from opperf.history.store.adding import add_runs
+from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
+from opperf.history.timelines import read_history
 
 SERIES, COMMITS, RECORDS = 5000, 1000, 1000
 
@@ -90,16 +95,39 @@ def time_check(name: str) -> float:
     return time.perf_counter() - begin
 
 
+def time_parts(name: str) -> dict[str, float]:
+    """Returns the seconds of the parts of a check, in this process: of a store that was checked,
+    so that what is stored are no new events."""
+    times = {}
+    with Store(name, must_exist=True) as store:
+        project = find_project(store)
+        begin = time.perf_counter()
+        history = read_history(store, project)
+        times["reading"] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        checked = check_history(history, "main", Rate(), "e-divisive")
+        times["detection"] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        update_events(store, project, "main", checked.updates)
+        times["writing"] = time.perf_counter() - begin
+    return times
+
+
 def show(kind: str, name: str, options: argparse.Namespace) -> bool:
     """Prints the times of a store; whether they are within the targets."""
     begin = time.perf_counter()
     fill(name, options.series, options.commits)
     filled = time.perf_counter() - begin
+    before = os.times()
     check = time_check(name)
+    after = os.times()
+    processor = sum(after[2:4]) - sum(before[2:4])
+    parts = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in time_parts(name).items())
     add = time_adding(name, options.commits, options.records)
     print(
         f"{kind:10} {add:12.2f} {check:12.1f} {filled:12.1f}   load {os.getloadavg()[0]:.1f} on "
-        f"{os.cpu_count()} cores",
+        f"{os.cpu_count()} cores\n"
+        f"{'':10} of the check: {processor:.1f} s of processor time; again, by parts: {parts}",
         flush=True,
     )
     return add <= ADD_SECONDS and check <= CHECK_SECONDS

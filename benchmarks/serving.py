@@ -17,8 +17,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +32,10 @@ from opperf.history.model import (
     SeriesKey,
     Submission,
 )
+from opperf.history.store import reading, schema
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
+from opperf.history.store.rows import StoredSeries
 from opperf.model import MetricKind
 
 CLIENTS, SERIES, COMMITS = 50, 5000, 100
@@ -54,24 +58,68 @@ KINDS = {
 
 def make_run(number: int, series: int) -> Submission:
     """Returns the run of the commit of this number, with a figure of each series."""
-    generator = np.random.default_rng(number)
     entries = tuple(
         Entry(
             SeriesKey(f"case{index}", "forward", "e0"),
             SeriesFacts(f"op{index}", "ns", MetricKind.WALL, inputs=f"x: ({index},)"),
             Point(n=20, median=median, low=0.99 * median, high=1.01 * median),
         )
-        for index, median in enumerate((1000.0 * generator.lognormal(0.0, 0.01, series)).tolist())
+        for index, median in enumerate(make_medians(number, series))
     )
     commit = Commit(f"{number:040x}", "", number, DAY * number)
     return Submission(f"run{number}", commit, "main", DAY * number, entries)
 
 
+def make_medians(number: int, series: int) -> list[float]:
+    """Returns the figures of the commit of this number, in ns."""
+    drawn = np.random.default_rng(number).lognormal(0.0, 0.01, series)
+    return [1000.0 * value for value in drawn.tolist()]
+
+
 def fill(store: str, series: int, commits: int) -> None:
-    """Adds the runs of so many commits, each with a figure of each series."""
+    """Adds the runs of so many commits, each with a figure of each series: the first as a user's,
+    which makes the series, the points of the others in bulk."""
     with Store(store) as opened:
-        for number in range(1, commits + 1):
-            add_runs(opened, "p", [make_run(number, series)])
+        add_runs(opened, "p", [make_run(1, series)])
+        rest = [make_run(number, 1) for number in range(2, commits + 1)]
+        add_runs(opened, "p", rest)
+        project = reading.find_project(opened)
+        ids = [one.id for one in sorted(reading.read_series(opened, project), key=_case_number)]
+        runs = [run.id for run in reading.read_runs(opened, project)]
+        with opened.writing() as connection:
+            (index,) = schema.points.indexes
+            index.drop(connection)
+            if opened.dialect == "sqlite":
+                # Points of a series lie together, and those of a commit do not: all pages at once.
+                connection.exec_driver_sql("PRAGMA cache_size = -1000000")
+            driver = connection.connection.driver_connection
+            rows = (
+                (one, run, "ok", "", 20, median, 0.99 * median, 1.01 * median)
+                for number, run in enumerate(runs[1:], 2)
+                for one, median in zip(ids[1:], make_medians(number, series)[1:], strict=True)
+            )
+            INSERT[opened.dialect](driver, rows)
+            index.create(connection)
+
+
+def _case_number(one: StoredSeries) -> int:
+    return int(one.key.case.removeprefix("case"))
+
+
+COLUMNS = "points (series_id, run_id, status, reason, n, median, low, high)"
+
+
+def _insert_sqlite(driver: Any, rows: Iterable[tuple[Any, ...]]) -> None:
+    driver.executemany(f"INSERT INTO {COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _copy_postgresql(driver: Any, rows: Iterable[tuple[Any, ...]]) -> None:
+    with driver.cursor() as cursor, cursor.copy(f"COPY {COLUMNS} FROM STDIN") as copy:
+        for row in rows:
+            copy.write("\t".join(map(str, row)) + "\n")
+
+
+INSERT = {"sqlite": _insert_sqlite, "postgresql": _copy_postgresql}
 
 
 def ask(port: int, client: int, series: int) -> list[tuple[str, float]]:

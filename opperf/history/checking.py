@@ -39,10 +39,24 @@ class Checked(NamedTuple):
     """Index of each commit of the branch."""
     levels: Mapping[int, float]
     """Latest level of each series."""
+    settings: str
+    """Those of the detection of noisy metrics."""
 
     def updates(self, known: Sequence[Event]) -> list[Update]:
         """Returns what is to be stored, after comparing with the events that are known."""
-        return reconcile(known, self.found, self.order, self.levels, self.over_budget)
+        settings = (self.settings, detection.EXACT)
+        return reconcile(known, self.found, self.order, self.levels, self.over_budget, settings)
+
+    def kept(self, known: Sequence[Event]) -> list[Event]:
+        """Returns the new events that other settings found, and these did not or could not."""
+        settings = (self.settings, detection.EXACT)
+        return [
+            event
+            for event in known
+            if event.state is State.NEW
+            and event.settings not in settings
+            and event.first_bad in self.order
+        ]
 
 
 def check_history(
@@ -63,6 +77,7 @@ def check_history(
     times = np.array([run.commit.time for run in history.runs])
     series = [_series(lines, rank, times) for lines in groups.values()]
     findings = detect(series, rate, method, smallest)
+    settings = settings_text(rate, method, smallest)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
     events: list[Event] = []
     over_budget: list[Event] = []
@@ -74,10 +89,19 @@ def check_history(
                 pending.append(Pending(number, change, shas[change.first_bad]))
             elif change.state is detection.State.DETECTED and not change.of_machine:
                 kept = over_budget if change.over_budget else events
-                kept.append(_event(change, number, branch, shas))
-    events += _machine_events(findings, branch, shas)
+                kept.append(_event(change, number, branch, shas, settings))
+    events += _machine_events(findings, branch, shas, settings)
     levels = {line.id: _level(line) for line in history.timelines}
-    return Checked(events, over_budget, pending, findings.notes, order, levels)
+    return Checked(events, over_budget, pending, findings.notes, order, levels, settings)
+
+
+def settings_text(rate: Rate, method: str, smallest: float) -> str:
+    """Returns the settings that decide what is found in noisy metrics."""
+    if method == detection.ASV:
+        return method
+    most = "" if rate.most_alerts is None else f", at most {rate.most_alerts} alerts"
+    alarms = f"{rate.false_alarms:g} false alarms in {rate.days:g} days"
+    return f"{method}, {alarms}{most}, changes from {smallest:.4g}"
 
 
 def commit_order(history: History) -> dict[str, int]:
@@ -126,7 +150,7 @@ def _series(lines: Sequence[Timeline], rank: Array, times: Array) -> Series:
     )
 
 
-def _event(change: Change, series: int, branch: str, shas: Sequence[str]) -> Event:
+def _event(change: Change, series: int, branch: str, shas: Sequence[str], settings: str) -> Event:
     return Event(
         Kind.SERIES,
         branch,
@@ -141,10 +165,14 @@ def _event(change: Change, series: int, branch: str, shas: Sequence[str]) -> Eve
         high=change.high,
         p=change.p,
         method=change.method,
+        # A tolerance is the metric's, whatever the settings are.
+        settings=change.method if change.method == detection.EXACT else settings,
     )
 
 
-def _machine_events(findings: Findings, branch: str, shas: Sequence[str]) -> Iterator[Event]:
+def _machine_events(
+    findings: Findings, branch: str, shas: Sequence[str], settings: str
+) -> Iterator[Event]:
     for event in findings.machine_events:
         yield Event(
             Kind.MACHINE,
@@ -156,6 +184,7 @@ def _machine_events(findings: Findings, branch: str, shas: Sequence[str]) -> Ite
             p=event.p,
             method=event.kind.value,
             count=event.n_series,
+            settings=settings,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -72,6 +72,9 @@ class Event(Struct, frozen=True):
     updated: float = 0.0
     by: str = ""
     """Who set its state."""
+    settings: str = ""
+    """Of the check that found it last, as far as they matter to its metric; empty in stores of
+    earlier versions."""
 
     @property
     def is_open(self) -> bool:
@@ -112,13 +115,16 @@ def reconcile(
     order: Mapping[str, int],
     levels: Mapping[int, float],
     over_budget: Sequence[Event] = (),
+    settings: Collection[str] = ("",),
 ) -> list[Update]:
     """Returns what is to be stored after a detection. A change that is known keeps its state, and
     takes its new figures; a new event that is not found any more is noise until it is found again,
-    and an open one whose series is back at its old level is fixed. `order` has the place of each
-    commit in the branch, `levels` the latest level of each series; changes `over_budget` are no new
-    events. An event whose commit has no run any more stays as it is. The result depends on the
-    events and the points alone, and a second detection of the same points changes nothing."""
+    and an open one whose series is back at its old level is fixed. One that was found under other
+    `settings` than those of the detection is not noise: these may be unable to find it. `order` has
+    the place of each commit in the branch, `levels` the latest level of each series; changes
+    `over_budget` are no new events. An event whose commit has no run any more stays as it is. The
+    result depends on the events and the points alone, and a second detection of the same
+    points changes nothing."""
     changes = [*found, *over_budget]
     same = _same(changes, known, order)
     updates = []
@@ -147,7 +153,7 @@ def reconcile(
         if index in matched or event.first_bad not in order:
             continue
         state, why = _later_state(event, levels)
-        if event.state is State.NEW:
+        if event.state is State.NEW and event.settings in settings:
             state, why = State.NOISE, "not found with later points"
         if state is not event.state:
             updates.append(Update(msgspec.structs.replace(event, state=state), why))

@@ -105,6 +105,18 @@ def test_losses_are_found_where_they_are_and_end_with_1(opperf):
     assert (memory["first_bad"], memory["ratio"]) == (sha(55), 1.2)
 
 
+def test_other_settings_leave_what_they_do_not_find(opperf):
+    first = found(opperf)[1]
+    code, said = opperf("check", "--smallest", "80%")
+    assert code == 1
+    assert "2 events of other settings (e-divisive, 1 false alarms in 30 days" in said
+    assert opperf("check", "--method", "asv")[0] == 1
+    again = found(opperf)[1]
+    assert again.keys() == first.keys()
+    assert {event["state"] for event in again.values()} == {"new"}
+    assert not any(event["is_new"] for event in again.values())
+
+
 def test_a_second_check_finds_nothing_new(opperf, path):
     assert found(opperf, "--dry-run")[1].keys() == found(opperf, "--fail-on", "new")[1].keys()
     with Store(str(path)) as store:

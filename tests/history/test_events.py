@@ -63,6 +63,21 @@ def test_only_a_new_event_that_is_not_found_any_more_is_noise(state):
     assert changed([event(id=7, state=state)], []) == [(7, State.NOISE, sha(50))] * is_new
 
 
+def test_what_other_settings_found_is_not_noise_where_these_find_nothing():
+    known = event(id=7, settings="e-divisive, from 0.02")
+    others, same = ("e-divisive, from 0.2", "tolerance"), (known.settings, "tolerance")
+    assert reconcile([known], [], ORDER, {}, settings=others) == []
+    (withdrawn,) = reconcile([known], [], ORDER, {}, settings=same)
+    assert withdrawn.event.state is State.NOISE
+    # A series that is back at its old level is fixed, whatever found its change.
+    (fixed,) = reconcile([known], [], ORDER, {1: 101.0}, settings=others)
+    assert fixed.event.state is State.FIXED
+    # The settings of an event are those that found it last.
+    found = event(settings=others[0])
+    (moved,) = reconcile([known], [found], ORDER, {}, settings=others)
+    assert (moved.event.id, moved.event.settings) == (7, others[0])
+
+
 @pytest.mark.parametrize("state", State)
 def test_an_open_event_whose_series_is_back_is_fixed(state):
     known = event(id=7, state=state)

@@ -292,8 +292,12 @@ def test_a_store_of_the_first_version_goes_on(name, monkeypatch):
         patched.setattr(opening, "migrate", first_version)
         with Store(name) as store:
             add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
-            change = Event(Kind.SERIES, "main", "e0", sha(1), sha(2), 1, ratio=1.1)
-            update_events(store, find_project(store), "main", lambda known: [Update(change)])
+            with store.writing() as connection:
+                connection.exec_driver_sql(
+                    "INSERT INTO events (project, branch, series_id, environment_id, kind, "
+                    "last_good, first_bad, ratio, method, state, count, created, updated) VALUES "
+                    f"(1, 'main', 1, 1, 'series', '{sha(1)}', '{sha(2)}', 1.1, '', 'new', 1, 0, 0)"
+                )
     with Store(name) as store:
         assert medians(store) == {("relu", "forward", "e0"): [100.0, 110.0]}
         assert judge(store, verdict(Verdict.REGRESSED, a=1, b=2)) == 1

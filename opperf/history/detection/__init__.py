@@ -1,6 +1,6 @@
 """Change points of many series at one rate of false alarms: no files, no database, no processes."""
 
-from opperf.history.detection.detecting import METHODS, SMALLEST, detect
+from opperf.history.detection.detecting import ASV, EXACT, METHODS, SMALLEST, detect
 from opperf.history.detection.findings import (
     Change,
     EventKind,
@@ -14,6 +14,8 @@ from opperf.history.detection.findings import (
 from opperf.history.detection.series import Series, series_of
 
 __all__ = [
+    "ASV",
+    "EXACT",
     "METHODS",
     "SMALLEST",
     "Change",

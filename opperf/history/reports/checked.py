@@ -113,6 +113,13 @@ def check_report(
             f"{pluralize(len(checked.over_budget), 'change')} less clear than those that the "
             "alerts of their time were spent on."
         )
+    kept = checked.kept([row.event for row in rows])
+    if kept:
+        prose.append(
+            f"{pluralize(len(kept), 'event')} of other settings "
+            f"({'; '.join(sorted({event.settings or 'unknown' for event in kept}))}): what these "
+            f"settings ({checked.settings}) do not find stays."
+        )
     return Report(
         command=COMMAND,
         title=title,

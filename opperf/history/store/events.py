@@ -20,7 +20,7 @@ from opperf.history.store.rows import Project, number_or_null
 
 FIGURES = ("before", "after", "ratio", "low", "high", "p")
 
-TEXTS = ("branch", "last_good", "first_bad", "method")
+TEXTS = ("branch", "last_good", "first_bad", "method", "settings")
 
 
 class StateOf(NamedTuple):

@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = "0002"
+VERSION = "0003"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
@@ -159,6 +159,7 @@ events = Table(
     Column("method", String, nullable=False),
     Column("state", String, nullable=False),
     Column("count", Integer, nullable=False),
+    Column("settings", String, nullable=False, server_default=""),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
     Index("events_of_project", "project", "branch"),
