@@ -75,7 +75,8 @@ def check_history(
         groups.setdefault((line.key.case, line.key.metric), []).append(line)
     rank = np.array([order[run.commit.sha] for run in history.runs])
     times = np.array([run.commit.time for run in history.runs])
-    series = [_series(lines, rank, times) for lines in groups.values()]
+    names = np.arange(len(history.runs)).astype(np.str_)
+    series = [_series(lines, rank, times, names) for lines in groups.values()]
     findings = detect(series, rate, method, smallest)
     settings = settings_text(rate, method, smallest)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
@@ -132,7 +133,7 @@ def _metric(line: Timeline) -> Metric:
     )
 
 
-def _series(lines: Sequence[Timeline], rank: Array, times: Array) -> Series:
+def _series(lines: Sequence[Timeline], rank: Array, times: Array, names: Array) -> Series:
     key = lines[0].key
     run = np.concatenate([line.run for line in lines])
     widths = [np.maximum(line.high - line.median, line.median - line.low) for line in lines]
@@ -142,10 +143,10 @@ def _series(lines: Sequence[Timeline], rank: Array, times: Array) -> Series:
         rank[run],
         np.concatenate([line.median for line in lines]),
         half_widths=np.concatenate(widths),
-        environments=np.concatenate(
-            [np.full(len(line.run), line.key.environment) for line in lines]
-        ),
-        runs=run,
+        environments=key.environment
+        if len(lines) == 1
+        else np.concatenate([np.full(len(line.run), line.key.environment) for line in lines]),
+        runs=names[run],
         times=times[run],
     )
 

@@ -101,7 +101,10 @@ def _split(
     kept = np.flatnonzero((where >= 0) & (line >= 0))
     # Of a renamed case that a run has under both ids, the new one counts, which sorts first.
     is_old = columns.series[kept] != line[kept]
-    order = kept[np.lexsort((is_old, where[kept], line[kept]))]
+    place = (line[kept] * len(runs) + where[kept]) * 2 + is_old
+    # Figures without aliases are sorted, which takes long with some million.
+    is_sorted = np.all(place[1:] > place[:-1])
+    order = kept if is_sorted else kept[np.argsort(place, kind="stable")]
     pairs = np.stack((line[order], where[order]))
     order = order[np.insert((np.diff(pairs) != 0).any(axis=0), 0, True)[: len(order)]]
     lines = line[order]

@@ -131,7 +131,8 @@ def _number_runs(members: list[_Points]) -> tuple[Texts, Ints]:
 
 def _median_by(codes: Ints, values: Floats, n: int) -> tuple[Floats, Ints]:
     """The median of the values of each code, and their number."""
-    order = np.argsort(codes, kind="stable")
+    # Numbers of 16 bits are sorted by their digits, in a tenth of the time.
+    order = np.argsort(codes.astype(np.uint16) if n <= 1 << 16 else codes, kind="stable")
     ordered = values[order]
     count = np.bincount(codes, minlength=n)
     parts = np.split(ordered, np.cumsum(count)[:-1])

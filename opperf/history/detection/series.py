@@ -49,7 +49,8 @@ def series_of(
     """Returns a series of arrays, or of scalars for all points alike, whose points are in commit
     order whatever order they came in. Without runs, each commit is one. Points without a finite
     value are omitted, and so are those of a noisy metric that are not above 0, as changes are
-    ratios. Raises `ValueError` for arrays of different lengths."""
+    ratios. Arrays that need no change are not copied. Raises `ValueError` for arrays of different
+    lengths."""
     places = np.asarray(positions, dtype=np.int64).ravel()
     columns: list[NDArray[Any]] = [
         places,
@@ -66,14 +67,15 @@ def series_of(
     usable = np.isfinite(points[1])
     if not metric.is_steady:
         usable &= np.where(usable, points[1], 0.0) > 0
-    kept = [column[usable] for column in points]
+    # Most series are whole and in order: copies of some million points would take a second.
+    kept = points if usable.all() else [column[usable] for column in points]
+    if np.all(kept[0][1:] > kept[0][:-1]):
+        return Series(key, metric, *kept)
     order = _commit_order(kept[0], kept[1], kept[4], kept[5])
     return Series(key, metric, *(column[order] for column in kept))
 
 
 def _commit_order(places: Ints, values: Floats, runs: Texts, times: Floats) -> Ints:
-    if np.all(places[1:] > places[:-1]):
-        return np.arange(places.size)
     # Time alone may be equal or unknown; all of these together leave no order to arrival.
     order: Ints = np.lexsort((values, runs, times, places))
     return order
