@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,8 @@ from opperf.changed_operators.lines import ChangedFile
 from opperf.history.repository import git
 
 SUFFIX = ".py"
+
+WORD = re.compile(r"\w+")
 
 NOT_MEASURED = ("test", "tests", "docs", "doc", "examples", "benchmarks")
 """Folders whose functions are no kernels."""
@@ -86,21 +90,36 @@ class PythonFiles:
         module = Path(called.path).stem
         if module == "__init__":
             module = Path(called.path).parent.name
-        for path in self._files:
-            text = self._text(path)
-            if called.name not in text or (path != called.path and module not in text):
+        words = self._files_by_word
+        for path in words[called.name]:
+            if path != called.path and path not in words[module]:
                 continue
             try:
-                definitions = self._parse(path)
+                users = self._users(path)
             except SyntaxError:
                 # Of another version of Python, or a template.
                 continue
-            for function in definitions:
-                if called.name in function.uses and (path, function.name) != (
-                    called.path,
-                    called.name,
-                ):
+            for function in users[called.name]:
+                if (function.path, function.name) != (called.path, called.name):
                     yield function
+
+    @functools.cached_property
+    def _files_by_word(self) -> defaultdict[str, set[str]]:
+        """The files that have a word. A common function has thousands of callers, for each of which
+        reading all files takes minutes in a large repository."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path in self._files:
+            for word in set(WORD.findall(self._text(path))):
+                found[word].add(path)
+        return found
+
+    @functools.cache  # noqa: B019 - of one command
+    def _users(self, path: str) -> defaultdict[str, list[Function]]:
+        found: defaultdict[str, list[Function]] = defaultdict(list)
+        for function in self._parse(path):
+            for name in function.uses:
+                found[name].append(function)
+        return found
 
     @functools.cached_property
     def _files(self) -> Sequence[str]:
