@@ -11,7 +11,7 @@ from typing import NamedTuple
 from opperf.changed_operators.cpp import SUFFIXES
 from opperf.changed_operators.following import Kernels
 from opperf.changed_operators.lines import ChangedFile, changed_files, root_of
-from opperf.changed_operators.python import SUFFIX, PythonFiles
+from opperf.changed_operators.python import SUFFIX, Function, PythonFiles
 from opperf.frameworks.kernel_sources import KernelSources, read_kernel_sources
 from opperf.plurals import pluralize
 
@@ -24,9 +24,11 @@ CODE = (*SUFFIXES, SUFFIX, ".c", ".pyx", ".pyi", ".S", ".asm", ".metal")
 
 TABLE = "name its operators in [changed] of opperf.toml"
 
+CALLERS = "callers of these are too many, and left out"
+
 
 class Mapped(NamedTuple):
-    """A file that changed, with its operators, or why it has none."""
+    """A file that changed, with its operators, or why it has none, or no more."""
 
     path: str
     operators: tuple[str, ...] = ()
@@ -84,13 +86,23 @@ class _Mapper:
             return _mapped(file.path, self._kernels.operators_of(file))
         if file.path.endswith(SUFFIX):
             try:
-                return _mapped(file.path, set(self._functions(file)))
+                return self._map_python(file)
             except SyntaxError as error:
                 return Mapped(file.path, reason=f"it is not Python: line {error.lineno}")
         return Mapped(file.path, reason=f"no kernels of the framework are there; {TABLE}")
 
-    def _functions(self, file: ChangedFile) -> Iterator[str]:
-        for entry in self._python.reached(file):
+    def _map_python(self, file: ChangedFile) -> Mapped:
+        operators: set[str] = set()
+        for functions in self._python.reached(file):
+            more = operators | set(self._functions(functions))
+            if operators and len(more) > MOST:
+                # Names of callers' callers soon are those of everything.
+                return _mapped(file.path, operators)._replace(reason=CALLERS)
+            operators = more
+        return _mapped(file.path, operators)
+
+    def _functions(self, functions: Sequence[Function]) -> Iterator[str]:
+        for entry in functions:
             if not entry.is_public:
                 continue
             fitting = [start for start in self._sources.prefixes if entry.path.startswith(start)]

@@ -53,21 +53,25 @@ class PythonFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def reached(self, changed: ChangedFile) -> list[Function]:
-        """Returns the functions of a file that changed, and those of the repository that call them,
-        also through others. Raises `SyntaxError` for a file that is not Python."""
-        waiting = [
+    def reached(self, changed: ChangedFile) -> Iterator[list[Function]]:
+        """Yields the functions of a file that changed, then those of the repository that call
+        them, then the callers of these, and so on. Raises `SyntaxError` for a file that is not
+        Python."""
+        level = [
             function
             for function in self._parse(changed.path)
             if changed.touches(function.first, function.last)
         ]
-        found: dict[tuple[str, str], Function] = {}
-        while waiting:
-            function = waiting.pop()
-            if (function.path, function.name) not in found:
-                found[function.path, function.name] = function
-                waiting += self._callers(function)
-        return sorted(found.values())
+        found: set[tuple[str, str]] = set()
+        while level:
+            found |= {(function.path, function.name) for function in level}
+            yield sorted(level)
+            callers = {
+                (caller.path, caller.name): caller
+                for function in level
+                for caller in self._callers(function)
+            }
+            level = [caller for key, caller in callers.items() if key not in found]
 
     def target(self, function: Function, here: Path) -> str:
         """Returns how `opperf run` names a function: `package.module:function` in a package, else

@@ -142,7 +142,8 @@ def _without(entry: Mapped, lacking: Mapping[str, str]) -> Mapped:
 def _lines(mapped: Sequence[Mapped], revision: str) -> Iterable[str]:
     for entry in mapped:
         if entry.operators:
-            yield f"{entry.path} -> {', '.join(entry.operators)}"
+            limits = f" ({entry.reason})" if entry.reason else ""
+            yield f"{entry.path} -> {', '.join(entry.operators)}{limits}"
     for entry in mapped:
         if not entry.operators and entry.is_code:
             yield f"{entry.path} is not mapped: {entry.reason}"

@@ -129,11 +129,21 @@ def test_since_the_merge_base_committed_or_not(tmp_path):
     assert "no file any more" in found["loose.py"]
 
 
-def test_common_code_is_not_mapped_to_everything(tmp_path):
-    users = "".join(f"def f{number}(x):\n    return inner(x)\n" for number in range(MOST + 1))
-    make(tmp_path, {"k.py": f"def inner(x):\n    return x + 1\n{users}"})
+@pytest.mark.parametrize(
+    "inner, operators, reason",
+    [
+        # What changed is measured itself, whoever else calls it.
+        ("inner", ("k.py:inner",), "callers of these are too many"),
+        ("_inner", (), f"what changed is used by {MOST + 1} operators"),
+    ],
+)
+def test_common_code_is_not_mapped_to_everything(tmp_path, inner, operators, reason):
+    users = "".join(f"def f{number}(x):\n    return {inner}(x)\n" for number in range(MOST + 1))
+    make(tmp_path, {"k.py": f"def {inner}(x):\n    return x + 1\n{users}"})
     change(tmp_path, "k.py", "x + 1", "x + 2")
-    assert f"what changed is used by {MOST + 2} operators" in mapped(tmp_path, "numpy")["k.py"]
+    (found,) = map_changes(tmp_path, "main", "numpy", {}, tmp_path)
+    assert found.operators == operators
+    assert reason in found.reason
 
 
 def test_a_file_that_is_not_python_is_said(tmp_path):
