@@ -24,7 +24,7 @@ CODE = (*SUFFIXES, SUFFIX, ".c", ".pyx", ".pyi", ".S", ".asm", ".metal")
 
 TABLE = "name its operators in [changed] of opperf.toml"
 
-CALLERS = "callers of these are too many, and left out"
+CALLERS = "callers of these are too many, and omitted"
 
 
 class Mapped(NamedTuple):
