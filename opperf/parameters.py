@@ -395,6 +395,14 @@ cpus = click.option(
     "threads; opperf itself runs on others. none: workers are not pinned.",
 )
 
+compile_ahead = click.option(
+    "--compile-ahead/--no-compile-ahead",
+    default=True,
+    help="Compile the cases on all cores before the first is measured, in modes with a cache of "
+    "programs on disk, as JAX's. Times of compilation are then longer than alone.  [default: "
+    "compile ahead, unless --columns has one of these times]",
+)
+
 operator_options = combine(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
     names_option(

@@ -15,6 +15,7 @@ import psutil
 
 from opperf.errors import WorkerError
 from opperf.frameworks.capabilities import needs_build
+from opperf.instruments.instrument import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of
@@ -70,6 +71,8 @@ class Workers(AbstractContextManager["Workers"]):
         self._worker: Worker | None = None
         self._killed = False
         self._programs = Programs()
+        self.ahead: dict[str, CompiledAhead] = {}
+        """Of cases that are compiled but not measured yet, by id."""
         self.profiles: Path | None = None
 
     def __exit__(self, *error: object) -> None:
@@ -105,20 +108,28 @@ class Workers(AbstractContextManager["Workers"]):
         key = process_key(framework, settings)
         if self._worker is None or key != self._key:
             self.close()
-            python = self._python_of(framework, settings)
-            cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
-            self._pinning.keep_off(cpus)
-            self._worker = Worker(
-                framework,
-                settings,
-                python=python,
-                cpus=cpus,
-                profiles=self.profiles,
-            )
+            self._worker = self.begin(framework, settings)
             self._key = key
             if self._killed:
                 self._worker.kill()
         return self._worker
+
+    def begin(self, framework: str, settings: Settings) -> Worker:
+        """Returns a worker on the cores of that which measures cases of these settings, for the
+        caller to end."""
+        cpus = self._pinning.choose(self.core_count(settings))
+        self._pinning.keep_off(cpus)
+        return Worker(
+            framework,
+            settings,
+            python=self._python_of(framework, settings),
+            cpus=cpus,
+            profiles=self.profiles,
+        )
+
+    def core_count(self, settings: Settings) -> int:
+        """Returns the number of cores of a worker with these settings."""
+        return self._pinning.core_count(settings, os.environ)
 
     @property
     def program_cpus(self) -> frozenset[int]:
@@ -143,7 +154,8 @@ class Workers(AbstractContextManager["Workers"]):
     def measure(self, case: Case, place: Place = ALONE) -> Record:
         """Returns the record of a case; `place` is that of this node among those of a program."""
         if not isinstance(case.target, ScriptTarget):
-            return self.of(case.target.framework, case.settings).measure(case)
+            ahead = self.ahead.pop(case.id, None)
+            return self.of(case.target.framework, case.settings).measure(case, ahead)
         # An idle worker's memory is the program's.
         self.close()
         # Beside the dumps of callgrind.

@@ -334,6 +334,19 @@ class Modes(Core):
         """Returns the result of `bind` without the steps that only other measurements need."""
         return call
 
+    def compiled_mark(self, case: Case) -> Path | None:
+        """Returns the path of a file that says that a cache has the programs of a case, for all
+        processes with this environment; None if it has none, or is not to be used."""
+        return None
+
+    def compile_ahead(self, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        """Compiles what a call runs and what its gradient with respect to `inputs` does, into the
+        cache, without running them. Raises what the compiler raises."""
+
+    def first_compile_ns(self, call: Callable[[], Any]) -> float:
+        """Returns what compiling took of a call's first, in nanoseconds, without its gradient."""
+        return 0.0
+
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles together, as is quicker, what cases need. Errors are of the cases' records."""
 

@@ -45,6 +45,8 @@ class Package(NamedTuple):
     allocates_in_parallel: bool = False
     """Whether its own threads allocate at the same time and often, as a compiler's do, and would
     wait for each other if all had the same heap."""
+    compiles_ahead: bool = False
+    """Whether another process can compile cases for that which measures them (`Modes`)."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
     successors: Mapping[str, str] = MappingProxyType({})

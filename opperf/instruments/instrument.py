@@ -49,6 +49,16 @@ class Needs(Struct, frozen=True):
     """To be after all others, whose results are kept if it ends the process."""
 
 
+class CompiledAhead(Struct, frozen=True):
+    """The cost of compiling a case in another process, before it is measured."""
+
+    compile_ns: float
+    first_ns: float
+    """Of these, what the call's first program took."""
+    cache_misses: int
+    """Programs that were compiled; the others were in the cache."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """How the cases of a process are visited, beside their settings."""
@@ -61,6 +71,8 @@ class Conditions:
     """Keeps the record as it is before the last instruments, which may end the process."""
     rehearsed: bool = False
     """The case fits in memory, which is not estimated."""
+    ahead: CompiledAhead | None = None
+    """Set if another process has put the case's programs in the cache."""
 
 
 class Launcher(Protocol):

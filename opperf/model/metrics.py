@@ -110,6 +110,8 @@ class NoteCode(str, enum.Enum):
     node."""
     MOVED = "moved"
     """By another node than the one it began on, which ended, or than what it is compared with."""
+    AHEAD = "ahead"
+    """Compiled before the run, while other cases were, which takes longer than alone."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from opperf.errors import WorkerError
+from opperf.instruments.instrument import CompiledAhead
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import Case, Environment, Listing, Record, Settings, Status, Verification
@@ -133,6 +134,16 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         request = protocol.BuildRequest(cases=tuple(cases))
         self._ask_or_fail(request, BUILD_TIMEOUT_S, "compiling")
 
+    def uncompiled(self, cases: Sequence[Case]) -> tuple[str, ...]:
+        """Returns the ids of the cases that are compiled into a cache which does not have them."""
+        return self._ask_or_fail(protocol.UncompiledRequest(cases=tuple(cases)), work="compiling")
+
+    def compile(self, cases: Sequence[Case]) -> dict[str, CompiledAhead]:
+        """Compiles cases into a cache, and returns what that took of those that could be."""
+        timeout_s = sum(case.settings.timeout_s for case in cases)
+        request = protocol.CompileRequest(cases=tuple(cases))
+        return self._ask_or_fail(request, timeout_s, "compiling")
+
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         return self._ask_or_fail(protocol.ScriptRequest(cases=cases))
 
@@ -142,8 +153,9 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         timeout_s = sum(case.settings.timeout_s for case in cases)
         return self._ask_or_fail(request, timeout_s, "tracing")
 
-    def measure(self, case: Case) -> Record:
-        """Returns the record of a case; a crash or a hang of the worker is its status."""
+    def measure(self, case: Case, ahead: CompiledAhead | None = None) -> Record:
+        """Returns the record of a case; a crash or a hang of the worker is its status. `ahead` is
+        what compiling it took in another process."""
         started = time.monotonic()
         self._kept = None
         try:
@@ -157,6 +169,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 reference_work=self._reference_work,
                 rehearsed=self._rehearsed,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
+                ahead=ahead,
             )
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:

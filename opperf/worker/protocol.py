@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, Union, get_args
 
 import msgspec
 
+from opperf.instruments.instrument import CompiledAhead
 from opperf.model import Argument, Case, Listing, Record, Struct
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
@@ -125,6 +126,18 @@ class BuildRequest(Request[None], frozen=True, tag="build"):
     cases: tuple[Case, ...]
 
 
+class UncompiledRequest(Request[tuple[str, ...]], frozen=True, tag="uncompiled"):
+    """Asks for the ids of the cases that are compiled into a cache which does not have them."""
+
+    cases: tuple[Case, ...]
+
+
+class CompileRequest(Request[dict[str, CompiledAhead]], frozen=True, tag="compile"):
+    """Asks for cases to be compiled into the cache. The answer has those that could be, by id."""
+
+    cases: tuple[Case, ...]
+
+
 class ScriptRequest(Request[tuple[str, ...]], frozen=True, tag="scripts"):
     """Asks for cases as scripts, or a comment with the reason why a case has none."""
 
@@ -140,6 +153,7 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     """It fits in memory, as an earlier process has shown: nothing is estimated."""
     profiles: str = ""
     """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
+    ahead: CompiledAhead | None = None
 
 
 class TryRequest(Request[Trial], frozen=True, tag="try"):
@@ -202,6 +216,8 @@ AnyRequest = Union[
     CheckModelsRequest,
     CompleteRequest,
     BuildRequest,
+    UncompiledRequest,
+    CompileRequest,
     ScriptRequest,
     MeasureRequest,
     TryRequest,

@@ -47,6 +47,7 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
 from opperf.suites.base import models_of
 from opperf.worker import protocol
+from opperf.worker.ahead import compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of, check_models
 from opperf.worker.call_outputs import observe
@@ -133,6 +134,7 @@ def measure_case(
                 Path(request.profiles) if request.profiles else None,
                 keep,
                 request.rehearsed,
+                request.ahead,
             ),
         )
     except Exception as error:
@@ -202,6 +204,8 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
         framework, asked.cases, asked.batch_factor
     ),
     protocol.BuildRequest: build_cases,
+    protocol.UncompiledRequest: lambda framework, asked: uncompiled(framework, asked.cases),
+    protocol.CompileRequest: lambda framework, asked: compile_cases(framework, asked.cases),
     protocol.ScriptRequest: lambda framework, asked: [
         script(framework, case) for case in asked.cases
     ],

@@ -16,6 +16,7 @@ from opperf.parameters import (
     case_ids,
     changed_options,
     columns,
+    compile_ahead,
     cpus,
     debug,
     explicit_options,
@@ -84,6 +85,7 @@ from opperf.suite_files import SUFFIXES
 @setting_options("memory_format", "phase", "grad", "threads", "env", "options", "python")
 @environment_options
 @cpus
+@compile_ahead
 @click.option(
     "--executor",
     default="local",

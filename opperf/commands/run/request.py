@@ -20,8 +20,10 @@ from opperf.commands.run.output_options import output_framework, read_output, re
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
+from opperf.execution.executor import LOCAL
 from opperf.execution.fleet.options import FleetOptions
 from opperf.experiments.matrix import Matrix
+from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling
 from opperf.results.kept import is_name as is_kept_name
@@ -85,6 +87,8 @@ class Request:
     """Benches of a suite; None of any other run."""
     dumps: tuple[str, ...] = ()
     """Names of the dumps that are written of the cases."""
+    compile_ahead: bool = True
+    """Whether cases are compiled together before the first is measured, where that can be."""
     echo: bool = False
     """Whether the output of the cases' processes is printed."""
 
@@ -99,6 +103,13 @@ class Request:
     def has_operators(self) -> bool:
         """Whether cases of the registry are measured, not those of files or models alone."""
         return bool(self.selection.patterns) or not (self.files or self.matrix or self.suite)
+
+    @property
+    def may_compile_ahead(self) -> bool:
+        """Whether cases are compiled beside others: not if how long that takes is asked for."""
+        asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)
+        is_local = self.executor == LOCAL and self.wrapping is None and self.suite is None
+        return self.compile_ahead and is_local and self.matrix is None and not asked
 
     @property
     def overriding(self) -> frozenset[str]:
@@ -320,7 +331,7 @@ def _check_files(request: Request) -> None:
 
 COPIED = (
     *("quick", "labels", "overwrite", "list_only", "dry_run", "strict", "quiet", "cpus"),
-    *("executor", "every_node", "columns"),
+    *("executor", "every_node", "columns", "compile_ahead"),
 )
 """Fields of the request that are an option of the same name."""
 

@@ -36,6 +36,7 @@ from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, quick_settings
 from opperf.environments.restoring import restore
 from opperf.errors import INTERRUPTED, OutputError, UsageError
+from opperf.execution.ahead import compile_ahead
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
 from opperf.execution.forecast import (
@@ -159,6 +160,8 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
         for text in keep_replaced(run_file, request):
             print_line(request, text)
         build(workers, work.remaining, partial(_log, request))
+        if request.may_compile_ahead:
+            compile_ahead(workers, work.remaining, partial(_log, request))
         begun = time.monotonic()
         try:
             result = measure_work(work, run_file, request, workers, pinning, started)

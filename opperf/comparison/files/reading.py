@@ -161,6 +161,7 @@ def _figure(record: model.Record, metric: str, summary: model.Summary) -> Figure
 UNSOUND = {
     model.NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
     model.NoteCode.UNSTEADY: "the counts of the same call differ",
+    model.NoteCode.AHEAD: "other cases were compiled at the same time",
 }
 """Why figures with notes of these codes have no clear verdict."""
 

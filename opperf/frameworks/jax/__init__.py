@@ -29,6 +29,7 @@ PACKAGE = Package(
     variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),
     # With one heap XLA takes up to a quarter longer to compile.
     allocates_in_parallel=True,
+    compiles_ahead=True,
     dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
     successors=SUCCESSORS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jaxlib
 from platformdirs import user_cache_path
 
+from opperf import __version__ as OPPERF_VERSION
 from opperf.errors import UsageError, did_you_mean
 from opperf.frameworks.jax import private
+from opperf.model import Case
 from opperf.near_names import nearest
 
 CACHE_VARIABLE = "JAX_COMPILATION_CACHE_DIR"
@@ -38,6 +42,19 @@ def program_folder() -> Path:
     count = os.cpu_count() if affinity is None else len(affinity(0))
     threads = "-".join([str(count), *limits])
     return Path(folder) / f"threads-{threads}"
+
+
+PREFIXES = ("JAX_", "XLA_")
+"""Beginnings of the names of variables that may change what is compiled."""
+
+
+def mark(case: Case) -> Path:
+    """Returns the path of the file that says that the cache has a case's programs, of this version
+    and environment. Without the programs, it only costs the time to compile them later."""
+    variables = sorted(entry for entry in os.environ.items() if entry[0].startswith(PREFIXES))
+    versions = jax.__version__, jaxlib.version.__version__, OPPERF_VERSION
+    digest = hashlib.sha256(repr((versions, variables)).encode()).hexdigest()[:16]
+    return program_folder() / "cases" / f"{case.id}-{digest}"
 
 
 @contextmanager

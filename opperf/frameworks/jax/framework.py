@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -40,7 +41,7 @@ from opperf.frameworks.jax.devices import (
     parse,
     wide,
 )
-from opperf.frameworks.jax.gradient import VectorJacobianProduct
+from opperf.frameworks.jax.gradient import VectorJacobianProduct, compile_gradient
 from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
 from opperf.frameworks.timing import ProfilerFactory
@@ -191,6 +192,18 @@ class JAX(Framework):
     def keeps_workspace(self, device: str) -> bool:
         # What XLA plans for a call does not depend on others.
         return False
+
+    def compiled_mark(self, case: Case) -> Path | None:
+        is_cached = case.settings.compile_cache == "warm" and self.compiles(case.settings.mode)
+        return compiling.mark(case) if is_cached else None
+
+    def compile_ahead(self, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        assert isinstance(call, programs.CompiledCall)
+        call.program.compile(call.arrays)
+        compile_gradient(call, inputs)
+
+    def first_compile_ns(self, call: Callable[[], Any]) -> float:
+        return call.program.cost.first_ns if isinstance(call, programs.CompiledCall) else 0.0
 
     def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
         if not isinstance(call, programs.CompiledCall) or self.is_own(target):

@@ -39,11 +39,7 @@ class VectorJacobianProduct:
     are results and then arguments. Raises `NoGradientError`."""
 
     def __init__(self, call: Call, inputs: Sequence[Any]) -> None:
-        places = tuple(
-            place
-            for place, one in enumerate(call.flat.arrays)
-            if any(one is wanted for wanted in inputs)
-        )
+        places = _places(call, inputs)
         if not places:
             raise NoGradientError("none of its inputs takes a gradient")
         self._arrays = list(call.flat.arrays)
@@ -52,13 +48,7 @@ class VectorJacobianProduct:
         self._forward: Callable[..., Any]
         self._backward: Callable[..., Any]
         if isinstance(call, CompiledCall):
-            # One gradient of a call after another has the same programs.
-            if places not in call.gradients:
-                functions = _functions(call.flat, places)
-                call.gradients[places] = [
-                    Program(function, cost=call.program.cost) for function in functions
-                ]
-            self._forward, self._backward = call.gradients[places]
+            self._forward, self._backward = _programs(call, places)
         else:
             first, second = _functions(call.flat, places)
             self._forward, self._backward = _eager(first), _eager(second)
@@ -97,6 +87,39 @@ class VectorJacobianProduct:
     def results(self) -> list[Any]:
         found = self._backward(self._heads, self._pullback)
         return [None if place is None else found[place] for place in self._order]
+
+
+def compile_gradient(call: CompiledCall, inputs: Sequence[Any]) -> None:
+    """Compiles what a gradient of a call runs, without running it. Raises what JAX raises if it
+    cannot be compiled."""
+    places = _places(call, inputs)
+    if not places:
+        return
+    forward, backward = _programs(call, places)
+    outputs, pullback = forward.compile(call.flat.arrays)
+    if outputs:
+        # As `head` makes them, of no weak type.
+        heads = [output.update(weak_type=False) for output in outputs]
+        backward.compile([heads, pullback])
+
+
+def _places(call: Call, inputs: Sequence[Any]) -> tuple[int, ...]:
+    """Returns the indices of the arrays that take a gradient."""
+    return tuple(
+        place
+        for place, one in enumerate(call.flat.arrays)
+        if any(one is wanted for wanted in inputs)
+    )
+
+
+def _programs(call: CompiledCall, places: tuple[int, ...]) -> list[Program]:
+    """Returns the programs of both passes: one gradient of a call after another has the same."""
+    if places not in call.gradients:
+        functions = _functions(call.flat, places)
+        call.gradients[places] = [
+            Program(function, cost=call.program.cost) for function in functions
+        ]
+    return call.gradients[places]
 
 
 def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:

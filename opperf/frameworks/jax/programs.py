@@ -97,6 +97,8 @@ class Cost:
 
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
+    first_ns: float = 0.0
+    """Of `compile_ns`, what the function's own program took; the others are its gradient's."""
     cache_misses: int = 0
     before: int = field(default_factory=lambda: _counter.found)
     """Recompilations in this process before the case's."""
@@ -131,6 +133,13 @@ class Program:
         self.run = self._single if self.is_single else self._several
         return results
 
+    def compile(self, arguments: Sequence[Any]) -> Any:
+        """Compiles for arguments, of which shapes are enough, and returns the results' shapes."""
+        with expected():
+            shapes = self._compile(arguments).eval_shape(*arguments)
+        # A program that takes the results is another one without their shardings.
+        return jax.tree_util.tree_map(_placed, shapes, self._compiled.output_shardings)
+
     def _single(self, *arrays: Any) -> Any:
         """Waits as programs do: `jax.block_until_ready` looks for more in several microseconds."""
         if memory.open_readings:
@@ -142,14 +151,18 @@ class Program:
             return memory.run(self._compiled, arrays)
         return jax.block_until_ready(self.call(*arrays))
 
-    def _compile(self, arrays: Sequence[Any]) -> None:
+    def _compile(self, arrays: Sequence[Any]) -> Any:
+        """Compiles, and returns the function as `jax.jit` has it."""
         begun = time.perf_counter()
-        lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
+        jitted = jax.jit(self._function, donate_argnums=self._donated)
+        lowered = jitted.lower(*arrays)
         lowered_at, hits = time.perf_counter(), _counter.from_cache
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
+        self.cost.first_ns = self.cost.first_ns or self.cost.compile_ns
         self.cost.cache_misses += _counter.from_cache == hits
+        return jitted
 
     def is_constant(self) -> bool:
         """Whether XLA has computed the results: the program only copies them."""
@@ -172,6 +185,11 @@ class Program:
         # Older versions have a list, with an entry for each program.
         found = found[0] if isinstance(found, list) and found else found
         return dict(found or {})
+
+
+def _placed(shape: Any, sharding: Any) -> Any:
+    weak = shape.weak_type
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=sharding, weak_type=weak)
 
 
 ENTRY = re.compile(r"^ENTRY [^\n]*\n(?P<body>.*?)^}", re.MULTILINE | re.DOTALL)

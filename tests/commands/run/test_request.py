@@ -143,6 +143,24 @@ def test_values_that_multiply(options, arguments, axes):
 
 
 @pytest.mark.parametrize(
+    "arguments, is_ahead",
+    [
+        ((), True),
+        (("--no-compile-ahead",), False),
+        # How long it takes is asked for, which other compilations beside it would change.
+        (("--columns", "forward,compilation"), False),
+        (("--columns", "first_call"), False),
+        (("--columns", "forward,lowering"), True),
+        (("--executor", "isolated"), False),
+    ],
+)
+def test_cases_are_compiled_ahead_unless_the_time_of_that_is_asked_for(
+    options, arguments, is_ahead
+):
+    assert options(*arguments).may_compile_ahead is is_ahead
+
+
+@pytest.mark.parametrize(
     "arguments, words",
     [
         (

@@ -1,0 +1,104 @@
+"""Compiles the cases of a run into a cache before it begins, on all cores of its workers: a
+compiler leaves most of them idle, and beside a timed call nothing may run."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import psutil
+
+from opperf.errors import WorkerError
+from opperf.execution.workers import WORKER_BYTES, Workers
+from opperf.frameworks import package_of
+from opperf.frameworks.base import CPU
+from opperf.instruments.instrument import CompiledAhead
+from opperf.machine.kernel import free_memory, this_machine, whole_cpus
+from opperf.model import INSTRUCTIONS, Case, OperatorTarget
+from opperf.plurals import pluralize
+from opperf.sources.varying import process_key
+from opperf.worker.client import Worker
+
+FEWEST = 20
+"""Fewest cases that are compiled ahead: starting the processes takes as long as compiling ten."""
+
+BATCH = 4
+"""Cases in a request: few, as those of a process that ends are compiled when they are measured, and
+as all processes should end at the same time."""
+
+
+def compile_ahead(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+    """Compiles the cases whose framework has a cache for that, and lets `workers` know what it
+    took. `say` prints what takes time."""
+    groups: dict[str, dict[str, Case]] = {}
+    for case in filter(_is_suitable, cases):
+        own = groups.setdefault(process_key(case.target.framework, case.settings), {})
+        own[case.id] = case
+    for own in groups.values():
+        number = _process_count(workers, own.values())
+        if number < 2:
+            continue
+        first = next(iter(own.values()))
+        missing = workers.of(first.target.framework, first.settings).uncompiled([*own.values()])
+        if len(missing) < FEWEST:
+            continue
+        say(
+            f"compiling {pluralize(len(missing), 'case')} in {number} processes before the first "
+            "is measured"
+        )
+        begun = [workers.begin(first.target.framework, first.settings) for _ in range(number)]
+        try:
+            workers.ahead.update(_compile(begun, [own[id] for id in missing]))
+        finally:
+            for worker in begun:
+                worker.__exit__()
+
+
+def _is_suitable(case: Case) -> bool:
+    """Whether a case may be compiled beside others: a user's function may do more than compute, and
+    on another device compilers measure kernels and processes reserve its memory."""
+    target, settings = case.target, case.settings
+    if not isinstance(target, OperatorTarget) or settings.device != CPU:
+        return False
+    package = package_of(target.framework)
+    can_compile = package is not None and package.compiles_ahead
+    return can_compile and settings.profiler != INSTRUCTIONS
+
+
+def _process_count(workers: Workers, cases: Iterable[Case]) -> int:
+    """Returns how many processes may compile: as many as there are cores and memory for."""
+    listed = [*cases]
+    if len(listed) < FEWEST:
+        return 0
+    here = this_machine(())
+    free = min(psutil.virtual_memory().available, free_memory(here))
+    cores = min(workers.core_count(listed[0].settings), whole_cpus(here))
+    return min(cores, int(free // WORKER_BYTES), len(listed) // BATCH)
+
+
+def _compile(workers: Sequence[Worker], cases: Sequence[Case]) -> dict[str, CompiledAhead]:
+    batches: queue.SimpleQueue[Sequence[Case]] = queue.SimpleQueue()
+    for place in range(0, len(cases), BATCH):
+        batches.put(cases[place : place + BATCH])
+    found: dict[str, CompiledAhead] = {}
+
+    def run(worker: Worker) -> None:
+        with suppress(queue.Empty):
+            while True:
+                batch = batches.get_nowait()
+                # What ends the process does so again when it is measured, and is then reported.
+                with suppress(WorkerError):
+                    found.update(worker.compile(batch))
+
+    with ThreadPoolExecutor(len(workers)) as threads:
+        try:
+            for done in [threads.submit(run, worker) for worker in workers]:
+                done.result()
+        except BaseException:
+            # The threads then end.
+            for worker in workers:
+                worker.kill()
+            raise
+    return found

@@ -1,0 +1,54 @@
+"""Compiles cases into the framework's cache, for the process that measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks import Framework
+from opperf.instruments.guard import guard
+from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.model import Case
+
+MOST_BYTES = 2**28
+"""Most memory of a case that is compiled ahead, as several are at once: its inputs are made for
+that. What runs on more takes seconds, of which compiling is a small part."""
+
+
+def uncompiled(framework: Framework, cases: Sequence[Case]) -> tuple[str, ...]:
+    """Returns the ids of the cases that have a cache which lacks their programs."""
+    marks = {case.id: framework.compiled_mark(case) for case in cases}
+    return tuple(id for id, mark in marks.items() if mark is not None and not mark.exists())
+
+
+def compile_cases(framework: Framework, cases: Sequence[Case]) -> dict[str, CompiledAhead]:
+    """Returns what compiling took of each case that could be made here."""
+    found = {}
+    for case in cases:
+        # The case's record will have the error.
+        with suppress(Exception):
+            found[case.id] = _compile(framework, case)
+            mark = framework.compiled_mark(case)
+            if mark is not None:
+                mark.parent.mkdir(parents=True, exist_ok=True)
+                mark.touch()
+    return found
+
+
+def _compile(framework: Framework, case: Case) -> CompiledAhead:
+    if guard(case, framework) > MOST_BYTES:
+        raise UnsupportedError("too large to be compiled beside others")
+    with case_scope(case, framework):
+        prepared = PreparedCase(case, framework)
+        # What cannot be compiled, as a gradient that does not exist, comes after what can be.
+        with suppress(Exception):
+            inputs = prepared.differentiated if "backward" in case.passes else []
+            framework.compile_ahead(prepared.call, inputs)
+        figures = framework.compilation(prepared.call)
+        return CompiledAhead(
+            compile_ns=figures["compilation"],
+            first_ns=framework.first_compile_ns(prepared.call),
+            cache_misses=int(figures["compile_cache_misses"]),
+        )
