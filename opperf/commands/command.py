@@ -27,8 +27,8 @@ SECTIONS: dict[str, str] = {
     "Axes": "axes_file batch_sizes sizes xla dynamo xla_flags torch_xla2 enable_functionalization "
     "disable_tf32 matmul_precision filter_by_single_graph pure_wall_time",
     "Settings": (
-        "device dtype profiler phase no_backward grad mode compile_cache autocast memory_format "
-        "cache memory callgrind_cache verify verify_iterations threads cpus executor env options "
+        "device dtype profiler phase no_backward grad mode compile_cache compile_ahead autocast "
+        "memory_format cache memory callgrind_cache verify verify_iterations threads cpus executor env options "
         "python requirements locked"
     ),
     "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
