@@ -28,8 +28,8 @@ SECTIONS: dict[str, str] = {
     "disable_tf32 matmul_precision filter_by_single_graph pure_wall_time",
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache compile_ahead autocast "
-        "memory_format cache memory callgrind_cache verify verify_iterations threads cpus executor env options "
-        "python requirements locked"
+        "memory_format cache memory callgrind_cache verify verify_iterations threads cpus executor "
+        "env options python requirements locked"
     ),
     "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
     "Time and precision": (
