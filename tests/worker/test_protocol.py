@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from opperf.execution.searching import Entry
+from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.peaks import Peaks
 from opperf.machine.environment import environment
 from opperf.model import Environment, ListedOperator, Listing, Operator, Record, Status, Struct
@@ -39,6 +40,8 @@ def said(make_case, fake):
         (protocol.CheckModelsRequest((case,)), None),
         (protocol.CompleteRequest((case,)), (Completed(case, "no such operator"),)),
         (protocol.BuildRequest((case,)), None),
+        (protocol.UncompiledRequest((case,)), (case.id,)),
+        (protocol.CompileRequest((case,)), {case.id: CompiledAhead(2.0, 1.0, 3)}),
         (protocol.ScriptRequest((case,)), ("print()",)),
         (protocol.TraceRequest((case,), "/x/trace.json", ""), {case.id: "no such operator"}),
         (protocol.MeasureRequest(case, reference_work=True), record),
