@@ -1,4 +1,4 @@
-"""Checks that `opperf ab` finds the operators of MXNet that changed, and no others.
+"""Checks that `opperf ab` finds the operators of MXNet, or PyTorch, that changed, and no others.
 
 Sessions of `opperf ab` of two kinds, as a user runs them, with the default options:
 
@@ -8,13 +8,14 @@ Sessions of `opperf ab` of two kinds, as a user runs them, with the default opti
 
 Prints a line for each session, and the totals; the exit code is 1 if a target is missed.
 
-Run: python benchmarks/ab_on_mxnet.py [ten | many | few] [alike | slowed] [--sessions N]
-     [more options of opperf ab]
+Run: python benchmarks/ab_on_mxnet.py [ten | hundred | many | few | torch] [alike | slowed]
+     [--sessions N] [more options of opperf ab]
 
 `ten`: ten operators at small sizes, forward and backward, two of them slower by a tenth in B; ten
-sessions of each kind, some four minutes each. `many`: several hundred, forward, fifteen of them
-with a tenth more rows; a session of each. `few`: a dozen, three of which compute twice the rows, in
-under a minute on an idle machine: a quick check.
+sessions of each kind, a minute each. `torch`: the same with ten of PyTorch's, slowed forward only.
+`hundred`: a hundred operators, forward, three of them slower; a session of each, five minutes.
+`many`: several hundred, forward, fifteen of them with a tenth more rows; a session of each. `few`:
+a dozen, three of which compute twice the rows, in under a minute on an idle machine: a quick check.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ class Plan:
     sessions: int = 1
     most_flagged: int = 0
     """Sessions that may have a false flag."""
+    framework: str = "mxnet"
+    slowed_options: tuple[str, ...] = ()
+    """More options where operators are slowed."""
 
 
 PLANS = {
@@ -65,6 +69,27 @@ PLANS = {
         options=(),
         sessions=10,
         most_flagged=1,
+    ),
+    "torch": Plan(
+        framework="torch",
+        chosen=(
+            *("tanh", "softmax.int", "exp", "sqrt", "sigmoid"),
+            *("add.Tensor", "mul.Tensor", "sum", "mm", "layer_norm"),
+        ),
+        slowed={"tanh": 0.2, "exp": 0.2},
+        least_found=0.9,
+        least_cases=10,
+        options=(),
+        sessions=10,
+        most_flagged=1,
+        slowed_options=("--no-backward",),
+    ),
+    "hundred": Plan(
+        chosen=("--category", "unary,rounding,reduction"),
+        slowed=dict.fromkeys(("erfinv", "gammaln", "tan"), 0.3),
+        least_found=1.0,
+        least_cases=100,
+        options=("--no-backward", "--threads", "1"),
     ),
     "many": Plan(
         chosen=(
@@ -112,7 +137,7 @@ def session(plan: Plan, a: list[str], b: list[str], more: list[str]) -> dict[str
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "opperf", "ab", *plan.chosen),
-                *("--framework", "mxnet", "--size", "small", "--max-configs", "1"),
+                *("--framework", plan.framework, "--size", "small", "--max-configs", "1"),
                 *("--format", "json", "--report", str(Path(folder) / "ab.jsonl")),
                 *(word for setting in a for word in ("--a", setting)),
                 *(word for setting in b for word in ("--b", setting)),
@@ -227,7 +252,8 @@ def main() -> int:
         tally = Tally(plan, tuple(plan.slowed) if name == "slowed" else ())
         for _ in range(given.sessions or plan.sessions):
             begun = time.monotonic()
-            report = session(plan, *arms, more)
+            options = [*more, *(plan.slowed_options if name == "slowed" else ())]
+            report = session(plan, *arms, options)
             print(line(name, report, time.monotonic() - begun))
             print(f"  {tally.add(report)}", flush=True)
         for total in tally.lines():

@@ -1,10 +1,10 @@
-"""Makes some of MXNet's operators compute more rows than their inputs have.
+"""Makes some of MXNet's or PyTorch's operators compute more rows than their inputs have.
 
 Python imports this at its start where this folder is on PYTHONPATH. SLOWED has the operators, by
 the registry's names, each with the share of rows that each of its tensors gets in addition:
 `tanh=0.1,softmax=0.2`. With a share of 0 everything is as with others, but for the rows. They are
 put there before the first call, so that every call is one call of the operator, and its extra work
-the operator's own, backward too.
+the operator's own; of MXNet backward too.
 """
 
 import ctypes
@@ -14,15 +14,12 @@ import math
 import os
 import sys
 
-MODULE = "mxnet.ndarray.register"
-"""The module in which MXNet's generated functions look up the function that calls operators."""
-
 
 class Watch(importlib.abc.MetaPathFinder):
     """Changes the module when it is imported, and not before."""
 
     def find_spec(self, name, path, target=None):
-        if name != MODULE:
+        if name not in SLOW_DOWN:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -31,13 +28,13 @@ class Watch(importlib.abc.MetaPathFinder):
         def execute_and_change(module):
             execute(module)
             pairs = (one.split("=") for one in os.environ["SLOWED"].split(","))
-            slow_down(module, {name: float(share) for name, share in pairs})
+            SLOW_DOWN[name](module, {name: float(share) for name, share in pairs})
 
         spec.loader.exec_module = execute_and_change
         return spec
 
 
-def slow_down(module, shares):
+def slow_down_mxnet(module, shares):
     from mxnet.base import _LIB, c_str, check_call
 
     by_handle = {}
@@ -72,6 +69,42 @@ def slow_down(module, shares):
 
     module._imperative_invoke = invoke_with_more_rows
 
+
+def slow_down_torch(torch, shares):
+    longer = {}
+
+    def with_more_rows(tensor, share):
+        known, made = longer.get(id(tensor), (None, None))
+        if known is not tensor:
+            more = math.ceil(share * tensor.shape[0])
+            made = torch.cat([tensor, tensor[:more]]) if more else tensor.clone()
+            longer[id(tensor)] = (tensor, made)
+        return made
+
+    def slowed(call, share):
+        def call_with_more_rows(*arguments, **others):
+            return call(
+                *(
+                    with_more_rows(one, share) if isinstance(one, torch.Tensor) else one
+                    for one in arguments
+                ),
+                **{
+                    name: with_more_rows(one, share) if isinstance(one, torch.Tensor) else one
+                    for name, one in others.items()
+                },
+            )
+
+        return call_with_more_rows
+
+    for name, share in shares.items():
+        operator, _, overload = name.partition(".")
+        found = getattr(getattr(torch.ops.aten, operator), overload or "default")
+        found._op = slowed(found._op, share)
+
+
+SLOW_DOWN = {"mxnet.ndarray.register": slow_down_mxnet, "torch": slow_down_torch}
+"""By module: that in which MXNet's generated functions look up the function that calls operators,
+and PyTorch's own."""
 
 if os.environ.get("SLOWED"):
     sys.meta_path.insert(0, Watch())
