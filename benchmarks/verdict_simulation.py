@@ -83,7 +83,7 @@ MOST_ANY_FLAG = 0.01
 """Sessions with any flag where nothing changed, of `FIGURES` pinned cases."""
 LEAST_POWER = {0.05: 0.38, 0.07: 0.77, 0.10: 0.95}
 """Of `FIGURES` pinned cases: what a prototype found."""
-MOST_STARTS = 72
+MOST_STARTS = 56
 MOST_INVALID = 0.01
 LEAST_COVERAGE = 0.90
 """Two bounds, each wrong with a probability of 5 %."""

@@ -38,11 +38,11 @@ CASE_TIME_S = 0.05
 session takes as long for the same standard error; with 0.2 s twice as long
 (`benchmarks/visit_lengths.py`)."""
 
-SHORTEST_VISIT_S, LONGEST_VISIT_S = 0.02, 0.2
+SHORTEST_VISIT_S, LONGEST_VISIT_S = 0.02, 0.1
 """Limits on the seconds of a case in a process after the first look. Below, its first calls and its
 inputs take longer than its samples; beyond, machines change their speed within a visit, which no
 length averages out."""
 
-BLOCK_CAP = 16
-"""Most blocks of a session: with the scatter of visits of `CASE_TIME_S`, more is found than with 12
-of 0.2 s (`benchmarks/verdict_simulation.py`)."""
+BLOCK_CAP = 12
+"""Most blocks of a session, for which a minute is enough. What is found with them is in the tables
+of `benchmarks/verdict_simulation.py`."""

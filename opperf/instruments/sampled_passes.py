@@ -17,7 +17,7 @@ from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
-from opperf.instruments.profilers.stopping import criteria, limit_s
+from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode
 from opperf.plurals import pluralize
@@ -189,6 +189,9 @@ class SampledPasses:
             else:
                 # A fixed number of runs is one of calls, each of which is a sample.
                 loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
+            if work is not None or self._visit.conditions.rehearsed:
+                # A process of a session is one of many: its time counts more than its resolution.
+                loops = min(loops, most_loops(longest_s, call_s))
             if work is not None:
                 work.forget()
             begin = waits.read()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -83,6 +85,14 @@ def limit_s(settings: Settings) -> float | None:
     if settings.max_time_s is None and settings.runs is None:
         return MAX_TIME_S
     return settings.max_time_s
+
+
+def most_loops(limit: float, call_s: float) -> int:
+    """Returns the most calls in a sample with which the fewest samples that show a precision are
+    within a time limit in seconds."""
+    if math.isinf(limit):
+        return sys.maxsize
+    return max(1, int(limit / (MIN_ADAPTIVE_SAMPLES * call_s)))
 
 
 def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:

@@ -368,7 +368,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, here):
         (("relu",), "OPERATOR"),
         (("--threshold", "5%"), "--threshold 0.02, not 0.05"),
         (("--blocks", "9"), "--blocks 4, not 9"),
-        (("--until-settled",), "--until-settled 4, not 64"),
+        (("--until-settled",), "--until-settled 4, not 48"),
         (("--until-settled", "8"), "--until-settled 4, not 8"),
         (("--same-within", "5%"), "--same-within 0.04, not 0.05"),
         (("--control-blocks", "3"), "--control-blocks 2, not 3"),

@@ -29,7 +29,7 @@ def test_the_most_blocks(until_settled, cap):
 @pytest.mark.parametrize(
     "contrary, words",
     [
-        ({"until_settled": 11}, "--until-settled 11 is below --blocks 16"),
+        ({"until_settled": 11}, "--until-settled 11 is below --blocks 12"),
         ({"same_within": 0.01}, "--same-within 1% is below --threshold 2%"),
     ],
 )

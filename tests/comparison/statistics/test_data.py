@@ -35,7 +35,7 @@ def test_the_rules_are_those_of_the_guide():
     thresholds = Thresholds()
     assert thresholds.threshold == 0.02
     assert thresholds.same_within == 0.04
-    assert (thresholds.control_blocks, thresholds.block_cap) == (2, 16)
+    assert (thresholds.control_blocks, thresholds.block_cap) == (2, 12)
     assert (thresholds.control_q, thresholds.changed_q, thresholds.same_level) == (0.01, 0.05, 0.05)
 
 

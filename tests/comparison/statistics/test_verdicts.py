@@ -67,7 +67,7 @@ def test_changes_are_found_and_nothing_else(session):
     false = found = same = 0
     for seed in range(5):
         analysis = analyse(session(CHANGED, seed), RULES)
-        assert analysis.valid and analysis.looks == 5
+        assert analysis.valid and analysis.looks == 4
         for case, verdict in verdicts(analysis).items():
             truth = {1: "regressed", -1: "improved", 0: None}[np.sign(CHANGED.get(case, 0.0))]
             found += truth is not None and verdict == truth

@@ -1,5 +1,8 @@
 """When enough was sampled."""
 
+import math
+import sys
+
 import pytest
 
 from opperf.defaults import MAX_TIME_S
@@ -10,6 +13,7 @@ from opperf.instruments.profilers.stopping import (
     Time,
     criteria,
     limit_s,
+    most_loops,
 )
 from opperf.model import Settings
 
@@ -90,3 +94,9 @@ def test_criteria_are_those_of_the_settings():
     assert criteria(Settings(runs=7), 0.5) == (Count(7),)
     assert set(criteria(Settings(runs=7, max_time_s=3.0), 0.25)) == {Count(7), Time(0.75)}
     assert set(criteria(Settings(), 0.5)) == {Precision(0.02), Time(MAX_TIME_S / 2)}
+
+
+def test_ten_samples_fit_in_the_time():
+    assert most_loops(0.05, 0.0001) == 50
+    assert most_loops(0.05, 1.0) == 1
+    assert most_loops(math.inf, 0.0001) == sys.maxsize
