@@ -16,7 +16,7 @@ from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
-from opperf.commands.ab.running import exit_code, measure_session, open_session
+from opperf.commands.ab.running import measure_session, open_session, session_code
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
@@ -142,7 +142,7 @@ def _compare(
     return ArmComparison(
         report_of(session, analysis, request.fail_on, request.weight),
         RunResult(run, str(path), tuple(warnings)),
-        exit_code(analysis, request.fail_on, session.has_different_results),
+        session_code(session, analysis, request.fail_on),
         measured_of(session, name),
     )
 

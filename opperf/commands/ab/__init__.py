@@ -58,6 +58,12 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error)) from error
 
 
+def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float:
+    """Parses a share, of which `0%` and `100%` are two."""
+    whole = {"0": 0.0, "0%": 0.0, "100%": 1.0}
+    return whole[text] if text in whole else parse_share(ctx, param, text) or 0.0
+
+
 WORDS = f"{__name__}.words"
 """Key of the words of a command in its context's `meta`, which a node of a cluster is given."""
 
@@ -78,6 +84,9 @@ class AbCommand(Command):
         ),
         "Two functions of your own on the same inputs": (
             "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
+        ),
+        "A gate that times only what its instructions leave open": (
+            "opperf ab relu add --a python:base/bin/python --b python:head/bin/python --gate"
         ),
         "Numbers of threads, for a pull request and for a CI's view of tests": (
             "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
@@ -121,6 +130,22 @@ class AbCommand(Command):
 @max_configs
 @case_ids
 @limits
+@click.option(
+    "--gate",
+    is_flag=True,
+    help="Count the instructions of both arms first, under Valgrind, and time only cases whose "
+    "counts moved or say nothing (several threads, compiled code), and a sample of the others, "
+    "which are `instructions same` and have no part in the exit code.",
+)
+@click.option(
+    "--gate-sample",
+    default="10%",
+    show_default=True,
+    callback=parse_sample,
+    metavar="SHARE",
+    help="Share of the cases with the same instructions that are timed all the same, at random, at "
+    "least three; 0% for none, 100% for all.",
+)
 @click.option(
     "--same-within",
     metavar="SHARE",

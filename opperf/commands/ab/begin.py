@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.commands.ab.gate_checks import announce, check_counting
 from opperf.commands.ab.keeping import make_room
 from opperf.commands.ab.planning import (
     case_table,
@@ -38,6 +39,7 @@ from opperf.comparison.ab.forecast import (
     forecast_text,
     processes,
 )
+from opperf.comparison.ab.gate import left_to_count
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehearse
 from opperf.comparison.ab.session import Session, new_session
@@ -47,7 +49,9 @@ from opperf.execution.execute import check_comparable, check_environment
 from opperf.model import DECLARED, DIFFERENT, Environment, Settings, Tolerance
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
+from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
+from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker
 
@@ -124,7 +128,8 @@ def _begin(
     )
     # After each case was called once, the forecast is of what was measured here.
     expected = f": {forecast_text(forecast, thresholds)}" if request.dry_run else ""
-    show_pairs(request, pairing, expected, [str(planned_threads)])
+    notes = [str(planned_threads), *announce(request, pairing.pairs)]
+    show_pairs(request, pairing, expected, notes)
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
     if request.dry_run:
         print(case_table(pairing))
@@ -147,6 +152,7 @@ def _begin(
         thresholds=thresholds,
         seed=request.seed,
         alone=pairing.alone,
+        gate=request.gate,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
         later_start_s=later_start_s + rehearsal.first_s,
@@ -162,7 +168,10 @@ def _begin(
     line = f"{pluralize(runs, 'case')}{of_all} {verb} in both A and B"
     say(f"{line}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
-    return create(request, session)
+    writer = create(request, session)
+    if request.gate is not None:
+        profile_folder(request.report, is_new=True)
+    return writer
 
 
 def make_session(
@@ -236,6 +245,8 @@ def resume(request: Request, session: Session) -> SessionWriter | None:
     arms, thresholds, cases or environments."""
     plan = session.plan
     _check_same(session, request)
+    if left_to_count(session):
+        check_counting()
     if "threads" in request.given:
         planned = _plan_threads(request, plan.arms)
         check_same("--threads", str(session.threads), str(planned.threads))
@@ -259,11 +270,16 @@ def resume(request: Request, session: Session) -> SessionWriter | None:
 
 def _check_same(session: Session, request: Request) -> None:
     plan, given = session.plan, request.given
+    gates = plan.gate, request.gate
     check_common(session, request, SETTINGS)
     for option, field in THRESHOLDS.items():
         if option in given:
             asked = getattr(request.thresholds, field)
             check_same(spelling(option), getattr(plan.thresholds, field), asked)
+    if "gate" in given:
+        check_same("--gate", plan.gate is not None, request.gate is not None)
+    if "gate_sample" in given:
+        check_same("--gate-sample", *(gate and share_text(gate.sample) for gate in gates))
     if "no_pace" in given:
         check_same("--no-pace", not plan.reference_work, not request.reference_work)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from opperf.commands.ab.request import Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
-from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session import COUNTS, Session
 from opperf.comparison.ab.session_file import SessionWriter, read_arms
 from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
 from opperf.comparison.files.judging import Question, compare
@@ -148,18 +148,23 @@ def resume_counts(request: Request, session: Session) -> SessionWriter | None:
     return None
 
 
-class _Counts(Rounds):
-    """Schedule of a session's cases, each in the place of its arm."""
+def places_of(cases: Mapping[str, Iterable[Case]]) -> dict[str, Place]:
+    """Returns the places of counted cases, by id, from the cases of each arm."""
+    return {
+        case.id: Place(COUNTS, 0, position, arm, arm)
+        for position, (arm, own) in enumerate(cases.items())
+        for case in own
+    }
+
+
+class Counts(Rounds):
+    """Schedule of counted cases, each in the place of its arm."""
 
     def __init__(
-        self, session: Session, remaining: tuple[Case, ...], earlier: Iterable[Record]
+        self, places: Mapping[str, Place], remaining: Sequence[Case], earlier: Iterable[Record]
     ) -> None:
         super().__init__(remaining, earlier)
-        self._places = {
-            case.id: Place("counts", 0, position, arm, arm)
-            for position, arm in enumerate(session.arms)
-            for case in session.cases_of(arm).values()
-        }
+        self._places = places
 
     def keep(self, record: Record) -> list[Record]:
         return [
@@ -175,7 +180,8 @@ def count(writer: SessionWriter, request: Request) -> None:
     records = () if writer.earlier is None else writer.earlier.records
     remaining = find_pending(Run(session.header, records, cases=tuple(session.cases.values())))
     interpreters = session.header.interpreters
-    schedule = _Counts(session, (), records)
+    places = places_of({arm: session.cases_of(arm).values() for arm in session.arms})
+    schedule = Counts(places, (), records)
     # One arm before the other, so that both have the same cores.
     for arm in session.arms:
         own = {case.id for case in session.cases_of(arm).values()}
@@ -186,7 +192,7 @@ def count(writer: SessionWriter, request: Request) -> None:
             request.say(f"{arm}: {pluralize(len(left), 'case')} to count{beside}")
             build(workers, left, request.say)
             task = Task(left, interpreters, profile_folder(request.report))
-            schedule = _Counts(session, left, schedule.records.values())
+            schedule = Counts(places, left, schedule.records.values())
             with open_executor(LOCAL, task, workers, request.pinning) as executor:
                 execute(schedule, executor, writer.store, request.make_progress(len(left)))
     if session.closing is None:

@@ -24,6 +24,7 @@ from opperf.commands.run.request import (
     split_sources,
 )
 from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
+from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.weighted import check_format
@@ -82,6 +83,8 @@ class Request:
     seed: int
     reference_work: bool
     weight: str | None = None
+    gate: Gate | None = None
+    """Of a session that counts instructions first."""
     files: tuple[SourceFile, ...] = ()
     """Opened; their cases are compared in place of the registry's."""
     arguments: tuple[str, ...] = ()
@@ -143,6 +146,8 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         if not given["dry_run"]:
             # Before the session takes its time; one that is resumed makes its report again.
             check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])
+    if "gate_sample" in changed and not given["gate"]:
+        raise UsageError("--gate-sample is for --gate; add it, or omit the sample")
     files = _files_from(given, changed)
     check_shape_options(changed)
     selection = _selection_from(given)
@@ -169,6 +174,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         limits=limits,
         tolerance=None if given["no_check"] else Tolerance(given["rtol"], given["atol"]),
         reference_work=not given["no_pace"],
+        gate=Gate(given["gate_sample"]) if given["gate"] else None,
         files=files,
         arguments=tuple(repeated_arguments(given, changed)),
     )

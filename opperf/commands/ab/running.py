@@ -18,11 +18,14 @@ from opperf.commands.ab.counting import (
     counts_instructions,
     resume_counts,
 )
+from opperf.commands.ab.gate_checks import check_gate
+from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
 from opperf.commands.ab.request import Request, read_request
 from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
+from opperf.comparison.ab.gate import needs_no_times
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import measured_of
@@ -65,7 +68,7 @@ def _run_session(request: Request) -> int:
             measure_session(writer, request)
         except KeyboardInterrupt:
             keep_interrupted(request.report)
-            done = "" if counts else f"{processes(len(writer.session.processes))} measured, in "
+            done = _done(writer.session)
             tell(f"interrupted; {done or 'the counts are in '}{_resume_hint(request)}")
             return INTERRUPTED
         except OpperfError as error:
@@ -85,9 +88,18 @@ def _run_session(request: Request) -> int:
     return _judge(session, name, request.outputs, request.fail_on, request.weight)
 
 
+def _done(session: Session) -> str:
+    """Returns what a session of times has; empty of one of counts."""
+    if session.plan.kind == "counts":
+        return ""
+    counts = f"{pluralize(len(session.counts), 'case')} counted, " if session.plan.gate else ""
+    return f"{counts}{processes(len(session.processes))} measured, in "
+
+
 def open_session(request: Request) -> SessionWriter | None:
     """Starts a session, or resumes one; None for a dry run. Raises `OpperfError` if it cannot."""
     if not request.resume:
+        check_gate(request)
         report_choice(request.choice, request.say)
         return (begin_counts if counts_instructions(request) else begin)(request)
     if not request.report.exists():
@@ -173,11 +185,35 @@ def _judge(
     analysis = analyse(session.replicates, session.plan.thresholds)
     found = report_of(session, analysis, fail_on, weight)
     write_reports(report_for(found, measured_of(session, name)), outputs)
-    return exit_code(analysis, fail_on, session.has_different_results)
+    return session_code(session, analysis, fail_on)
+
+
+def session_code(session: Session, analysis: Analysis, fail_on: tuple[str, ...]) -> int:
+    """Returns the exit code of a session of times, one of which nothing had to be timed included:
+    what its counts say fails nothing."""
+    code = exit_code(analysis, fail_on, session.has_different_results)
+    return 0 if code == INCONCLUSIVE and session.closing and needs_no_times(session) else code
 
 
 def _measure(writer: SessionWriter, request: Request) -> None:
     """Measures the rest of a session of times; each replicate is written before the next begins."""
+    session = writer.session
+    plan = session.plan
+    if plan.gate is not None:
+        count_first(writer, request)
+    if not needs_no_times(session):
+        _time(writer, request)
+    if session.closing is None:
+        analysis = analyse(session.replicates, plan.thresholds)
+        counts = Counter(found.verdict.value for found in analysis.verdicts)
+        writer.close_session(
+            Closing(
+                utc_now(), sum(process.line.wall_s for process in session.processes), dict(counts)
+            )
+        )
+
+
+def _time(writer: SessionWriter, request: Request) -> None:
     session = writer.session
     plan = session.plan
     threads = session.threads.number
@@ -194,14 +230,6 @@ def _measure(writer: SessionWriter, request: Request) -> None:
             request.say(f"{name}: {work}, about {duration(left_s)}")
             shown = request.make_progress(total, _pace(stage, total, left_s, session))
             execute(blocks, arms, writer.store, shown)
-    if session.closing is None:
-        analysis = analyse(session.replicates, plan.thresholds)
-        counts = Counter(found.verdict.value for found in analysis.verdicts)
-        writer.close_session(
-            Closing(
-                utc_now(), sum(process.line.wall_s for process in session.processes), dict(counts)
-            )
-        )
 
 
 def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:

@@ -21,6 +21,7 @@ import msgspec
 
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.forecast import Stage, block_of
+from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.session import FATAL, Lost, Session, key
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.ab.visit_times import visit_times
@@ -257,4 +258,4 @@ def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
     if stage.phase == "coarse":
         cases = _planned(stage, session, arm)
         lost = {**session.coarse_lost, **{name: why for name, why in lost.items() if why.ended}}
-    return select_cases(cases, stage.figures, lost)
+    return select_cases(cases, stage.figures or timed_figures(session), lost)

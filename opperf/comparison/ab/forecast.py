@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.comparison.ab.arms import coarse_time_s
+from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.ab.session import Process, Session, pair_of
 from opperf.comparison.statistics.blocks import BLOCK
@@ -197,8 +198,10 @@ def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> F
     the seconds that a stage has for pairs, where they are not the session's."""
     plan = session.plan
     case_time_s = session.selection.settings.max_time_s or 0.0
+    timed = {pair_of(figure) for figure in timed_figures(session)}
+    visit_s = {group: seconds for group, seconds in plan.visit_s.items() if group in timed}
     found = Forecast(
-        plan.visit_s, plan.start_s, plan.later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
+        visit_s, plan.start_s, plan.later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
     expected = taken = 0.0
     started: set[object] = set()

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.results import ResultsRow, row_fields
@@ -45,6 +46,19 @@ class Row(Struct, frozen=True, omit_defaults=False):
     settings: str = ""
     results: str = ""
     difference: str = ""
+    basis: str = ""
+    """The counts and times that the verdict rests on, of a session that counted first."""
+
+
+class GateReport(Struct, frozen=True, omit_defaults=False):
+    """Numbers of figures that a session counted before it timed, by result."""
+
+    identical: int
+    moved: int
+    uncounted: int
+    timed: int
+    sample: int
+    """Cases that were timed although both arms run the same instructions."""
 
 
 class CoarseRow(Struct, frozen=True, omit_defaults=False):
@@ -120,6 +134,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Empty if they were not compared."""
     nodes: tuple[str, ...] = ()
     """Names of the nodes of a cluster that measured it; empty for this machine."""
+    gate: GateReport | None = None
+    """None of a session that times all figures."""
 
 
 def report_of(
@@ -129,6 +145,7 @@ def report_of(
     plan = session.plan
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
+    found = findings(session)
 
     def row(one: CaseVerdict) -> Row:
         return Row(
@@ -138,9 +155,11 @@ def report_of(
             note=one.note,
             settings=pairs[pair_of(one.case)].settings,
             **row_fields(plan.checks.get(pair_of(one.case))),
+            basis=basis_text(one, found.get(one.case)),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
+    rows += map(row, untimed(session))
     looks = plan.thresholds.looks
     margin = plan.thresholds.margin
     known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
@@ -187,6 +206,37 @@ def report_of(
             if (check := plan.checks.get(pair.id)) is not None
         ),
         nodes=session.nodes,
+        gate=_gate(session),
+    )
+
+
+def basis_text(verdict: CaseVerdict, counted: Finding | None) -> str:
+    """Returns what a verdict rests on; empty in a session without counts."""
+    if counted is None:
+        return ""
+    is_timed = verdict.verdict is not Verdict.INSTRUCTIONS_SAME
+    return f"{counted}, and timed" if is_timed else str(counted)
+
+
+def untimed(session: Session) -> Iterator[CaseVerdict]:
+    """Yields the figures that were not timed, as their instructions are the same."""
+    timed = frozenset(timed_figures(session))
+    for figure in findings(session):
+        if figure not in timed:
+            yield CaseVerdict(figure, Verdict.INSTRUCTIONS_SAME, note="not timed")
+
+
+def _gate(session: Session) -> GateReport | None:
+    found = findings(session)
+    if not found or left_to_count(session):
+        return None
+    kinds = Counter(finding.kind for finding in found.values())
+    return GateReport(
+        identical=kinds["identical"],
+        moved=kinds["moved"],
+        uncounted=kinds["not counted"],
+        timed=len(timed_figures(session)),
+        sample=len(sampled(session, found)),
     )
 
 

@@ -54,6 +54,13 @@ class Group(Struct, frozen=True):
     """Arguments of the second arm's case that the first one's has by another name."""
 
 
+class Gate(Struct, frozen=True):
+    """How a session counts instructions before it times cases."""
+
+    sample: float
+    """Share of the cases with the same instructions that are timed all the same."""
+
+
 class SessionPlan(Struct, frozen=True):
     """How a session is measured and compared: `Header.session`."""
 
@@ -78,6 +85,8 @@ class SessionPlan(Struct, frozen=True):
     tolerance: Tolerance | None = None
     """Tolerance of differences between the arms' results; None if they were not compared."""
     checks: dict[str, Check] = {}
+    gate: Gate | None = None
+    """None if all cases are timed."""
 
 
 def group_cases(
@@ -91,6 +100,9 @@ def group_cases(
     of_arm = [listed[start : start + len(groups)] for start in range(0, len(listed), len(groups))]
     return list(zip(*of_arm, strict=True))
 
+
+COUNTS = "counts"
+"""Phase of the place of a record of instructions."""
 
 FATAL = (Status.CRASHED, Status.TIMEOUT)
 """Statuses of a case that has ended its process."""
@@ -130,6 +142,8 @@ class Session:
     axes: Axes
     """Settings that have several values in all arms, each of which makes a case of its own."""
     processes: list[Process] = field(default_factory=list)
+    counts: dict[str, Record] = field(default_factory=dict)
+    """Records of instructions, by the id of the counted case."""
     closing: Closing | None = None
 
     @classmethod
@@ -151,7 +165,9 @@ class Session:
         )
         of_place: dict[Place, list[Record]] = {}
         for record in run.records:
-            if record.place is not None:
+            if record.place is not None and record.place.phase == COUNTS:
+                session.counts[record.id] = record
+            elif record.place is not None:
                 of_place.setdefault(record.place, []).append(record)
         # One that was measured again, by another node, has two lines.
         for line in {line.place: line for line in run.processes}.values():

@@ -35,6 +35,8 @@ class Verdict(str, enum.Enum):
     """Two separate runs differ; only interleaved runs can show whether the case does."""
     NO_CLEAR_CHANGE = "no clear change"
     """Two separate runs do not differ; that does not prove equivalence."""
+    INSTRUCTIONS_SAME = "instructions same"
+    """Both arms run the same instructions, and were not timed: no proof of the same time."""
 
 
 class Replicate(Struct, frozen=True):

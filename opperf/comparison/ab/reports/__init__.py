@@ -41,18 +41,21 @@ MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
 
 MAX_SAME = 20
-"""Most rows of the table of figures that are the same: the longest, and not urgent."""
+"""Most rows of a table of figures that are not `URGENT`: those are the longest."""
 
 SHOWN = {
     Verdict.REGRESSED: "Slower",
     Verdict.IMPROVED: "Faster",
     Verdict.AMBIGUOUS: "Not clear",
     Verdict.SAME: "No change",
+    Verdict.INSTRUCTIONS_SAME: "Not timed: the same instructions",
 }
 """Verdicts that have a table, in this order, each with its title on a page."""
 
 FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED})
 """Verdicts whose tables are not folded."""
+
+URGENT = FOUND | {Verdict.AMBIGUOUS}
 
 LISTS: dict[str, Callable[[SessionReport], dict[str, str]]] = {
     "Without a partner": lambda report: report.alone,
@@ -109,8 +112,9 @@ def _verdicts(report: SessionReport) -> Iterator[Section]:
     for verdict, page_title in SHOWN.items():
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=_size)
-        most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
-        made = tuple(_columns(found[:most], cases, vary))
+        most = MAX_ROWS if verdict in URGENT else MAX_SAME
+        columns = _untimed_columns if verdict is Verdict.INSTRUCTIONS_SAME else _columns
+        made = tuple(columns(found[:most], cases, vary))
         is_folded = verdict not in FOUND
         yield Section(
             verdict.value.capitalize(),
@@ -126,19 +130,39 @@ def _size(row: Row | CoarseRow) -> float:
 
 
 def _columns(rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool) -> Iterator[Column]:
-    yield from _case_columns(rows, cases)
-    if vary:
-        yield texts("Settings", [row.settings or "default" for row in rows])
+    yield from _setting_columns(rows, cases, vary)
     yield from _ratio_columns(rows)
     detectable = [
         "" if row.detectable is None else sentences.percent(row.detectable) for row in rows
     ]
     yield numbers("Detectable", detectable, page="Visible from")
     yield numbers("Blocks", [str(row.blocks) for row in rows], extra=1)
+    yield from _basis_column(rows)
     if any(row.note for row in rows):
         yield texts("Note", [row.note for row in rows])
     if any(row.results == DIFFERENT for row in rows):
         yield texts(TITLE, [row.difference if row.results == DIFFERENT else "" for row in rows])
+
+
+def _untimed_columns(
+    rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool
+) -> Iterator[Column]:
+    yield from _setting_columns(rows, cases, vary)
+    yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
+    yield from _basis_column(rows)
+
+
+def _basis_column(rows: Sequence[Row]) -> Iterator[Column]:
+    if any(row.basis for row in rows):
+        yield texts("Rests on", [row.basis for row in rows])
+
+
+def _setting_columns(
+    rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool
+) -> Iterator[Column]:
+    yield from _case_columns(rows, cases)
+    if vary:
+        yield texts("Settings", [row.settings or "default" for row in rows])
 
 
 def _case_columns(
@@ -187,11 +211,12 @@ def _row_test(report: SessionReport, row: Row) -> Test:
     different = row.results == DIFFERENT
     found = [row.verdict.value, *([DIFFERENT] if different else [])]
     failed = [word for word in found if word in report.fail_on]
-    is_open = row.verdict is Verdict.AMBIGUOUS
+    is_open = row.verdict in (Verdict.AMBIGUOUS, Verdict.INSTRUCTIONS_SAME)
     parts = [
         row.verdict.value,
         *([f"B/A {sentences.ratio_text(row)}"] if row.ratio is not None else []),
         *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
+        *([row.basis] if row.basis else []),
         *([row.note] if row.note else []),
         *([f"{TITLE}: {row.difference}"] if different else []),
     ]

@@ -124,6 +124,8 @@ def _row(row: Row, measured: Measured) -> ChangeRow:
 
 def _facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "Blocks", str(row.blocks)
+    if row.basis:
+        yield "Rests on", row.basis
     if row.p is not None:
         yield "P-value of a change", f"{row.p:.2g}"
     if row.results == DIFFERENT:

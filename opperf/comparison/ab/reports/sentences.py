@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opperf.comparison.ab.forecast import processes
-from opperf.comparison.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.comparison.ab.report import CoarseReport, CoarseRow, GateReport, Report, Row
 from opperf.comparison.results import count_different, sentence
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Shift, Verdict
@@ -25,6 +25,7 @@ WORDS = {
     Verdict.IMPROVED: "faster",
     Verdict.SAME: "without change",
     Verdict.AMBIGUOUS: "not clear",
+    Verdict.INSTRUCTIONS_SAME: "with the same instructions and not timed",
 }
 """Verdicts in words that need no manual, in the order of the headline."""
 
@@ -44,9 +45,10 @@ def summary(report: Report) -> list[str]:
         *([sentence(report.results)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
         f"Measured by {processes(report.processes)}.",
+        *([_gate(report.gate, report)] if report.gate else []),
         *_power(report),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
-        *([_shift(report.shift)] if report.valid and report.shift is not None else []),
+        *([_shift(report.shift, report.gate)] if report.valid and report.shift else []),
         *(sentences(report.weighted, ARMS) if report.weighted else []),
         *([_coarse(report.coarse)] if report.coarse else []),
     ]
@@ -80,11 +82,30 @@ def _adjustment(report: Report) -> str:
     )
 
 
-def _shift(shift: Shift) -> str:
+def _gate(gate: GateReport, report: Report) -> str:
+    parts = [
+        f"{gate.identical} identical",
+        *([f"{gate.moved} moved"] if gate.moved else []),
+        *([f"{gate.uncounted} not counted"] if gate.uncounted else []),
+    ]
+    sample = f", with a random sample of {pluralize(gate.sample, 'case')}" if gate.sample else ""
+    left = report.counts.get(Verdict.INSTRUCTIONS_SAME.value, 0)
+    rest = (
+        f" The time of the other {left} was not measured: caches, branches, other threads and the "
+        "kernel can change it with the same instructions."
+    )
+    return (
+        f"Instructions of both arms: {', '.join(parts)}; {gate.timed or 'none'} timed{sample}."
+        f"{rest if left else ''}"
+    )
+
+
+def _shift(shift: Shift, gate: GateReport | None) -> str:
     ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
     note = f"; {shift.note}" if shift.note else ""
+    subject = "All timed figures" if gate else "All operators"
     return (
-        f"All operators together: {shift.verdict.value}, B/A {ratio:.3f} "
+        f"{subject} together: {shift.verdict.value}, B/A {ratio:.3f} "
         f"({low:.3f} to {high:.3f}), p {shift.p:.2g}{note}."
     )
 
@@ -159,4 +180,6 @@ def advice(report: Report) -> list[str]:
             f"change{hidden} may be hidden in the noise. More blocks (`--blocks "
             f"{2 * report.block_cap}`) or a quieter machine can tell."
         )
-    return found or ["Nothing to do: no figure is slower."]
+    untimed = report.counts.get(Verdict.INSTRUCTIONS_SAME.value, 0)
+    which = "no timed figure" if untimed else "no figure"
+    return found or [f"Nothing to do: {which} is slower."]
