@@ -40,6 +40,10 @@ def check_gate(request: Request) -> None:
             "--gate counts instructions and then times: omit --profiler instructions, or omit "
             "--gate to count alone"
         )
+    if request.node:
+        raise UsageError(
+            "--gate counts and times on this machine: omit --executor ray, or omit --gate"
+        )
     if not request.dry_run:
         check_counting()
 
