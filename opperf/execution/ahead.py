@@ -45,8 +45,8 @@ def compile_ahead(workers: Workers, cases: Iterable[Case], say: Callable[[str], 
         if len(missing) < FEWEST:
             continue
         say(
-            f"compiling {pluralize(len(missing), 'case')} in {number} processes before the first "
-            "is measured"
+            f"compiling {pluralize(len(missing), 'case')} in {pluralize(number, 'process')} before "
+            "the first is measured"
         )
         begun = [workers.begin(first.target.framework, first.settings) for _ in range(number)]
         try:

@@ -39,6 +39,7 @@ from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_environments, read_failures
 from opperf.history.timelines import read_history
+from opperf.history.verdicts import NOTHING
 from opperf.model import ListedOperator, Listing, Note, NoteCode, Operator, Status
 from opperf.reports import formats
 from opperf.reports.coverage import coverage
@@ -170,12 +171,12 @@ def of_history(folder):
         Event(EventKind.MACHINE, last_good=name, first_bad=name, id=2, **change),
     ]
     note = SeriesNote(name, NoteKind.BREAK, "e0", 1, name)
-    checked = Checked([], events, [], [note], {name: 1}, {})
-    rows = rows_of(events, {line.id: line}, [1])
+    checked = Checked([], events, [], [note], {name: 1}, {}, name)
+    rows = rows_of(events, {line.id: line}, [1], NOTHING)
     return {
         "history list": [
             series_report(history, project, environments),
-            runs_report(history.runs, project),
+            runs_report(history.runs, project, {run.id: 1 for run in history.runs}),
             projects_report([project]),
         ],
         "history check": [check_report(rows, checked, history, project, name)],

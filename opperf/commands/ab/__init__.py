@@ -85,9 +85,6 @@ class AbCommand(Command):
         "Two functions of your own on the same inputs": (
             "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
         ),
-        "A gate that times only what its instructions leave open": (
-            "opperf ab relu add --a python:base/bin/python --b python:head/bin/python --gate"
-        ),
         "Numbers of threads, for a pull request and for a CI's view of tests": (
             "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
         ),

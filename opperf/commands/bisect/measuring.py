@@ -50,6 +50,7 @@ FIXED: dict[str, Any] = {
     "weight": None,
     "locked": None,
     "no_check": True,
+    "gate": False,
     "rtol": None,
     "atol": None,
 }

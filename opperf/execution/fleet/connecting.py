@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -76,12 +78,21 @@ def check_answers(address: str) -> None:
 @contextmanager
 def connected(options: FleetOptions) -> Iterator[Any]:
     """Returns a context with the module; a connection that was made for it ends with it."""
+    handler = signal.getsignal(signal.SIGTERM)
     ray, is_new = connect(options)
     try:
         yield ray
     finally:
         if is_new:
             ray.shutdown()
+            restore(handler)
+
+
+def restore(handler: Any) -> None:
+    """Sets the handler of SIGTERM that this process had before Ray set its own, which ends it
+    without a word to whoever comes after."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 def list_nodes(ray: Any) -> tuple[Node, ...]:

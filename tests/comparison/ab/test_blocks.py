@@ -1,6 +1,7 @@
 """Replicates: one process each, whatever ends on the way."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -228,6 +229,7 @@ class Measured:
 
     def __init__(self, cases, lost, coarse_lost):
         self._cases, self.lost, self.coarse_lost = cases, lost, coarse_lost
+        self.pairs, self.plan = (), SimpleNamespace(gate=None)
 
     def cases_of(self, arm):
         return self._cases

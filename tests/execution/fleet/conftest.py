@@ -20,11 +20,11 @@ def cluster(variables):
         for name in "ab":
             made.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
         ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        # Ray's own handler would end the process of other tests, which run before its end too.
+        signal.signal(signal.SIGTERM, handler)
         yield made
     finally:
         ray.shutdown()
         made.shutdown()
-        # Ray's own handler would outlive it, and end the process of later tests.
-        signal.signal(signal.SIGTERM, handler)
         os.environ.clear()
         os.environ.update(before)

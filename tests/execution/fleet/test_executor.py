@@ -60,7 +60,8 @@ def test_every_case_is_measured_once_by_one_of_the_nodes(opened, make_case):
         records, nodes = run(executor, cases)
     assert records.keys() == {case.id for case in cases} == nodes.keys()
     assert all(record.node == nodes[id] for id, record in records.items())
-    assert {record.node for record in records.values()} == {"a", "b"}
+    # One that is slow to start on a busy machine leaves all to the other.
+    assert {record.node for record in records.values()} <= {"a", "b"}
     statuses = [records[case.id].status for case in cases]
     assert statuses[:2] == [Status.OK] * 2 and statuses[4:] == [Status.OK] * 6
     assert statuses[2:4] == [Status.FAILED, Status.CRASHED]

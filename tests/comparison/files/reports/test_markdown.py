@@ -60,7 +60,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
 def test_only_findings_are_bold(comparison, row):
     found = comparison(*(row(verdict=one, ratio=2.0) for one in Verdict))
     cells = [line.split(" | ")[2] for line in lines(found) if line.startswith("| `relu`")]
-    quiet = ["same", "ambiguous", "invalid", "no clear change"]
+    quiet = ["same", "ambiguous", "invalid", "no clear change", "instructions same"]
     assert sorted(cells) == sorted(["**regressed**", "**improved**", "**suspect**", *quiet])
 
 

@@ -169,12 +169,16 @@ def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, 
     metric = comparison(row(), metrics=("forward",), means=())
     metric = msgspec.structs.replace(metric, rows=tuple(row(verdict=one) for one in Verdict))
     sentence = (
-        "forward: 7 cases in common: 1 regressed, 1 improved, 1 same, 1 ambiguous, 1 invalid,"
+        "forward: 8 cases in common: 1 regressed, 1 improved, 1 same, 1 ambiguous, 1 invalid,"
     )
-    assert f"{sentence} 1 suspect (1 slower), 1\n  no clear change\n" in compared(
-        metric, "text", 108
+    assert (
+        f"{sentence} 1 suspect (1 slower), 1\n  no clear change, 1 instructions same\n"
+        in compared(metric, "text", 108)
     )
-    assert f"{sentence} 1 suspect (1\n  slower), 1 no clear change\n" in compared(metric, "text")
+    assert (
+        f"{sentence} 1 suspect (1\n  slower), 1 no clear change, 1 instructions same\n"
+        in compared(metric, "text")
+    )
 
 
 # Of the inputs and of the name, 16 columns are to be seen.
