@@ -197,6 +197,7 @@ def test_a_release_is_measured_against_the_last_tag(clone):
 
 
 def test_a_history_is_added_to_and_checked(clone):
+    pytest.importorskip("sqlalchemy")
     status, said, _ = act(
         clone, {}, mode="history", framework="numpy", operators="exp", store="history.sqlite"
     )
@@ -355,6 +356,7 @@ def test_gitlabs_release(clone):
 
 
 def test_gitlabs_history(clone):
+    pytest.importorskip("sqlalchemy")
     words = {"OPPERF_FRAMEWORK": "numpy", "OPPERF_OPERATORS": "exp"}
     done = pipeline(clone, ".opperf-history", **words, OPPERF_HISTORY="history.sqlite")
     assert done.returncode == 0, done.stderr
