@@ -34,8 +34,8 @@ TIMEOUT_S = 300.0
 """Limit on the seconds a case takes. The slowest default case takes under a minute on two cores."""
 
 CASE_TIME_S = 0.05
-"""Seconds of a case in a process of a session up to the first look. Between 0.02 and 0.1 s, a
-session takes as long for the same standard error; with 0.2 s twice as long
+"""Seconds of a case in a process of a session up to the first look. On a loaded machine, a session
+took as long for the same standard error with 0.02 to 0.1 s, and twice as long with 0.2 s
 (`benchmarks/visit_lengths.py`)."""
 
 SHORTEST_VISIT_S, LONGEST_VISIT_S = 0.02, 0.1
