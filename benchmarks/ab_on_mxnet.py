@@ -12,8 +12,8 @@ Run: python benchmarks/ab_on_mxnet.py [ten | hundred | many | few | torch] [alik
      [--sessions N] [more options of opperf ab]
 
 `ten`: ten operators at small sizes, forward and backward, two of them slower by a tenth in B; ten
-sessions of each kind, a minute each. `torch`: the same with ten of PyTorch's, slowed forward only.
-`hundred`: a hundred operators, forward, three of them slower; a session of each, five minutes.
+sessions of each kind. `torch`: the same with ten of PyTorch's, slowed forward only.
+`hundred`: a hundred operators, forward, three of them slower; a session of each.
 `many`: several hundred, forward, fifteen of them with a tenth more rows; a session of each. `few`:
 a dozen, three of which compute twice the rows, in under a minute on an idle machine: a quick check.
 """

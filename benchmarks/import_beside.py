@@ -1,7 +1,7 @@
 """Whether a worker that is imported on another core disturbs what is measured: what `opperf ab`
 would save by importing the next block's workers while it measures this one's.
 
-Forks of one worker visit ten small operators on one core; in a random half of the visits another
+Forks of one worker visit small operators on one core; in a random half of the visits another
 core imports the framework, over and over. Prints by operator the ratio of the times with and
 without, less what the reference work explains and without that, with 95 % intervals, and the
 standard deviations between visits with and without.

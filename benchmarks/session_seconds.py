@@ -19,19 +19,11 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from benchmarks.ab_on_mxnet import PLANS
 from opperf.comparison.ab.forecast import REST, SAMPLES, STARTS, WARMUP, parts_of
 from opperf.comparison.ab.session_file import read_session
 
-CHOSEN = {
-    "mxnet": (
-        *("tanh", "softmax", "exp", "sqrt", "sigmoid"),
-        *("broadcast_add", "broadcast_mul", "sum", "dot", "LayerNorm"),
-    ),
-    "torch": (
-        *("tanh", "softmax.int", "exp", "sqrt", "sigmoid"),
-        *("add.Tensor", "mul.Tensor", "sum", "mm", "layer_norm"),
-    ),
-}
+CHOSEN = {"mxnet": PLANS["ten"].chosen, "torch": PLANS["torch"].chosen}
 """Ten operators of a few microseconds each, by framework."""
 
 

@@ -5,8 +5,7 @@ Forks of a few workers visit small operators, in random order, for times of seve
 Prints for each length the standard deviation between forks of one worker (geometric mean of the
 operators, less what the reference work explains), with its 90 % interval by a bootstrap over forks,
 the seconds that a visit of a case takes, and the product of variance and seconds relative to the
-best: the seconds of a session for the same standard error. With the seconds that a new worker
-takes, the same product for whole blocks.
+best: the seconds of a session for the same standard error, but for those of new workers.
 
 Run: python -m benchmarks.visit_lengths [--framework NAME] [--workers N] [--forks N] [--core N]
 """

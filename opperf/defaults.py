@@ -44,5 +44,5 @@ inputs take longer than its samples; beyond, machines change their speed within 
 length averages out."""
 
 BLOCK_CAP = 12
-"""Most blocks of a session, for which a minute is enough. What is found with them is in the tables
-of `benchmarks/verdict_simulation.py`."""
+"""Most blocks of a session: ten small operators take them in a minute and a half. What is found is
+in the tables of `benchmarks/verdict_simulation.py`."""

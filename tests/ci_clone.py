@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.repositories import GIT
+
 KERNELS = """
 import os
 from pathlib import Path
@@ -20,8 +22,6 @@ def gelu(x):
         seen.write(SIDE[0])
     return x * x
 """
-
-GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 
 GH = """#!{python}
 import json

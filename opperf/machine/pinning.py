@@ -119,10 +119,14 @@ def _find_obstacle() -> str:
     return ""
 
 
+def _threads(tasks: Path) -> list[int]:
+    return [int(path.name) for path in tasks.iterdir()]
+
+
 def _read_affinities() -> dict[int, set[int]]:
     """Returns the cores of each thread, or of the calling one, 0, if none are listed."""
     try:
-        threads = [int(path.name) for path in TASKS.iterdir()]
+        threads = _threads(TASKS)
     except OSError:
         threads = [0]
     found = {}
@@ -142,11 +146,9 @@ def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
 
 def move_process(pid: int, cpus: frozenset[int]) -> None:
     """Pins all threads of another process to these cores; none for no change."""
-    if not cpus:
-        return
-    with suppress(OSError):
-        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
-        _set_affinities(dict.fromkeys(threads, cpus))
+    if cpus:
+        with suppress(OSError):
+            _set_affinities(dict.fromkeys(_threads(Path(f"/proc/{pid}/task")), cpus))
 
 
 class Pinning(AbstractContextManager["Pinning"]):

@@ -1,9 +1,8 @@
 """Repositories of the forms that frameworks have, in small."""
 
-import subprocess
 from pathlib import Path
 
-GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+from tests.repositories import git
 
 TORCH = {
     "aten/src/ATen/native/native_functions.yaml": """\
@@ -279,11 +278,6 @@ def twice(x):
     return 2 * kernels.gelu(x)
 """,
 }
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run([*GIT, "-C", folder, *words], check=True, capture_output=True, text=True)
-    return done.stdout
 
 
 def make(folder: Path, files: dict[str, str]) -> Path:

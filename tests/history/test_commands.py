@@ -1,7 +1,6 @@
 """The commands on a history, from the words to the exit code."""
 
 import json
-import subprocess
 
 import msgspec
 import pytest
@@ -10,12 +9,7 @@ from opperf.errors import OpperfError
 from opperf.model import Status
 from opperf.opperf import cli
 from opperf.reports.writing import write
-
-
-def git(folder, *words):
-    identity = ("-c", "user.name=someone", "-c", "user.email=someone@example.org")
-    command = ["git", "-C", str(folder), *identity, *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+from tests.repositories import git
 
 
 @pytest.fixture(scope="module")

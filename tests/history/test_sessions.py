@@ -1,7 +1,6 @@
 """Sessions of `opperf ab` in a history: from the file to the state of a change."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -23,16 +22,11 @@ from opperf.reports.writing import write
 from tests.comparison.ab.sessions import ENVIRONMENT
 from tests.history.sessions import CASES, COUNTED, KEY, write_counts, write_session
 from tests.history.submissions import entry, submission
+from tests.repositories import git
 
 COMMITS = 6
 
 RATIOS = {"softmax": 1.08, "conv2d": 1.0}
-
-
-def git(folder, *words):
-    identity = ("-c", "user.name=someone", "-c", "user.email=someone@example.org")
-    command = ["git", "-C", str(folder), *identity, *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture(scope="module")

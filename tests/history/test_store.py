@@ -376,7 +376,8 @@ def test_reading_makes_no_store(name):
     for _ in range(2):
         if "://" not in name:
             Path(name).touch()
-        with pytest.raises(UsageError, match="no store is there; `opperf history add` makes one"):
+        advice = "`opperf history add` of a run makes one"
+        with pytest.raises(UsageError, match=f"no store is there; {advice}"):
             Store(name, must_exist=True)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
-from opperf.commands.command import Command
+from opperf.commands.command import WORDS, WordsCommand
 from opperf.commands.environments import locked_option
 from opperf.commands.run.cluster import address, nodes
 from opperf.defaults import BLOCK_CAP
@@ -64,20 +64,8 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     return whole[text] if text in whole else parse_share(ctx, param, text) or 0.0
 
 
-WORDS = f"{__name__}.words"
-"""Key of the words of a command in its context's `meta`, which a node of a cluster is given."""
-
-
-class AbCommand(Command):
-    """Keeps its words."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
-
-
 @click.command(
-    cls=AbCommand,
+    cls=WordsCommand,
     examples={
         "Two releases, installed first, with a gate at 5 %": (
             "opperf ab relu --a env:torch==2.12 --b env:torch==2.13 --threshold 5%"

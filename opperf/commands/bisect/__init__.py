@@ -9,7 +9,7 @@ import click
 
 from opperf.commands.ab import parse_threads
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
-from opperf.commands.command import Command
+from opperf.commands.command import WORDS, WordsCommand
 from opperf.defaults import BLOCK_CAP
 from opperf.parameters import (
     argument_options,
@@ -34,20 +34,9 @@ from opperf.parameters import (
 )
 from opperf.parsing import parse_share
 
-ARGUMENTS = f"{__name__}.arguments"
-"""Key of the words of a command in its context's `meta`, which a resumed one is given again."""
-
-
-class BisectCommand(Command):
-    """Keeps its words."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[ARGUMENTS] = tuple(args)
-        return super().parse_args(ctx, args)
-
 
 @click.command(
-    cls=BisectCommand,
+    cls=WordsCommand,
     examples={
         "A C extension that is built in place": (
             "opperf bisect v1.0 main --ops fastops:total --inputs inputs.py:inputs "
@@ -213,5 +202,5 @@ def bisect(ctx: click.Context, /, **options: Any) -> None:
     """
     from opperf.commands.bisect.running import bisect_command
 
-    words = ctx.meta[ARGUMENTS]
+    words = ctx.meta[WORDS]
     ctx.exit(bisect_command(bisect, words, options, explicit_options(ctx, options)))

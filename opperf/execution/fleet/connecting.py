@@ -90,8 +90,8 @@ def connected(options: FleetOptions) -> Iterator[Any]:
 
 def restore(handler: Any) -> None:
     """Sets the handler of SIGTERM that this process had before Ray set its own, which ends it
-    without a word to whoever comes after."""
-    if threading.current_thread() is threading.main_thread():
+    without a word to whoever comes after. None is one that Python did not set, nor can."""
+    if handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)
 
 

@@ -125,7 +125,7 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
 
 
 def _missing(store: str) -> UsageError:
-    return UsageError(f"{store}: no store is there; `opperf history add` makes one")
+    return UsageError(f"{store}: no store is there; `opperf history add` of a run makes one")
 
 
 class Store:
