@@ -42,6 +42,10 @@ SILENT_S = 10.0
 """Least time for which a process without observations is awaited once others have made theirs, if
 nothing says that it makes any: of several ranks, often only the first one does."""
 
+SERVER_END_S = 1.0
+"""Time in which a server is seen to have ended after a client failed of it: it closes its
+connections first."""
+
 POLL_S = 0.05
 """Seconds between two looks at whether a process has ended, where the kernel does not say so."""
 
@@ -240,7 +244,12 @@ class Group:
         for process in self._unfinished:
             if lost:
                 process.end(Status.FAILED, lost)
-            if process.has_ended():
+            code = process.ended_with()
+            if code and self._server is not None and not lost:
+                lost = self._server.why_ended(SERVER_END_S)
+                if lost:
+                    process.end(Status.FAILED, lost)
+            if code is not None:
                 self._end(process)
 
     def _read(self, process: ProgramProcess, pipe: str, reader: LineReader) -> None:

@@ -225,13 +225,15 @@ class ProgramProcess:
         self.status, self.reason = status, reason
         self.writer.close()
 
-    def has_ended(self) -> bool:
-        """Whether it has ended, and its result is not taken yet."""
+    def ended_with(self) -> int | None:
+        """Returns its exit code or the number of its signal once it has ended; None before, and
+        when its result is taken."""
         if self._process is None or self.status is not None:
-            return False
+            return None
         # Its id stays its own until its result is taken.
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self.id, flags) is not None
+        found = os.waitid(os.P_PID, self.id, flags)
+        return None if found is None else found.si_status
 
     def close(self) -> None:
         """Takes the result of the ended process, and what it has written."""

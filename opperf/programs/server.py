@@ -80,9 +80,14 @@ class Server:
         except (OSError, http.client.HTTPException):
             return False
 
-    def why_ended(self) -> str:
-        """Returns how it has ended, with its last lines; empty while it runs."""
-        if self._process is None or self._process.poll() is None:
+    def why_ended(self, within_s: float = 0.0) -> str:
+        """Returns how it has ended, or does within a time, with its last lines; empty while it
+        runs."""
+        if self._process is None:
+            return ""
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
             return ""
         code = self._process.returncode
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from opperf.model import NodeWords, ServerProgram, Settings, Status
+from opperf.programs import group
 from opperf.programs.launching import Place
 from tests.programs.scripts import wait_for
 
@@ -92,8 +93,10 @@ def test_a_server_that_ends_ends_its_clients(run, serving, tmp_path):
     assert len(record.processes) == 2
 
 
-def test_a_client_that_fails_of_the_end_of_its_server_is_not_the_reason(run, tmp_path):
-    exit = "asked > 3 and os._exit(7)"
+def test_a_client_that_fails_of_the_end_of_its_server_is_not_the_reason(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(group, "SERVER_END_S", 60.0)
+    # Its connections are closed long before its end is seen.
+    exit = "asked > 3 and (self.connection.shutdown(2), time.sleep(0.3), os._exit(7))"
     ending = SERVER.replace("self.send_response(", f"{exit}\n        self.send_response(")
     (tmp_path / "serve.py").write_text(ending.replace('self.path == "/health"', "1"))
     program = server("serve.py", "{server_port}", health="/health")

@@ -1,30 +1,58 @@
 """A Ray cluster of two nodes on this machine, of one core each."""
 
-import os
+import contextlib
 import signal
 
 import pytest
 
 
-@pytest.fixture(scope="package")
+class Nodes:
+    """A cluster whose nodes find the fake framework. It outlives the tests here; others have
+    neither its environment nor Ray's handler of SIGTERM, which ends the process."""
+
+    def __init__(self, variables):
+        from ray.cluster_utils import Cluster
+
+        self._variables = variables | {"RAY_USAGE_STATS_ENABLED": "0"}
+        with self._starting():
+            self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        self.address = self._cluster.address
+        self.remove_node = self._cluster.remove_node
+        self.shutdown = self._cluster.shutdown
+
+    def add_node(self, **arguments):
+        with self._starting():
+            return self._cluster.add_node(**arguments)
+
+    def connect(self):
+        import ray
+
+        with self._starting():
+            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
+
+    @contextlib.contextmanager
+    def _starting(self):
+        handler = signal.getsignal(signal.SIGTERM)
+        with pytest.MonkeyPatch.context() as patched:
+            for name, value in self._variables.items():
+                patched.setenv(name, value)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture(scope="session")
 def cluster(variables):
     """A cluster of nodes `a` and `b`; its head has no core."""
     import ray
-    from ray.cluster_utils import Cluster
 
-    before, handler = dict(os.environ), signal.getsignal(signal.SIGTERM)
-    os.environ.update(variables)
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes = Nodes(variables)
     try:
         for name in "ab":
-            made.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
-        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-        # Ray's own handler would end the process of other tests, which run before its end too.
-        signal.signal(signal.SIGTERM, handler)
-        yield made
+            nodes.add_node(num_cpus=1, labels={"name": name, "kind": "small"})
+        nodes.connect()
+        yield nodes
     finally:
         ray.shutdown()
-        made.shutdown()
-        os.environ.clear()
-        os.environ.update(before)
+        nodes.shutdown()
