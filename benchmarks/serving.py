@@ -34,6 +34,7 @@ from opperf.history.model import (
 )
 from opperf.history.store import reading, schema
 from opperf.history.store.adding import add_runs
+from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import StoredSeries
 from opperf.model import MetricKind
@@ -100,6 +101,8 @@ def fill(store: str, series: int, commits: int) -> None:
             )
             INSERT[opened.dialect](driver, rows)
             index.create(connection)
+            for run in runs[1:]:
+                pack_run(connection, run)
 
 
 def _case_number(one: StoredSeries) -> int:

@@ -12,6 +12,7 @@ from opperf.comparison.project_file import ProjectFile
 from opperf.history import detection
 from opperf.history.blessing import find_blessing
 from opperf.history.detection import Change, Findings, Rate, Series, SeriesNote, detect, series_of
+from opperf.history.detection.series import medians
 from opperf.history.events import Event, Kind, State, Update, reconcile
 from opperf.history.timelines import Array, History, Timeline
 from opperf.model import Metric
@@ -92,8 +93,9 @@ def check_history(
                 kept = over_budget if change.over_budget else events
                 kept.append(_event(change, number, branch, shas, settings))
     events += _machine_events(findings, branch, shas, settings)
-    levels = {line.id: _level(line) for line in history.timelines}
-    return Checked(events, over_budget, pending, findings.notes, order, levels, settings)
+    return Checked(
+        events, over_budget, pending, findings.notes, order, _levels(history.timelines), settings
+    )
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:
@@ -115,9 +117,9 @@ LATEST = 5
 """Figures of the latest level of a noisy metric: one of them may be an outlier, or two."""
 
 
-def _level(line: Timeline) -> float:
-    latest = 1 if _metric(line).is_steady else LATEST
-    return float(np.median(line.median[-latest:]))
+def _levels(lines: Sequence[Timeline]) -> dict[int, float]:
+    latest = [line.median[-(1 if _metric(line).is_steady else LATEST) :] for line in lines]
+    return dict(zip((line.id for line in lines), medians(latest).tolist(), strict=True))
 
 
 def _metric(line: Timeline) -> Metric:

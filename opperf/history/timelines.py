@@ -8,14 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.history.model import SeriesFacts, SeriesKey
+from opperf.history.store.figures import Columns
 from opperf.history.store.opening import Store
-from opperf.history.store.reading import (
-    Columns,
-    newest_series,
-    read_figures,
-    read_runs,
-    read_series,
-)
+from opperf.history.store.reading import newest_series, read_figures, read_runs, read_series
 from opperf.history.store.rows import Project, StoredRun, StoredSeries
 
 Array = np.ndarray[Any, Any]

@@ -17,7 +17,7 @@ from benchmarks.history_store import postgresql
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.events import Event, Kind, State, Update
-from opperf.history.store import opening
+from opperf.history.store import adding, opening
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import read_events, read_states, update_events
@@ -222,6 +222,20 @@ def test_writers_at_once_lose_nothing(name):
         assert len(read_figures(store, find_project(store)).median) == 20 * 20
 
 
+def test_writers_of_one_run_at_once_lose_nothing(name):
+    def add(writer):
+        with Store(name) as own:
+            for case in range(5):
+                add_runs(own, "p", [submission(1, entry(case=f"c{writer}-{case}"))])
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(add, range(4)))
+    with Store(name) as store:
+        (run,) = read_runs(store, find_project(store))
+        assert len(read_figures(store, find_project(store)).median) == 4 * 5
+        assert count_points(store, [run.id]) == {run.id: 4 * 5}
+
+
 KILLED = """
 import os, signal, sys
 from opperf.history.store import adding
@@ -290,6 +304,7 @@ def test_a_store_of_the_first_version_goes_on(name, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(opening, "migrate", first_version)
+        patched.setattr(adding, "pack_run", lambda connection, run: None)
         with Store(name) as store:
             add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
             with store.writing() as connection:

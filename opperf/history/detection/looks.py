@@ -142,8 +142,8 @@ class Judge:
 
     def first_round(self, logs: Sequence[Floats], looks: Looks) -> list[Alarm]:
         """Returns the first alarm of each strand."""
-        commits, counts = np.unique(self._commits(looks), return_counts=True)
-        self.tested = dict(zip(commits.tolist(), counts.tolist(), strict=True))
+        counts = np.bincount(self._commits(looks))
+        self.tested = {int(commit): int(counts[commit]) for commit in np.flatnonzero(counts)}
         looks, p, positions = self.candidates(logs, looks)
         alarmed: dict[int, Alarm] = {}
         order = np.argsort(positions, kind="stable")

@@ -22,6 +22,7 @@ from opperf.history.detection.series import (
     Strand,
     Texts,
     by_environment,
+    medians,
 )
 
 LEAST_SERIES = 10
@@ -40,7 +41,8 @@ class _Points:
     logs: Floats
     times: Floats
     runs: Texts
-    floor: float
+    errors: Floats
+    """Those standard errors of its medians that are known, as shares."""
 
 
 def make_strands(series: Sequence[Series]) -> list[Strand]:
@@ -56,7 +58,6 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
                 continue
             values = one.values[chosen]
             known = one.half_widths[chosen] / values / NORMAL_HALF_WIDTH
-            known = known[np.isfinite(known)]
             by_name.setdefault(environment, []).append(
                 _Points(
                     index,
@@ -64,25 +65,29 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
                     np.log(values),
                     one.times[chosen],
                     one.runs[chosen],
-                    float(np.median(known)) if known.size else 0.0,
+                    known[np.isfinite(known)],
                 )
             )
     strands: list[Strand] = []
     for environment, members in sorted(by_name.items()):
         if len(members) >= LEAST_SERIES:
             strands += _subtract_common(environment, members)
-        strands += [_strand(environment, points) for points in members]
+        floors = medians([points.errors for points in members]).tolist()
+        strands += [
+            _strand(environment, points, floor)
+            for points, floor in zip(members, floors, strict=True)
+        ]
     return strands
 
 
-def _strand(environment: str, points: _Points) -> Strand:
+def _strand(environment: str, points: _Points, floor: float) -> Strand:
     """A strand with one point for each commit: the median of its points."""
     positions, logs, times = points.positions, points.logs, points.times
     if np.any(positions[1:] == positions[:-1]):
         first = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1]]))
         logs = np.array([np.median(part) for part in np.split(logs, first[1:])])
         positions, times = positions[first], times[first]
-    return Strand(points.series, environment, positions, logs, times, points.floor)
+    return Strand(points.series, environment, positions, logs, times, floor)
 
 
 def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:
@@ -93,7 +98,9 @@ def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:
     splits = np.cumsum(sizes)[:-1]
     positions = np.concatenate([points.positions for points in members])
     times = np.concatenate([points.times for points in members])
-    residuals = np.concatenate([points.logs - np.median(points.logs) for points in members])
+    levels = medians([points.logs for points in members])
+    residuals: Floats = np.concatenate([points.logs for points in members])
+    residuals = residuals - np.repeat(levels, sizes)
     common, count = _median_by(codes, residuals, names.size)
     where = np.zeros(names.size, dtype=np.int64)
     where[codes] = positions
@@ -110,8 +117,8 @@ def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:
     for points, own in zip(members, np.split(common[codes], splits), strict=True):
         points.logs = points.logs - own
     kept = order[enough[order]]
-    whole = _Points(-1, where[kept], common[kept], when[kept], names[kept], 0.0)
-    return [_strand(environment, whole)]
+    whole = _Points(-1, where[kept], common[kept], when[kept], names[kept], np.empty(0))
+    return [_strand(environment, whole, 0.0)]
 
 
 def _number_runs(members: list[_Points]) -> tuple[Texts, Ints]:
@@ -136,4 +143,4 @@ def _median_by(codes: Ints, values: Floats, n: int) -> tuple[Floats, Ints]:
     ordered = values[order]
     count = np.bincount(codes, minlength=n)
     parts = np.split(ordered, np.cumsum(count)[:-1])
-    return np.array([np.median(part) for part in parts]), count
+    return medians(parts), count

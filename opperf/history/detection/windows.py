@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opperf.history.detection.energy import Singles, combine, prefix_sums, weights
-from opperf.history.detection.series import Floats, Ints
+from opperf.history.detection.series import Floats, Ints, medians
 
 WINDOW, STEP = 50, 25
 """Points of a window, and from one to the next: the published defaults."""
@@ -80,19 +80,14 @@ class Looks:
 
 def scales(strands: Sequence[Floats], floors: Sequence[float]) -> Floats:
     """Returns the standard deviation of each strand's points around their level."""
-    own = np.array([_scale(logs) for logs in strands])
+    differences = [np.abs(logs[LAG:] - logs[:-LAG]) for logs in strands]
+    own = medians(differences) / MAD_OF_DIFFERENCES
     sizes = np.array([len(logs) for logs in strands], dtype=np.float64)
     known = own[own > 0]
     typical = float(np.median(known)) if known.size else 0.0
     pooled = np.sqrt((sizes * own**2 + PRIOR_POINTS * typical**2) / (sizes + PRIOR_POINTS))
     # Equal points have no scale, and those of a machine without any noise are equal.
     return np.maximum(np.maximum(pooled, floors), 1e-9)
-
-
-def _scale(logs: Floats) -> float:
-    if logs.size <= LAG:
-        return 0.0
-    return float(np.median(np.abs(logs[LAG:] - logs[:-LAG]))) / MAD_OF_DIFFERENCES
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +113,8 @@ def cut_windows(strands: Sequence[Floats], scale: Floats) -> Windows:
     size = np.minimum(WINDOW, sizes[strand] - start)
     within = np.minimum(np.arange(WINDOW)[None, :], size[:, None] - 1)
     # Around the strand's own median, halves of doubles are right to a millionth of its scale.
-    scaled = [(logs - np.median(logs)) / own for logs, own in zip(strands, scale, strict=True)]
+    levels = medians(strands)
+    scaled = [(logs - level) / own for logs, level, own in zip(strands, levels, scale, strict=True)]
     flat = np.concatenate([*scaled, np.empty(0)]).astype(np.float32)
     values = flat[(offsets[strand] + start)[:, None] + within]
     for length in np.unique(size):

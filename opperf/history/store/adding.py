@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from opperf.history.model import Added, Commit, CommitsOf, Entry, SeriesKey, Submission
 from opperf.history.store import schema
+from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import (
     commit_row,
@@ -82,6 +83,8 @@ def add_run(connection: Connection, project: int, submission: Submission) -> Add
         select(runs.c.id, runs.c.branch, commits.c.sha)
         .join(commits, runs.c.commit_id == commits.c.id)
         .where(runs.c.project == project, runs.c.identity == submission.id)
+        # One that adds to the same run waits: it has to see these points when it packs all.
+        .with_for_update(of=runs)
     )
     run, branch, sha = connection.execute(find).one()
     used = {entry.key.environment for entry in submission.entries}
@@ -111,6 +114,7 @@ def add_run(connection: Connection, project: int, submission: Submission) -> Add
     )
     new = connection.execute(count).scalar_one() - before
     if new:
+        pack_run(connection, run)
         # Of a run that was there, whoever keeps a copy sees that there is more of it.
         connection.execute(update(runs).where(runs.c.id == run).values(added=time.time()))
     return Added(sha, branch, new, begun)

@@ -13,6 +13,7 @@ from opperf.errors import UsageError, unknown
 from opperf.history.model import Commit, CommitsOf, Point, SeriesKey
 from opperf.history.store import schema
 from opperf.history.store.aliases import read_aliases
+from opperf.history.store.figures import Columns, read_packed
 from opperf.history.store.numbers import read_numbers
 from opperf.history.store.opening import Store, display
 from opperf.history.store.rows import (
@@ -29,16 +30,6 @@ from opperf.history.store.rows import (
 
 FETCHED = 100_000
 """Rows that are fetched at once: some megabytes."""
-
-
-class Columns(NamedTuple):
-    """Figures of some series, sorted by series and run: an element of each array for each."""
-
-    series: np.ndarray[Any, Any]
-    run: np.ndarray[Any, Any]
-    median: np.ndarray[Any, Any]
-    low: np.ndarray[Any, Any]
-    high: np.ndarray[Any, Any]
 
 
 def read_projects(store: Store) -> list[Project]:
@@ -134,22 +125,17 @@ def read_figures(store: Store, project: Project, series: Collection[int] | None 
     """Returns the figures of some series, or of all of the project; bounds are NaN if unknown."""
     points = schema.points
     columns = (points.c.series_id, points.c.run_id, points.c.median, points.c.low, points.c.high)
-    query = (
-        select(*columns)
-        .join(schema.series, points.c.series_id == schema.series.c.id)
-        .where(schema.series.c.project == project.id, points.c.median.is_not(None))
-    )
-    if series is not None:
-        query = query.where(points.c.series_id.in_(series))
     with store.reading() as connection:
+        if series is None:
+            return read_packed(connection, project.id)
+        query = (
+            select(*columns)
+            .where(points.c.series_id.in_(series), points.c.median.is_not(None))
+            .order_by(points.c.series_id, points.c.run_id)
+        )
         found = read_numbers(connection, query)
     ids = found[:, :2].astype(np.int64)
-    place = ids[:, 0] * (ids[:, 1].max(initial=0) + 1) + ids[:, 1]
-    # SQLite has them in this order, in which sorting some million takes as long as reading them.
-    if np.all(place[1:] > place[:-1]):
-        return Columns(ids[:, 0], ids[:, 1], *found[:, 2:].T)
-    order = np.argsort(place)
-    return Columns(ids[order, 0], ids[order, 1], *found[order, 2:].T)
+    return Columns(ids[:, 0], ids[:, 1], *found[:, 2:].T)
 
 
 def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Point]]:

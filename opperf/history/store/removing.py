@@ -22,7 +22,7 @@ def remove_runs(store: Store, project: Project, runs: Collection[int]) -> None:
     with store.writing() as connection:
         for begin in range(0, len(ids), CHUNK):
             chunk = ids[begin : begin + CHUNK]
-            for table in (schema.samples, points):
+            for table in (schema.samples, points, schema.run_figures):
                 connection.execute(delete(table).where(table.c.run_id.in_(chunk)))
             connection.execute(delete(schema.runs).where(schema.runs.c.id.in_(chunk)))
         connection.execute(

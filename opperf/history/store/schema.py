@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = "0003"
+VERSION = "0004"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
@@ -124,6 +124,14 @@ samples = Table(
     Index("samples_by_run", "run_id"),
 )
 """Apart from the points, which are read without them: numbers of 64 bits, little-endian."""
+
+run_figures = Table(
+    "run_figures",
+    METADATA,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+"""What the points of a run have, once more: see `opperf.history.store.figures`."""
 
 aliases = Table(
     "aliases",
