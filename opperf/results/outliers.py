@@ -140,18 +140,25 @@ AGAIN = {"run": "Measure the first again", "show": "Its script"}
 """Labels of the commands for the first outlier."""
 
 
+DETERMINING = ("imports", "input_function", "seed")
+"""Settings that an id does not have, without which there is no such case, or one with other
+contents."""
+
+
 def commands_for(run: Run, record: Record) -> dict[str, str]:
     """Returns the commands that measure a case again, and print its script where they can."""
     case = record.case
     environment = run.environments.get(record.environment)
-    settings = {**identity_of(case.settings), "seed": case.settings.seed}
+    others = {name: getattr(case.settings, name) for name in DETERMINING}
+    settings = {**identity_of(case.settings), **others}
     # The interpreters are in the header, with the paths that the labels stand for.
     del settings["python"]
     settings = needed_settings(settings, environment.devices if environment else ())
     selection = run.header.options["selection"]
     fuzz = selection.get("fuzz") or {}
     sizes = {
-        "--size": None if fuzz else selection.get("size"),
+        # With a function of inputs there are no sizes.
+        "--size": None if fuzz or settings.get("input_function") else selection.get("size"),
         "--max-configs": selection.get("configurations"),
         "--fuzz-shapes": fuzz.get("count"),
         "--min-elements": fuzz.get("least"),

@@ -194,6 +194,9 @@ def test_the_script_is_shown_where_show_has_an_option_for_every_setting(run):
     assert commands_for(fuzzed(run, [other]), other) == {
         name: f"opperf {name} {words} --id {other.id}" for name in ("run", "show")
     }
+    own = with_settings(record, imports=("kernels", "more.py"), input_function="kernels.py:make")
+    words = "--import kernels --import more.py --inputs kernels.py:make"
+    assert words in commands_for(fuzzed(run, [own]), own)["show"]
     cold = with_settings(record, cache="cold")
     assert list(commands_for(fuzzed(run, [cold]), cold)) == ["run"]
 
