@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.history.detection.series import Floats
+from opperf.history.detection.series import Floats, Ints
 
 Real = TypeVar("Real", np.float32, np.float64)
 
@@ -35,6 +35,21 @@ class Weights(NamedTuple):
     allowed: NDArray[np.bool_]
 
 
+class Ratio(NamedTuple):
+    """Factors of the statistic as a multiple of the mean distance within the two sides, by the end
+    (rows) and the split (columns)."""
+
+    splits: slice
+    ends: slice
+    between: Singles
+    before: Singles
+    within: Singles
+    least: Singles
+    """Of the sum of the distances within."""
+    forbidden: Singles
+    """0, and minus infinity where a side has too few values."""
+
+
 def prefix_sums(values: NDArray[Real]) -> NDArray[Real]:
     """Returns the sums of the distances of the first i of the values to the first j, for all i and
     j from 0 to their number: of shape (..., n + 1, n + 1) for values of shape (..., n)."""
@@ -48,9 +63,9 @@ def prefix_sums(values: NDArray[Real]) -> NDArray[Real]:
 
 
 @functools.lru_cache(maxsize=64)
-def weights(n: int, before: int, after: int) -> tuple[Weights, Weights]:
-    """Returns the factors of the statistic and of the mean distance within the two sides, for all
-    splits of up to n values with at least so many before and after them."""
+def weights(n: int, before: int, after: int) -> Weights:
+    """Returns the factors of the statistic for all splits of up to n values with at least so many
+    before and after them."""
     t, k = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)[None, :]
     m = k - t
     allowed = (t >= before) & (m >= after)
@@ -58,15 +73,60 @@ def weights(n: int, before: int, after: int) -> tuple[Weights, Weights]:
     size = t * m / (t + m)
     # Sums count each pair within a side twice, so that means over pairs divide by t(t - 1).
     pairs_before, pairs_after = t * (t - 1), m * (m - 1)
-    statistic = Weights(
+    return Weights(
         size * (2 / (t * m) + 2 / pairs_after),
         -size * (2 / (t * m) + 1 / pairs_before + 1 / pairs_after),
         -size / pairs_after,
         allowed,
     )
-    all_pairs = pairs_before + pairs_after
-    within = Weights(-2 / all_pairs, 2 / all_pairs, 1 / all_pairs, allowed)
-    return statistic, within
+
+
+@functools.lru_cache(maxsize=64)
+def ratio(n: int, before: int, after: int, first_end: int, least: float) -> Ratio:
+    """Returns the factors for n values, at each end from `first_end`; the mean distance within
+    counts as `least` at least."""
+    splits, ends = slice(before, n - after + 1), slice(first_end, n + 1)
+    t, k = np.arange(n + 1.0)[None, splits], np.arange(n + 1.0)[ends, None]
+    m = k - t
+    allowed = m >= after
+    t, m = np.where(allowed, t, 2.0), np.where(allowed, m, 2.0)
+    size = t * m / (t + m)
+    pairs_before, pairs_after = t * (t - 1), m * (m - 1)
+    pairs = pairs_before + pairs_after
+    factors = (
+        size * pairs * 2 / (t * m),
+        size * pairs * (1 / pairs_after - 1 / pairs_before),
+        -size * pairs / pairs_after,
+        least * pairs,
+        np.where(allowed, 0.0, -np.inf),
+    )
+    return Ratio(splits, ends, *(factor.astype(np.float32) for factor in factors))
+
+
+def best_splits(values: Singles, factors: Ratio) -> tuple[Singles, Ints]:
+    """Returns the largest ratio at each end, and its split: arrays of windows by ends for windows
+    by values."""
+    n = values.shape[1]
+    distances = values[:, :, None] - values[:, None, :]
+    np.abs(distances, out=distances)
+    # Products of matrices take half the time of cumulative sums along either axis; small ones, as
+    # one of all windows would have threads of its own.
+    first = np.tril(np.ones((n + 1, n), np.float32), -1)
+    rows = np.matmul(distances, first.T)
+    both = np.matmul(first[factors.ends], rows[:, :, factors.splits])
+    whole = np.zeros((len(values), n + 1), np.float32)
+    np.cumsum(2 * np.diagonal(rows, axis1=1, axis2=2), axis=1, out=whole[:, 1:])
+    before = whole[:, None, factors.splits]
+    both -= before
+    within = whole[:, factors.ends, None] - 2 * both
+    found: Singles = both * factors.between
+    found += before * factors.before
+    found += within * factors.within
+    found /= np.maximum(within, factors.least, out=within)
+    found += factors.forbidden
+    at = np.argmax(found, axis=2)
+    best: Singles = np.take_along_axis(found, at[:, :, None], axis=2)[:, :, 0]
+    return best, at + factors.splits.start
 
 
 def combine(sums: NDArray[Real], factors: Weights, rows: slice, columns: slice) -> NDArray[Real]:
@@ -95,7 +155,7 @@ def best_split(values: Floats, before: int = 2, after: int = 2, at_end: bool = F
     n = values.size
     if n < before + after:
         return Split(0, n, 0.0)
-    statistic, _ = weights(n, before, after)
+    statistic = weights(n, before, after)
     ends = slice(n, n + 1) if at_end else slice(0, n + 1)
     found = combine(prefix_sums(values), statistic, slice(0, n + 1), ends)
     found = np.where(statistic.allowed[:, ends], found, -np.inf)

@@ -131,7 +131,7 @@ run_figures = Table(
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("content", LargeBinary, nullable=False),
 )
-"""What the points of a run have, once more: see `opperf.history.store.figures`."""
+"""The figures of a run's points once more, as one value: see `opperf.history.store.figures`."""
 
 aliases = Table(
     "aliases",

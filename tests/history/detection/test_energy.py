@@ -5,7 +5,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from opperf.history.detection.energy import best_split, combine, e_divisive, prefix_sums, weights
+from opperf.history.detection.energy import (
+    best_split,
+    best_splits,
+    combine,
+    e_divisive,
+    prefix_sums,
+    ratio,
+    weights,
+)
 
 
 def by_definition(values: np.ndarray, split: int, end: int) -> float:
@@ -17,19 +25,27 @@ def by_definition(values: np.ndarray, split: int, end: int) -> float:
 
 def test_statistic_is_that_of_the_definition_for_every_split_and_end():
     values = np.random.default_rng(3).standard_normal(11)
-    statistic, _ = weights(11, 2, 2)
+    statistic = weights(11, 2, 2)
     found = combine(prefix_sums(values), statistic, slice(0, 12), slice(0, 12))
     for end in range(4, 12):
         for split in range(2, end - 1):
             assert found[split, end] == pytest.approx(by_definition(values, split, end))
 
 
-def test_within_is_the_mean_distance_of_pairs_on_one_side():
-    values = np.random.default_rng(4).standard_normal(9)
-    _, within = weights(9, 2, 2)
-    found = combine(prefix_sums(values), within, slice(0, 10), slice(0, 10))
-    pairs = [abs(x - y) for side in (values[:4], values[4:8]) for x, y in combinations(side, 2)]
-    assert found[4, 8] == pytest.approx(np.mean(pairs))
+@pytest.mark.parametrize("least", [0.0, 1.5])
+def test_the_best_splits_are_multiples_of_the_mean_distance_of_pairs_on_one_side(least):
+    windows = np.random.default_rng(4).standard_normal((5, 14)).astype(np.float32)
+    found, splits = best_splits(windows, ratio(14, 3, 2, 6, least))
+    for values, ratios, firsts in zip(windows, found, splits, strict=True):
+        for end in range(6, 15):
+            by_split = {}
+            for split in range(3, end - 1):
+                pairs = [*combinations(values[:split], 2), *combinations(values[split:end], 2)]
+                within = np.mean([abs(x - y) for x, y in pairs])
+                by_split[split] = by_definition(values, split, end) / max(within, least)
+            best = max(by_split, key=by_split.get)
+            assert ratios[end - 6] == pytest.approx(by_split[best], rel=1e-3, abs=1e-4)
+            assert firsts[end - 6] == best
 
 
 def test_best_split_is_searched_over_ends_too():
