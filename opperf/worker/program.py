@@ -70,11 +70,13 @@ class WorkerProgram:
         output: IO[bytes],
         answers: int | IO[bytes] = subprocess.PIPE,
         cpus: frozenset[int] = frozenset(),
+        options: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
         """Starts the program, with its standard error to a file, and its standard output to
-        `answers`; on `cpus` in place of its own, if there are any. Raises `WorkerError` if that
-        fails, and `UsageError` without another program that it needs."""
-        command = module_command(self._module, *self.arguments, python=self.python)
+        `answers`; on `cpus` in place of its own, if there are any, and with `options` besides its
+        own. Raises `WorkerError` if that fails, and `UsageError` without another program that it
+        needs."""
+        command = module_command(self._module, *self.arguments, *options, python=self.python)
         variables = self.variables | ({PINNED_CPUS: _listed(cpus)} if cpus else {})
         if self._launcher is not None:
             command = self._launcher.command(command)

@@ -182,7 +182,8 @@ class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
 
 class ForkRequest(Request[bool], frozen=True, tag="fork"):
     """Asks for a fork of this process, which has run no operator yet, to answer the requests that
-    follow. The answer is whether there is one: some devices do not work in a fork."""
+    follow. The answer is whether there is one: some devices do not work in a fork. As an argument
+    of the program it says which forks there will be."""
 
     devices: tuple[str, ...]
     rehearsed: bool = False

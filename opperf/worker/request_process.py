@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any, Literal, TypeVar
 
@@ -82,11 +83,11 @@ class RequestProcess:
         begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
         return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
-    def launch(self, cpus: frozenset[int]) -> None:
+    def launch(self, cpus: frozenset[int], options: Sequence[str] = ()) -> None:
         """Begins to start the process, without waiting, on cores that it leaves when it has
-        imported the framework, as many as its own."""
+        imported the framework, as many as its own; with further options of the program."""
         if not self._is_running():
-            self._launch(cpus)
+            self._launch(cpus, options)
 
     def end(self) -> None:
         """Kills the process and its forks, if there is one."""
@@ -149,7 +150,7 @@ class RequestProcess:
                 self.end()
                 raise
 
-    def _launch(self, cpus: frozenset[int] = frozenset()) -> None:
+    def _launch(self, cpus: frozenset[int] = frozenset(), options: Sequence[str] = ()) -> None:
         self.launches += 1
         self._use = "fresh"
         self._buffer = b""
@@ -157,7 +158,7 @@ class RequestProcess:
         self._log.seek(0)
         self._log.truncate()
         self._check_not_killed()
-        self._process = self._program.start(self._log, cpus=cpus)
+        self._process = self._program.start(self._log, cpus=cpus, options=options)
         self._is_starting = True
         self._check_not_killed()
 

@@ -1,9 +1,10 @@
 """A worker process: imports one framework, then answers requests to plan and to measure.
 
-`opperf.worker.serve FRAMEWORK SETTINGS [MEMORY]`, started by `launch.py`, reads requests from
-standard input and writes responses to what was its standard output. The framework's own output goes
-to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a fork
-that measures memory, if the framework needs one for that.
+`opperf.worker.serve FRAMEWORK SETTINGS [MEMORY] [FORKS]`, started by `launch.py`, reads requests
+from standard input and writes responses to what was its standard output. The framework's own output
+goes to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a
+fork that measures memory, if the framework needs one for that; with `FORKS`, a request for a fork,
+it imports what such forks would before it answers.
 
 A fork of a worker answers requests in its place. A fork takes some ten milliseconds, and an import
 more than a second. The fork has the same standard input and output, and its parent waits for its
@@ -248,11 +249,13 @@ class Server:
             protocol.AnyRequest
         )
 
-    def start(self, framework_name: str) -> None:
-        """Imports the framework, and answers requests until there are no more."""
+    def start(self, framework_name: str, forks: protocol.ForkRequest | None = None) -> None:
+        """Imports the framework, prepares forks, and answers requests until there are no more."""
         try:
             framework = load_framework(framework_name)
             self._begin_process(framework)
+            if forks is not None and can_fork(framework, forks):
+                prepare_forks(framework, forks.rehearsed)
             where = environment(framework, configure_heap(framework.name))
             ready = protocol.encode_answer(where)
         except Exception as error:
@@ -292,7 +295,7 @@ class Server:
     def _fork(self, framework: Framework, request: protocol.ForkRequest) -> bytes:
         """Has a fork answer requests if the devices support it, and returns the line that comes
         after its last one. If it crashes, this process ends in the same way."""
-        if not all(map(framework.supports_fork, request.devices)):
+        if not can_fork(framework, request):
             return protocol.encode_answer(False)
         prepare_forks(framework, request.rehearsed)
 
@@ -324,6 +327,11 @@ def import_operators(name: str, framework: Framework) -> None:
             f"--import {name}: the module registers no operator with {framework.name}, and no "
             "rule for one"
         )
+
+
+def can_fork(framework: Framework, request: protocol.ForkRequest) -> bool:
+    """Whether the devices work in a fork."""
+    return all(map(framework.supports_fork, request.devices))
 
 
 def prepare_forks(framework: Framework, rehearsed: bool) -> None:
@@ -360,7 +368,10 @@ def main() -> None:
     responses = begin_child()
     framework_name, settings, *options = sys.argv[1:]
     PROCESS_SETTINGS.update(process_settings(msgspec.json.decode(settings, type=Settings)))
-    Server(sys.stdin.buffer, responses, protocol.MEMORY in options).start(framework_name)
+    measures_memory = protocol.MEMORY in options
+    asked = [option for option in options if option != protocol.MEMORY]
+    forks = msgspec.json.decode(asked[0], type=protocol.ForkRequest) if asked else None
+    Server(sys.stdin.buffer, responses, measures_memory).start(framework_name, forks)
 
 
 if __name__ == "__main__":

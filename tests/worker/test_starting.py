@@ -10,7 +10,10 @@ import pytest
 from opperf.errors import WorkerError
 from opperf.machine.pinning import Cpus
 from opperf.worker.client import Worker
+from opperf.worker.protocol import ForkRequest
 from opperf.worker.starting import start_together
+
+FORKS = ForkRequest(("cpu(0)",), rehearsed=True)
 
 
 class Recorded:
@@ -18,7 +21,7 @@ class Recorded:
         self.cpus = Cpus(frozenset(own), frozenset(usable))
         self.did = []
 
-    def launch(self, cpus):
+    def launch(self, cpus, options):
         self.did.append(sorted(cpus))
 
     def environment(self):
@@ -37,7 +40,7 @@ class Recorded:
 )
 def test_each_has_cores_of_its_own_while_there_are_enough(own, usable, places):
     workers = [Recorded(own, usable) for _ in places]
-    start_together(workers)
+    start_together(workers, [FORKS] * len(workers))
     assert [worker.did for worker in workers] == [[place, "waited"] for place in places]
 
 
@@ -65,7 +68,7 @@ def test_one_that_ends_before_it_answers_says_so(tmp_path, variables):
         Worker("fake", environment=variables, python=str(broken)) as worker,
         pytest.raises(WorkerError, match=message),
     ):
-        start_together([worker])
+        start_together([worker], [FORKS])
 
 
 REHEARSED = """

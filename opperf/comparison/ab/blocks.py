@@ -39,6 +39,7 @@ from opperf.model import (
     Record,
 )
 from opperf.worker.client import Worker
+from opperf.worker.protocol import ForkRequest
 from opperf.worker.starting import start_together
 
 ATTEMPTS = 5
@@ -67,21 +68,24 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._workers.clear()
         self._block = None
 
-    def begin_block(self, block: object, arms: Mapping[str, str]) -> None:
-        """Starts the workers of a block, for the arm of each role, unless they run already."""
+    def begin_block(
+        self, block: object, arms: Mapping[str, str], cases: Mapping[str, Sequence[Case]]
+    ) -> None:
+        """Starts the workers of a block, for the arm of each role, unless they run already.
+        `cases` are what is measured of each arm."""
         if block == self._block:
             return
         self.__exit__()
         self._block = block
         for role, arm in arms.items():
             self._workers[role] = self._stack.enter_context(self._start(arm))
-        start_together(tuple(self._workers.values()))
+        forks = [forks_of(cases[arm]) for arm in arms.values()]
+        start_together(tuple(self._workers.values()), forks)
 
     def begin(self, place: Place, cases: Iterable[Case]) -> None:
         self._worker = self._workers[place.role]
-        cases = tuple(cases)
-        devices = {case.settings.device for case in cases}
-        self._worker.begin_process(devices, rehearsed=all(map(_is_plain, cases)))
+        forks = forks_of(tuple(cases))
+        self._worker.begin_process(forks.devices, forks.rehearsed)
         self._launches = self._worker.launches
 
     @property
@@ -132,7 +136,12 @@ class Blocks:
             cases = self._with_times(cases_at(self._stage, session, place.arm))
             self._place, self._planned = place, _planned(self._stage, session, place.arm)
             if cases:
-                self._processes.begin_block(block_of(place), self._roles(place))
+                roles = self._roles(place)
+                of_arms = {
+                    arm: tuple(cases_at(self._stage, session, arm).values())
+                    for arm in set(roles.values())
+                }
+                self._processes.begin_block(block_of(place), roles, of_arms)
             self._writer.plan(self._planned[name] for name in cases)
             records: dict[str, Record] = {}
             yield from self._replicate(cases, records, extend)
@@ -213,6 +222,12 @@ class Blocks:
             environment=self._writer.environments.get(self._place.arm, ""),
         )
         return [self._kept]
+
+
+def forks_of(cases: Sequence[Case]) -> ForkRequest:
+    """Returns the request for a process of these cases, which were rehearsed."""
+    devices = dict.fromkeys(case.settings.device for case in cases)
+    return ForkRequest(tuple(devices), rehearsed=all(map(_is_plain, cases)))
 
 
 def _is_plain(case: Case) -> bool:

@@ -88,11 +88,12 @@ def limit_s(settings: Settings) -> float | None:
 
 
 def most_loops(limit: float, call_s: float) -> int:
-    """Returns the most calls in a sample with which the fewest samples that show a precision are
-    within a time limit in seconds."""
+    """Returns the most calls in a sample with which the fewest samples that show a precision take
+    half of a time limit in seconds: how long a sample takes is known after them, and `call_s` is
+    that of the fastest call."""
     if math.isinf(limit):
         return sys.maxsize
-    return max(1, int(limit / (MIN_ADAPTIVE_SAMPLES * call_s)))
+    return max(1, int(limit / 2 / (MIN_ADAPTIVE_SAMPLES * call_s)))
 
 
 def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:

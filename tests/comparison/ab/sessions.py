@@ -103,7 +103,7 @@ class Stub:
     def __exit__(self, *error):
         pass
 
-    def launch(self, cpus):
+    def launch(self, cpus, options=()):
         """Nothing has to be imported."""
 
     def environment(self):

@@ -189,7 +189,10 @@ def test_another_interpreter_finds_opperf_and_nothing_that_lies_beside_it(tmp_pa
         assert worker.is_foreign
     beside = str(Path(opperf.__file__).parents[1])
     # Run as a program, this module prints the path that modules are looked for on.
-    shown = subprocess.run(module_command("site", python=str(link)), capture_output=True, text=True)
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    shown = subprocess.run(
+        module_command("site", python=str(link)), env=variables, capture_output=True, text=True
+    )
     assert "sys.path = [" in shown.stdout
     assert f"'{beside}'," not in shown.stdout
 

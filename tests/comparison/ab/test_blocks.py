@@ -253,7 +253,7 @@ class Noted(Stub):
         super().__init__(lambda worker, arm, case: ok(case), arm)
         self.events = events
 
-    def launch(self, cpus):
+    def launch(self, cpus, options=()):
         self.events.append(("launched", self._arm))
 
     def begin_process(self, devices, rehearsed=False):
