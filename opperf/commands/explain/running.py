@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from opperf.comparison.ab.gate import as_counted, why_not_counted
 from opperf.comparison.ab.session_file import find_pair, session_of
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import Chosen, choose, choose_dumps
@@ -73,7 +74,13 @@ def _choose(request: Request) -> Chosen:
         )
     # With one file, the second argument is the case.
     run, warnings = read_run(base)
-    pair = find_pair(base, session_of(base, run), None if new is None else str(new))
+    session = session_of(base, run)
+    pair = find_pair(base, session, None if new is None else str(new))
+    if session.plan.gate is not None:
+        why = why_not_counted(*pair)
+        if why:
+            raise UsageError(f"{base}: instructions of {pair[0].label} were not counted: {why}")
+        pair = as_counted(pair[0]), as_counted(pair[1])
     return choose_dumps((base, base), (run, run), pair, request.measured_pass, warnings)
 
 

@@ -47,6 +47,7 @@ from opperf.model import (
 from opperf.reports.formats import format_named
 from opperf.sources.varying import with_settings
 from tests.comparison.ab.sessions import ENVIRONMENT, add_replicates, case, session_of
+from tests.comparison.explaining.conftest import TEMPLATE
 
 TESTS = Path(__file__).resolve().parents[2]
 ONE = {"threads": 1}
@@ -242,6 +243,8 @@ class StubWorkers:
         return counted(planned, dict.fromkeys(planned.passes, value), "", place=None)
 
 
+OF_CALL = {"creator": "by hand", "trigger": "opperf calls=1", "events": "Ir"}
+
 QUICK = (
     *("--framework", "fake", "--case-time", "0.001", "--threads", "1", "--blocks", "4"),
     *("--no-backward", "--max-configs", "1", "--report", "s.jsonl"),
@@ -288,6 +291,15 @@ def test_a_session_counts_is_interrupted_and_goes_on_to_time_what_is_open(
     again, _ = here(tmp_path, "compare", "--from-ab", "s.jsonl", "-f", "json", code=1)
     assert json.loads(again)["rows"] == json.loads(out)["rows"]
     assert "relu" in here(tmp_path, "report", "s.jsonl")[0]
+    # Profiles are of the cases that were counted, which have ids of their own.
+    (tmp_path / "s.callgrind").mkdir(exist_ok=True)
+    relus = [one for one in session.counts.values() if one.case.label == "relu"]
+    for record, cost in zip(relus, (50, 70), strict=True):
+        dump = tmp_path / "s.callgrind" / f"{record.id}.forward.callgrind"
+        dump.write_text(TEMPLATE.format(**OF_CALL, body=f"fn=f\n1 {cost}"))
+    out, _ = here(tmp_path, "explain", "s.jsonl", "relu")
+    assert "50" in out and "70" in out and "+40.00 %" in out
+    assert "has no profile" in here(tmp_path, "explain", "s.jsonl", "add", code=2)[1]
 
 
 def test_arms_are_counted_side_by_side_and_a_gate_may_leave_nothing_to_time(
