@@ -133,16 +133,25 @@ PLANS = {
 
 def session(plan: Plan, a: list[str], b: list[str], more: list[str]) -> dict[str, Any]:
     """Returns the report of a session of these arms."""
+    return report_of(
+        [
+            *plan.chosen,
+            *("--framework", plan.framework, "--size", "small", "--max-configs", "1"),
+            *(word for setting in a for word in ("--a", setting)),
+            *(word for setting in b for word in ("--b", setting)),
+            *plan.options,
+            *more,
+        ]
+    )
+
+
+def report_of(words: list[str]) -> dict[str, Any]:
+    """Returns the report of a session of `opperf ab` with these words."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "opperf", "ab", *plan.chosen),
-                *("--framework", plan.framework, "--size", "small", "--max-configs", "1"),
+                *(sys.executable, "-m", "opperf", "ab", *words),
                 *("--format", "json", "--report", str(Path(folder) / "ab.jsonl")),
-                *(word for setting in a for word in ("--a", setting)),
-                *(word for setting in b for word in ("--b", setting)),
-                *plan.options,
-                *more,
             ],
             stdout=subprocess.PIPE,
             text=True,

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,12 @@ from benchmarks.simulated_sessions import look_by_look as package
 from benchmarks.verdict_simulation import (
     AT_MARGIN,
     FIGURES,
+    MEASURED,
     NOTHING,
     PINNED,
     REPETITIONS,
     SOME,
-    Rates,
-    Situation,
+    repeat,
 )
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Phase
@@ -44,10 +45,7 @@ Floats = NDArray[np.float64]
 
 SHARED = {"forks as they are": 0.51, "layouts varied": 0.33}
 
-MEASURED = Condition("measured", 0.016, 0.92)
-"""As `verdict_simulation.MEASURED`."""
-
-CONDITIONS = PINNED, MEASURED
+CONDITIONS = PINNED, Condition("measured", *MEASURED["forward"])
 
 GROUPS = (1, 2, 3, 4, 12)
 """Blocks of a pair of workers; the control's are always of their own."""
@@ -78,15 +76,6 @@ class Grouped(Session):
         return self.of_workers[group]
 
 
-def repeat(condition: Condition, situation: Situation, shared: float, size: int, n: int) -> Rates:
-    rates = Rates()
-    for seed in range(n):
-        change, changed = situation.changes(seed, FIGURES)
-        session = Grouped(seed, change, condition, shared=shared, size=size)
-        rates.add(package(session), session, changed)
-    return rates
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="sessions of a row")
@@ -95,8 +84,9 @@ def main() -> None:
     for condition in CONDITIONS:
         for layout, shared in SHARED.items():
             for size in GROUPS:
+                make = partial(Grouped, shared=shared, size=size)
                 nothing, margin, some = (
-                    repeat(condition, situation, shared, size, sessions)
+                    repeat(package, condition, situation, FIGURES, sessions, make)
                     for situation in (NOTHING, AT_MARGIN, SOME)
                 )
                 # Two blocks of the control, each with its own workers.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -167,12 +167,17 @@ class Rates:
 
 
 def repeat(
-    procedure: Procedure, condition: Condition, situation: Situation, cases: int, sessions: int
+    procedure: Procedure,
+    condition: Condition,
+    situation: Situation,
+    cases: int,
+    sessions: int,
+    make: Callable[[int, Floats, Condition], Session] = Session,
 ) -> Rates:
     rates = Rates()
     for seed in range(sessions):
         change, changed = situation.changes(seed, cases)
-        session = Session(seed, change, condition)
+        session = make(seed, change, condition)
         rates.add(procedure(session), session, changed)
     return rates
 

@@ -242,13 +242,12 @@ class Group:
         # Before its clients, which end of its end.
         lost = "" if self._server is None else self._server.why_ended()
         for process in self._unfinished:
+            code = process.ended_with()
+            # What opperf ended has its reason.
+            if code and self._server is not None and not (lost or process.is_explained):
+                lost = self._server.why_ended(SERVER_END_S)
             if lost:
                 process.end(Status.FAILED, lost)
-            code = process.ended_with()
-            if code and self._server is not None and not lost:
-                lost = self._server.why_ended(SERVER_END_S)
-                if lost:
-                    process.end(Status.FAILED, lost)
             if code is not None:
                 self._end(process)
 

@@ -225,6 +225,11 @@ class ProgramProcess:
         self.status, self.reason = status, reason
         self.writer.close()
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether it ends because it is stopped or killed."""
+        return self.is_stopped or self.ending is not None
+
     def ended_with(self) -> int | None:
         """Returns its exit code or the number of its signal once it has ended; None before, and
         when its result is taken."""

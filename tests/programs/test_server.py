@@ -9,6 +9,7 @@ import pytest
 from opperf.model import NodeWords, ServerProgram, Settings, Status
 from opperf.programs import group
 from opperf.programs.launching import Place
+from opperf.programs.server import Server
 from tests.programs.scripts import wait_for
 
 SERVER = """
@@ -113,6 +114,21 @@ except OSError:
     record, _ = run(client, server=program, argv=ARGUMENTS)
     assert record.status is Status.FAILED
     assert record.reason.startswith("the server has ended with exit code 7")
+
+
+def test_a_server_is_waited_for_once_however_many_clients_end(run, serving, monkeypatch):
+    waits = []
+
+    def why_ended(server, within_s=0.0):
+        waits.extend([within_s] if within_s else [])
+        return ""
+
+    monkeypatch.setattr(Server, "why_ended", why_ended)
+    # The first to make the folder fails, the others wait.
+    client = "import os, time\ntry: os.mkdir('made')\nexcept OSError: time.sleep(3600)\n1 / 0"
+    record, _ = run(client, server=serving, processes=3)
+    assert record.status is Status.FAILED and "division by zero" in record.reason
+    assert waits == [group.SERVER_END_S]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from opperf.errors import WorkerError
@@ -22,6 +23,8 @@ class Recorded:
         self.did = []
 
     def launch(self, cpus, options):
+        (asked,) = options
+        assert msgspec.json.decode(asked, type=ForkRequest) == FORKS
         self.did.append(sorted(cpus))
 
     def environment(self):

@@ -69,17 +69,17 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._block = None
 
     def begin_block(
-        self, block: object, arms: Mapping[str, str], cases: Mapping[str, Sequence[Case]]
+        self, block: object, arms: Mapping[str, str], cases_of: Callable[[str], Iterable[Case]]
     ) -> None:
         """Starts the workers of a block, for the arm of each role, unless they run already.
-        `cases` are what is measured of each arm."""
+        `cases_of` returns what is measured of an arm."""
         if block == self._block:
             return
         self.__exit__()
         self._block = block
         for role, arm in arms.items():
             self._workers[role] = self._stack.enter_context(self._start(arm))
-        forks = [forks_of(cases[arm]) for arm in arms.values()]
+        forks = [forks_of(tuple(cases_of(arm))) for arm in arms.values()]
         start_together(tuple(self._workers.values()), forks)
 
     def begin(self, place: Place, cases: Iterable[Case]) -> None:
@@ -136,12 +136,11 @@ class Blocks:
             cases = self._with_times(cases_at(self._stage, session, place.arm))
             self._place, self._planned = place, _planned(self._stage, session, place.arm)
             if cases:
-                roles = self._roles(place)
-                of_arms = {
-                    arm: tuple(cases_at(self._stage, session, arm).values())
-                    for arm in set(roles.values())
-                }
-                self._processes.begin_block(block_of(place), roles, of_arms)
+                self._processes.begin_block(
+                    block_of(place),
+                    self._roles(place),
+                    lambda arm: cases_at(self._stage, session, arm).values(),
+                )
             self._writer.plan(self._planned[name] for name in cases)
             records: dict[str, Record] = {}
             yield from self._replicate(cases, records, extend)

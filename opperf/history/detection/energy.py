@@ -67,18 +67,31 @@ def weights(n: int, before: int, after: int) -> Weights:
     """Returns the factors of the statistic for all splits of up to n values with at least so many
     before and after them."""
     t, k = np.arange(n + 1.0)[:, None], np.arange(n + 1.0)[None, :]
+    sides = _sides(t, k, before, after)
+    return Weights(
+        sides.size * (2 / sides.between + 2 / sides.after),
+        -sides.size * (2 / sides.between + 1 / sides.before + 1 / sides.after),
+        -sides.size / sides.after,
+        sides.allowed,
+    )
+
+
+class _Sides(NamedTuple):
+    """Numbers of pairs between two sides and within each, by which sums of distances are divided;
+    sums count each pair within a side twice."""
+
+    allowed: NDArray[np.bool_]
+    size: Floats
+    between: Floats
+    before: Floats
+    after: Floats
+
+
+def _sides(t: Floats, k: Floats, before: int, after: int) -> _Sides:
     m = k - t
     allowed = (t >= before) & (m >= after)
     t, m = np.where(allowed, t, 2.0), np.where(allowed, m, 2.0)
-    size = t * m / (t + m)
-    # Sums count each pair within a side twice, so that means over pairs divide by t(t - 1).
-    pairs_before, pairs_after = t * (t - 1), m * (m - 1)
-    return Weights(
-        size * (2 / (t * m) + 2 / pairs_after),
-        -size * (2 / (t * m) + 1 / pairs_before + 1 / pairs_after),
-        -size / pairs_after,
-        allowed,
-    )
+    return _Sides(allowed, t * m / (t + m), t * m, t * (t - 1), m * (m - 1))
 
 
 @functools.lru_cache(maxsize=64)
@@ -87,18 +100,14 @@ def ratio(n: int, before: int, after: int, first_end: int, least: float) -> Rati
     counts as `least` at least."""
     splits, ends = slice(before, n - after + 1), slice(first_end, n + 1)
     t, k = np.arange(n + 1.0)[None, splits], np.arange(n + 1.0)[ends, None]
-    m = k - t
-    allowed = m >= after
-    t, m = np.where(allowed, t, 2.0), np.where(allowed, m, 2.0)
-    size = t * m / (t + m)
-    pairs_before, pairs_after = t * (t - 1), m * (m - 1)
-    pairs = pairs_before + pairs_after
+    sides = _sides(t, k, before, after)
+    pairs = sides.before + sides.after
     factors = (
-        size * pairs * 2 / (t * m),
-        size * pairs * (1 / pairs_after - 1 / pairs_before),
-        -size * pairs / pairs_after,
+        sides.size * pairs * 2 / sides.between,
+        sides.size * pairs * (1 / sides.after - 1 / sides.before),
+        -sides.size * pairs / sides.after,
         least * pairs,
-        np.where(allowed, 0.0, -np.inf),
+        np.where(sides.allowed, 0.0, -np.inf),
     )
     return Ratio(splits, ends, *(factor.astype(np.float32) for factor in factors))
 

@@ -1,5 +1,5 @@
 """Reads the numbers of many rows straight into an array: rows as objects of SQLAlchemy take longer
-than the rest of a check."""
+than all else."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from opperf.commands.ab import ab, gate_checks, gating
 from opperf.commands.ab.running import session_code
+from opperf.commands.explain import running
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
     SAME_SHARE,
@@ -300,6 +301,9 @@ def test_a_session_counts_is_interrupted_and_goes_on_to_time_what_is_open(
     out, _ = here(tmp_path, "explain", "s.jsonl", "relu")
     assert "50" in out and "70" in out and "+40.00 %" in out
     assert "has no profile" in here(tmp_path, "explain", "s.jsonl", "add", code=2)[1]
+    monkeypatch.setattr(running, "why_not_counted", lambda a, b: "not on the CPU")
+    _, err = here(tmp_path, "explain", "s.jsonl", "relu", code=2)
+    assert "instructions of relu were not counted: not on the CPU" in err
 
 
 def test_arms_are_counted_side_by_side_and_a_gate_may_leave_nothing_to_time(
