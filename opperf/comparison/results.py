@@ -6,13 +6,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.model import DIFFERENT, Check, Difference, SameResults, Struct
+from opperf.model import (
+    DIFFERENT,
+    Check,
+    Difference,
+    LoadedFile,
+    Role,
+    SameResults,
+    Struct,
+)
 from opperf.plurals import pluralize
 from opperf.reports.model import Section, Table, names, table_of, texts
 from opperf.results.text import add_distinct
 
 TITLE = "Results differ"
 """Title of the table of results that differ, and header of the column in other tables."""
+
+LOADED = "Files that were loaded"
+"""Title of the table of the files of users' functions."""
 
 UNCOMPARED = "Results that are not compared"
 """Title of the table of results that were not, or in part only."""
@@ -98,6 +109,23 @@ def reasons_section(title: str, reasons: Mapping[str, str]) -> Section:
     shown = None if len(rows) <= MOST else tuple(range(MOST))
     table = Table(columns, shown, more_text(len(rows) - MOST))
     return Section(title, table=table, is_folded=True)
+
+
+def loaded_section(files: Mapping[str, Sequence[LoadedFile]]) -> Section:
+    """Returns a section of the files that two sides have loaded, by side; empty where no user's
+    file is among them, and none differs."""
+    first, second = ({found.name: found for found in own} for own in files.values())
+    pairs = {name: (first.get(name), second.get(name)) for name in {**first, **second}}
+    if all(a == b and a is not None and a.role is Role.PART for a, b in pairs.values()):
+        return Section()
+    rows = [(name, _loaded_text(a), _loaded_text(b, a)) for name, (a, b) in pairs.items()]
+    return Section(LOADED, table=table_of(("Module", *files), rows), is_folded=True)
+
+
+def _loaded_text(loaded: LoadedFile | None, other: LoadedFile | None = None) -> str:
+    if loaded is None:
+        return "not loaded"
+    return "the same file" if loaded == other else f"{loaded.file} ({loaded.digest})"
 
 
 def more_text(number: int) -> str:

@@ -4,21 +4,18 @@ of source. They are the same for every framework."""
 from __future__ import annotations
 
 import ast
-import functools
-import importlib
-import importlib.util
 import inspect
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from opperf.decoding import parse_python, place_in
+from opperf.decoding import parse_python
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
 from opperf.frameworks.literals import literal
+from opperf.frameworks.user_modules import file_here, file_named, imported, module_of
 from opperf.model import (
     CallableTarget,
     FileTarget,
@@ -36,9 +33,6 @@ IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 IN_MODULE = re.compile(r"(?P<module>[\w.]+):(?P<function>[\w.]+)")
 """`kernels:softmax`, of an installed module or of `kernels.py` in the working directory."""
 
-PREFIX = "opperf_user_"
-"""Beginning of the name of the module that a user's file is loaded as."""
-
 Find = Callable[[str], Callable[..., Any]]
 """Finds a framework's callable by its dotted path."""
 
@@ -52,8 +46,8 @@ def target_at(framework: str, text: str) -> Target | None:
     found = IN_MODULE.fullmatch(text)
     if not found:
         return None
-    file = Path(*found["module"].split(".")).with_suffix(".py")
-    if file.is_file():
+    file = file_here(found["module"])
+    if file is not None:
         return FileTarget(framework=framework, file=str(file), function=found["function"])
     return CallableTarget(framework=framework, path=text)
 
@@ -64,7 +58,7 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
     `UnknownOperatorError` for a missing name, and `UsageError` for code that fails when it is
     loaded."""
     if isinstance(target, FileTarget):
-        return _attribute(_module_of(str(Path(target.file).resolve())), target.function)
+        return _attribute(module_of(str(Path(target.file).resolve())), target.function)
     if isinstance(target, ObjectTarget):
         unnamed, named = split_positional(target.arguments)
         built: Callable[..., Any] = constructor_of(target, find, names)(*unnamed, **named)
@@ -79,25 +73,14 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
     module, colon, name = target.path.partition(":")
     if not colon:
         return find(target.path)
-    return _attribute(_imported(module, repr(target.path), f":{name}"), name)
-
-
-def _imported(name: str, shown: str, function: str = "") -> ModuleType:
-    """Raises `UnknownOperatorError` for a missing module, which is `shown` there."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise UnknownOperatorError(
-            f"{shown}: {one_line(str(error))}; install it, or name its file: "
-            f"path/to/{name.rpartition('.')[2]}.py{function}"
-        ) from error
+    return _attribute(imported(module, repr(target.path), f":{name}"), name)
 
 
 def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> Callable[..., Any]:
     """Returns what builds an object, of the framework if its path begins with one of `names`.
     Raises `UnknownOperatorError`, and `UnsupportedError` if a package is not installed."""
     if target.file:
-        return _attribute(_module_of(str(Path(target.file).resolve())), target.path)
+        return _attribute(module_of(str(Path(target.file).resolve())), target.path)
     first = re.split("[.:]", target.path)[0]
     if first in names and ":" not in target.path:
         return find(target.path)
@@ -194,64 +177,15 @@ def _object_in_script(target: ObjectTarget) -> tuple[list[str], str]:
     return [imported, f"{OBJECT} = {path}({', '.join(words)})"], OBJECT
 
 
-@functools.cache
-def _module_of(path: str) -> ModuleType:
-    """Returns the module in a file. Its folder comes last on the path, so that it can import
-    modules beside it, and a `random.py` there hides no other."""
-    file = Path(path)
-    if not file.is_file():
-        raise UnknownOperatorError(f"{path}: no such file")
-    # Under another name, as its own may be that of another module.
-    spec = importlib.util.spec_from_file_location(f"{PREFIX}{file.stem}", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[spec.name]
-        raise UsageError(
-            f"{place_in(error, path)} cannot be loaded: "
-            f"{one_line(f'{type(error).__name__}: {error}')}"
-        ) from error
-    return module
-
-
 def imports_in_script(names: Iterable[str]) -> list[str]:
     """Returns a script's lines that import a user's modules. What a file defines is kept: a library
     of operators may end with its last reference."""
     lines = []
     for number, name in enumerate(names):
-        file = _file_of(name)
+        file = file_named(name)
         run = f"module{number} = runpy.run_path({str(file and file.resolve())!r})"
         lines += [f"import {name}"] if file is None else ["import runpy", run]
     return list(dict.fromkeys(lines))
-
-
-def _file_of(name: str) -> Path | None:
-    """Returns the file that a module's name means; else None."""
-    if name.endswith(".py"):
-        return Path(name)
-    file = Path(*name.split(".")).with_suffix(".py")
-    return file if file.is_file() else None
-
-
-def import_module(name: str) -> ModuleType:
-    """Returns the module of a file or of a name, which may be a file in the working directory.
-    Raises `UnknownOperatorError`, and `UsageError` for code that fails when it is loaded."""
-    file = _file_of(name)
-    if file is not None:
-        return _module_of(str(file.resolve()))
-    try:
-        return _imported(name, name)
-    except UnknownOperatorError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{name} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
-        ) from error
 
 
 def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:

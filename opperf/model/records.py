@@ -176,6 +176,32 @@ class ProcessResult(Struct, frozen=True, kw_only=True):
     """Name of the file of its events, in the folder of streams beside the run file."""
 
 
+class Role(str, enum.Enum):
+    """Why a file was loaded for a case."""
+
+    MEASURED = "measured"
+    """It has what is measured, and Python has found it: interpreters that differ load their own."""
+    NAMED = "named"
+    """The user has named the file itself, so that all load the same."""
+    PART = "part"
+    """Another file of the package, or one that defines what is measured."""
+
+
+class LoadedFile(Struct, frozen=True):
+    """A file that a process has loaded for a case."""
+
+    name: str
+    """Of the module; of a file that the user named, its path as it was given."""
+    file: str
+    """Absolute path, links followed."""
+    digest: str
+    """Beginning of the SHA-256 of its content."""
+    role: Role = Role.PART
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.digest} {self.file}"
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -228,6 +254,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """None unless it was asked for."""
     processes: tuple[ProcessResult, ...] = ()
     """Those of a program; empty of any other target."""
+    loaded: tuple[LoadedFile, ...] = ()
+    """Files of a user's target; empty of a framework's own."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):

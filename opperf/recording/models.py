@@ -10,7 +10,7 @@ import msgspec
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks import Framework, load
-from opperf.frameworks.user_code import import_module
+from opperf.frameworks.user_modules import import_module
 from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD
 from opperf.model import Case

@@ -12,7 +12,7 @@ import msgspec
 
 from opperf.declared import declared, load_declared
 from opperf.dtypes import HALF_PRECISION, kind_of
-from opperf.frameworks.user_code import PREFIX
+from opperf.frameworks.user_modules import PREFIX
 from opperf.model import (
     DEFAULTS,
     Argument,

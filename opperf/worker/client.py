@@ -14,7 +14,16 @@ from opperf.errors import WorkerError
 from opperf.instruments.instrument import CompiledAhead
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
-from opperf.model import Case, Environment, Listing, Record, Settings, Status, Verification
+from opperf.model import (
+    Case,
+    Environment,
+    Listing,
+    OperatorTarget,
+    Record,
+    Settings,
+    Status,
+    Verification,
+)
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
@@ -22,7 +31,7 @@ from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Observed, Request, Trial
+from opperf.worker.protocol import Loaded, Observed, Request, Trial
 from opperf.worker.request_process import (
     KILL_WAIT_S,
     START_TIMEOUT_S,
@@ -47,9 +56,10 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
     `python` is its interpreter, whose environment needs the framework only: opperf is imported from
     here, and so are its dependencies that are missing there, if both have the same version of
     Python. `reference_work` times reference work between the calls. With `measures_memory` the
-    process begins with a fork. `profiles` is the folder that keeps what callgrind wrote of each
-    case. Every request raises `WorkerError` if the process cannot be started, and the `OpperfError`
-    that the worker raised.
+    process begins with a fork. With `own_modules`, or an interpreter or path of its own, it imports
+    nothing from the working directory. `profiles` is the folder that keeps what callgrind wrote of
+    each case. Every request raises `WorkerError` if the process cannot be started, and the
+    `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -62,12 +72,15 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         cpus: Cpus = NOT_PINNED,
         measures_memory: bool = True,
         profiles: Path | None = None,
+        own_modules: bool = False,
     ) -> None:
         self._reference_work = reference_work
         settings = settings or Settings()
         self._needs = needs_of(settings)
         options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
-        program = WorkerProgram(framework, settings, environment, python, cpus, options)
+        program = WorkerProgram(
+            framework, settings, environment, python, cpus, options, own_modules=own_modules
+        )
         super().__init__(program, framework, cpus)
         self._rehearsed = False
         self._profiles = profiles
@@ -143,6 +156,12 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         timeout_s = sum(case.settings.timeout_s for case in cases)
         request = protocol.CompileRequest(cases=tuple(cases))
         return self._ask_or_fail(request, timeout_s, "compiling")
+
+    def loaded(self, cases: Iterable[Case]) -> Loaded:
+        """Returns the files that its process has loaded for cases that were planned in it."""
+        targets = {case.target.key: case.target for case in cases}
+        users = [own for own in targets.values() if not isinstance(own, OperatorTarget)]
+        return self._ask_or_fail(protocol.LoadedRequest(tuple(users)))
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         return self._ask_or_fail(protocol.ScriptRequest(cases=cases))

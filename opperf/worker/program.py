@@ -13,6 +13,7 @@ from typing import IO
 import msgspec
 
 from opperf.errors import WorkerError, with_last_output
+from opperf.frameworks.user_modules import OWN_MODULES, SEARCHED
 from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
@@ -44,6 +45,7 @@ class WorkerProgram:
         options: Sequence[str],
         module: str = SERVER,
         launcher: Launcher | None = None,
+        own_modules: bool = False,
     ) -> None:
         self._module = module
         self.python = python or sys.executable
@@ -57,6 +59,8 @@ class WorkerProgram:
         if "threads" in process:
             self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
         self.variables.update(settings.env)
+        if own_modules or python or not settings.env.keys().isdisjoint(SEARCHED):
+            self.variables[OWN_MODULES] = "1"
         if cpus.pinned:
             for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
                 self.variables[name] = _listed(cores)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, Union, get_args
 import msgspec
 
 from opperf.instruments.instrument import CompiledAhead
-from opperf.model import Argument, Case, Listing, Record, Struct
+from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
 from opperf.sources.selecting import Selection
@@ -51,6 +51,15 @@ class Observed(Struct, frozen=True):
     """Why there are no gradients although they were asked for."""
     unwritten: bool = False
     """Whether the case returns memory that it does not write, by the framework's rules."""
+
+
+class Loaded(Struct, frozen=True):
+    """The files that a process has loaded by now."""
+
+    files: tuple[LoadedFile, ...] = ()
+    """Of the framework, of imported modules, and of users' targets."""
+    libraries: str = ""
+    """Hash of the paths of all shared libraries."""
 
 
 class Trial(Struct, frozen=True):
@@ -156,6 +165,12 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     ahead: CompiledAhead | None = None
 
 
+class LoadedRequest(Request[Loaded], frozen=True, tag="loaded"):
+    """Asks for the files that were loaded for targets."""
+
+    targets: tuple[Target, ...]
+
+
 class TryRequest(Request[Trial], frozen=True, tag="try"):
     """Asks for one call of a case, to see whether the framework accepts it."""
 
@@ -221,6 +236,7 @@ AnyRequest = Union[
     CompileRequest,
     ScriptRequest,
     MeasureRequest,
+    LoadedRequest,
     TryRequest,
     ObserveRequest,
     TraceRequest,

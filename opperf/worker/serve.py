@@ -30,7 +30,7 @@ from opperf import errors
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_code import import_module
+from opperf.frameworks.user_modules import import_module, loaded_for
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.profilers import find_profilers
@@ -41,7 +41,16 @@ from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
-from opperf.model import Case, ModelTarget, Record, Settings, Status, TraceTarget, process_settings
+from opperf.model import (
+    Case,
+    ModelTarget,
+    Record,
+    Role,
+    Settings,
+    Status,
+    TraceTarget,
+    process_settings,
+)
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -53,6 +62,7 @@ from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of, check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
+from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
@@ -110,6 +120,9 @@ def _call(framework: Framework, case: Case, bound: Bound) -> None:
 PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
 
+IMPORTS: dict[str, Role] = {}
+"""Users' modules that this process has imported at its start."""
+
 
 def measure_case(
     framework: Framework,
@@ -145,7 +158,7 @@ def measure_case(
         record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
     # A fault in a backward pass may have left a record that is ok, too.
     end_without(framework, case.settings.device)
-    return record
+    return msgspec.structs.replace(record, loaded=loaded_for(case.target))
 
 
 def build_cases(framework: Framework, request: protocol.BuildRequest) -> None:
@@ -220,6 +233,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
         asked.case, framework, Path(asked.folder), asked.draw
     ),
     protocol.TryRequest: lambda framework, asked: try_call(asked.case, framework),
+    protocol.LoadedRequest: lambda framework, asked: loaded(framework, asked.targets, IMPORTS),
 }
 
 
@@ -231,7 +245,7 @@ def load_framework(name: str) -> Framework:
     if PROCESS_SETTINGS.get("threads") is not None:
         framework.set_threads(PROCESS_SETTINGS["threads"])
     for module in PROCESS_SETTINGS.get("imports", ()):
-        import_operators(module, framework)
+        IMPORTS[module] = import_operators(module, framework)
     for option, text in PROCESS_SETTINGS.get("options", {}).items():
         framework.option(option, text)()
     return framework
@@ -315,18 +329,21 @@ class Server:
         return protocol.encode_answer(None)
 
 
-def import_operators(name: str, framework: Framework) -> None:
-    """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
-    registers neither an operator nor a rule."""
+def import_operators(name: str, framework: Framework) -> Role:
+    """Imports a user's module, and returns its role: measured if it registers an operator. Raises
+    the errors of `import_module`, and `UsageError` if it registers no rule either."""
     families = rules_module(framework.rules).FAMILIES
     before, rules_before = framework.operators(), families.count
     with framework.importing():
         import_module(name)
-    if framework.operators() == before and families.count == rules_before:
+    if framework.operators() != before:
+        return Role.MEASURED
+    if families.count == rules_before:
         raise errors.UsageError(
             f"--import {name}: the module registers no operator with {framework.name}, and no "
             "rule for one"
         )
+    return Role.PART
 
 
 def can_fork(framework: Framework, request: protocol.ForkRequest) -> bool:

@@ -40,6 +40,7 @@ from opperf.comparison.ab.forecast import (
     processes,
 )
 from opperf.comparison.ab.gate import left_to_count
+from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehearse
 from opperf.comparison.ab.session import Session, new_session
@@ -66,10 +67,19 @@ def starter(
     """Returns a function that makes workers of the arms; `threads` are for an arm that sets
     none."""
     cpus = request.pinning.choose(_core_count(arms, request, threads))
+    own_modules = are_builds(arms.values())
 
     def start(arm: str) -> Worker:
         request.pinning.keep_off(cpus)
-        return worker_of(arms[arm], framework, request.environment, threads, reference_work, cpus)
+        return worker_of(
+            arms[arm],
+            framework,
+            request.environment,
+            threads,
+            reference_work,
+            cpus,
+            own_modules,
+        )
 
     return start
 
@@ -118,6 +128,8 @@ def _begin(
         # A wrong name is reported before a file that is in the way.
         check_output(request.report, request.may_replace(request.report))
     say_cores(request.arms, request, threads)
+    loaded = {name: arm.loaded for name, arm in planned.items()}
+    same_files = check_loaded(request.arms, loaded)
     pairing = pair_plans(request, common, {name: arm.plans for name, arm in planned.items()})
     case_time_s = request.case_time_s
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
@@ -128,7 +140,7 @@ def _begin(
     )
     # After each case was called once, the forecast is of what was measured here.
     expected = f": {forecast_text(forecast, thresholds)}" if request.dry_run else ""
-    notes = [str(planned_threads), *announce(request, pairing.pairs)]
+    notes = [*filter(None, [same_files]), str(planned_threads), *announce(request, pairing.pairs)]
     show_pairs(request, pairing, expected, notes)
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
     if request.dry_run:
@@ -158,6 +170,8 @@ def _begin(
         later_start_s=later_start_s + rehearsal.first_s,
         allocates="max_time_s" not in request.given,
         # Different interpreters do not do the same reference work.
+        loaded={name: one.files for name, one in loaded.items()},
+        same_files=same_files,
         reference_work=request.reference_work
         and len({environment.python for environment in environments.values()}) == 1,
     )

@@ -18,6 +18,7 @@ from opperf.commands.ab.request import Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
+from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.session import COUNTS, Session
 from opperf.comparison.ab.session_file import SessionWriter, read_arms
 from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
@@ -100,11 +101,15 @@ def begin_counts(request: Request) -> SessionWriter | None:
             name: stack.enter_context(_unprofiled(arm, request, threads))
             for name, arm in request.arms.items()
         }
-        plans = {name: arm.plans for name, arm in plan_arms(workers, common, request).items()}
+        planned = plan_arms(workers, common, request)
+        plans = {name: arm.plans for name, arm in planned.items()}
+        loaded = {name: arm.loaded for name, arm in planned.items()}
+        same_files = check_loaded(request.arms, loaded)
         if not request.dry_run:
             check_output(request.report, request.may_replace(request.report))
         pairing = pair_plans(request, common, plans)
-        show_pairs(request, pairing, ", counted once in each arm")
+        notes = [*filter(None, [same_files])]
+        show_pairs(request, pairing, ", counted once in each arm", notes)
         if request.dry_run:
             print(case_table(pairing))
             return None
@@ -117,6 +122,8 @@ def begin_counts(request: Request) -> SessionWriter | None:
             {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()},
             kind="counts",
             alone=pairing.alone,
+            loaded={name: one.files for name, one in loaded.items()},
+            same_files=same_files,
         )
     writer = create(request, session)
     profile_folder(request.report, is_new=True)
@@ -127,7 +134,13 @@ def _unprofiled(arm: ArmSpec, request: Request, threads: int | None) -> Worker:
     """Returns a worker of an arm that is not under Valgrind, which takes half a minute."""
     settings = {name: value for name, value in arm.settings.items() if name != "profiler"}
     arm = msgspec.structs.replace(arm, settings=settings)
-    return worker_of(arm, request.framework, request.environment, threads)
+    return worker_of(
+        arm,
+        request.framework,
+        request.environment,
+        threads,
+        own_modules=are_builds(request.arms.values()),
+    )
 
 
 def resume_counts(request: Request, session: Session) -> SessionWriter | None:

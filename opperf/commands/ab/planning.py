@@ -25,6 +25,7 @@ from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.worker.client import Worker
+from opperf.worker.protocol import Loaded
 
 
 @contextmanager
@@ -44,6 +45,7 @@ class ArmPlan(NamedTuple):
     start_s: float
     later_start_s: float
     """Seconds that another process of the arm takes to start."""
+    loaded: Loaded
 
 
 def plan_arms(
@@ -97,7 +99,8 @@ def _plan_arm(
                 )
             )
         ]
-    return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
+        loaded = worker.loaded(case for plan in plans for case in plan.cases)
+    return ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s, loaded)
 
 
 def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:

@@ -219,8 +219,10 @@ def worker_of(
     threads: int | None = None,
     reference_work: bool = False,
     cpus: Cpus = NOT_PINNED,
+    own_modules: bool = False,
 ) -> Worker:
-    """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`."""
+    """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`. With
+    `own_modules` it imports nothing from the working directory."""
     settings = settings_of(arm, Settings(threads=threads))
     return Worker(
         framework,
@@ -230,6 +232,7 @@ def worker_of(
         reference_work,
         cpus=cpus,
         measures_memory=False,
+        own_modules=own_modules,
     )
 
 

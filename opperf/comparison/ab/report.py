@@ -22,7 +22,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import PASSES, Struct
+from opperf.model import PASSES, LoadedFile, Struct
 from opperf.results.text import add_distinct
 
 
@@ -136,6 +136,10 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Names of the nodes of a cluster that measured it; empty for this machine."""
     gate: GateReport | None = None
     """None of a session that times all figures."""
+    loaded: dict[str, tuple[LoadedFile, ...]] = {}
+    """By arm, the files that it has loaded for the cases, and the framework's."""
+    same_files: str = ""
+    """That both arms have loaded the same files, although they are of two builds."""
 
 
 def report_of(
@@ -207,6 +211,8 @@ def report_of(
         ),
         nodes=session.nodes,
         gate=_gate(session),
+        loaded=plan.loaded,
+        same_files=plan.same_files,
     )
 
 

@@ -29,6 +29,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    LoadedFile,
     Place,
     ProcessLine,
     Record,
@@ -87,6 +88,10 @@ class SessionPlan(Struct, frozen=True):
     checks: dict[str, Check] = {}
     gate: Gate | None = None
     """None if all cases are timed."""
+    loaded: dict[str, tuple[LoadedFile, ...]] = {}
+    """By arm, the files that its first process has loaded for the cases, and the framework's."""
+    same_files: str = ""
+    """That arms which are builds have loaded the same; empty where they have not."""
 
 
 def group_cases(

@@ -15,7 +15,7 @@ from opperf.comparison.statistics.weights import Weighted
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference
 from opperf.metrics import metric_named
-from opperf.model import DIFFERENT, Metric, Struct
+from opperf.model import DIFFERENT, LoadedFile, Metric, Struct
 
 
 class Figure(Struct, frozen=True):
@@ -75,6 +75,8 @@ class Side(Struct, frozen=True):
     """Arm of a session, whose file has both sides; empty for a run."""
     machine: str = ""
     """Its name, processor, cores and GPUs; empty where the file does not have them."""
+    loaded: tuple[LoadedFile, ...] = ()
+    """Files that its processes have loaded for users' functions."""
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +86,15 @@ def read_records(path: Path, run: model.Run, warnings: Iterable[str], arm: str =
     )
     found += _odd_figures(path, entries)
     return Measured(
-        Side(display(path), run.header.started, len(entries), arm=arm),
+        Side(
+            display(path),
+            run.header.started,
+            len(entries),
+            arm=arm,
+            loaded=tuple(
+                dict.fromkeys(chain.from_iterable(record.loaded for record in run.records))
+            ),
+        ),
         run.environment,
         entries,
         tuple(found),

@@ -13,7 +13,7 @@ import mxnet as mx
 
 from opperf.errors import UsageError, one_line
 from opperf.frameworks.mxnet.calls import Call, render_keywords
-from opperf.frameworks.user_code import PREFIX
+from opperf.frameworks.user_modules import PREFIX
 from opperf.model import Kind, Operator, Parameter
 
 CUSTOM = "Custom"

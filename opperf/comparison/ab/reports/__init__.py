@@ -17,7 +17,14 @@ from opperf.comparison.ab.reports.changes import (
     changes_of,
     nodes_text,
 )
-from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
+from opperf.comparison.results import (
+    TITLE,
+    differing,
+    loaded_section,
+    more_text,
+    reasons_section,
+    uncompared,
+)
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
 from opperf.comparison.weighted import TITLE as WEIGHTED
@@ -100,6 +107,7 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
                 ],
             ),
         ),
+        *([loaded_section(report.loaded)] if report.loaded else []),
         *(reasons_section(title, read(report)) for title, read in LISTS.items()),
         uncompared(report.results),
     )

@@ -42,6 +42,7 @@ def summary(report: Report) -> list[str]:
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *([_unfinished(report)] if report.valid and not report.complete else []),
         f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        *([f"{report.same_files}."] if report.same_files else []),
         *([sentence(report.results)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
         f"Measured by {processes(report.processes)}.",

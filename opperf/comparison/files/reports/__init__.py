@@ -9,7 +9,13 @@ from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.changes import changes_of
 from opperf.comparison.files.reports.tones import tone_of
 from opperf.comparison.files.reports.values import COLUMNS, rows, tests, values
-from opperf.comparison.results import TITLE, count_different, differing, uncompared
+from opperf.comparison.results import (
+    TITLE,
+    count_different,
+    differing,
+    loaded_section,
+    uncompared,
+)
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import FILES, weighted_section
 from opperf.model import DIFFERENT
@@ -45,6 +51,7 @@ def sections(comparison: Comparison) -> tuple[Section, ...]:
         ),
         _comparability(comparison),
         _differences(comparison),
+        loaded_section({"Base": comparison.base.loaded, "New": comparison.new.loaded}),
         differing(comparison.results),
         *(_metric(comparison, metric) for metric in comparison.metrics),
         _means(comparison),

@@ -1,0 +1,60 @@
+"""Whether the arms of a session have loaded different files, where they should.
+
+An arm with an interpreter or a path of its own is another build: if it measures the same file as
+the other arm, the session compares that with itself, and its verdict is always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.comparison.ab.arms import ArmSpec
+from opperf.errors import UsageError
+from opperf.frameworks.user_modules import SEARCHED
+from opperf.model import LoadedFile, Role
+from opperf.worker.protocol import Loaded
+
+OF_LIBRARIES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+"""Variables by which an arm loads other libraries for the same modules."""
+
+
+def have_own_modules(arms: Iterable[ArmSpec]) -> bool:
+    """Whether the arms differ in what they import: by interpreter, or by a path."""
+    return _differ(arms, SEARCHED)
+
+
+def are_builds(arms: Iterable[ArmSpec]) -> bool:
+    """Whether the arms differ in what they load, by libraries too."""
+    return _differ(arms, (*SEARCHED, *OF_LIBRARIES))
+
+
+def _differ(arms: Iterable[ArmSpec], variables: Iterable[str]) -> bool:
+    chosen = {(arm.python, *(arm.variables.get(name, "") for name in variables)) for arm in arms}
+    return len(chosen) > 1
+
+
+def check_loaded(arms: Mapping[str, ArmSpec], loaded: Mapping[str, Loaded]) -> str:
+    """Returns a sentence if builds have loaded nothing that differs; else nothing. Raises
+    `UsageError` if both measure the same file of a module."""
+    if not are_builds(arms.values()):
+        return ""
+    shared = _shared(*(arm.files for arm in loaded.values()))
+    if have_own_modules(arms.values()):
+        for found in shared:
+            if found.role is Role.MEASURED:
+                raise UsageError(
+                    f"A and B load the same file of {found.name}, {found.file}, which would be "
+                    "compared with itself: install a build of its own for each arm, or name the "
+                    "file in place of the module, to measure it in both"
+                )
+    modules = {found.name for arm in loaded.values() for found in arm.files}
+    if len(shared) < len(modules) or len({arm.libraries for arm in loaded.values()}) > 1:
+        return ""
+    names = ", ".join(f"{found.name} ({found.file})" for found in shared)
+    return f"A and B load the same {names}: two builds would each have their own"
+
+
+def _shared(a: Iterable[LoadedFile], b: Iterable[LoadedFile]) -> list[LoadedFile]:
+    """Returns the files that both have loaded under the same name."""
+    others = {(found.name, found.file) for found in b}
+    return [found for found in a if (found.name, found.file) in others]
