@@ -154,6 +154,12 @@ from opperf.parsing import parse_share
     "--steps", "most_steps", default=60, show_default=True, help="Maximum number of steps."
 )
 @click.option(
+    "--on-error",
+    type=click.Choice(("bad", "skip")),
+    help="What a commit is that does not build, or at which a case fails that GOOD runs: bad, or "
+    "skipped.  [default: skipped, but where BAD fails, the commit that broke it is found]",
+)
+@click.option(
     "--no-confirm",
     is_flag=True,
     help="Do not measure the commit that was found against the one before it, by time and by "
@@ -195,7 +201,8 @@ def bisect(ctx: click.Context, /, **options: Any) -> None:
 
     Each step measures a commit against GOOD as `opperf ab` does, interleaved in fresh processes. A
     step may be wrong, so that each only makes commits more or less probable; the search ends once
-    one has a probability of --confidence. Commits that do not build are skipped.
+    one has a probability of --confidence. A case that GOOD runs and BAD does not is a change as
+    well: the commit that broke it is found.
 
     The exit code is 0 if a commit was found, or a range of which all others do not build; 3 if GOOD
     and BAD do not differ, or no further step would tell.

@@ -24,15 +24,12 @@ from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.comparison.statistics.data import SAME_FACTOR
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
-from opperf.history.bisection.bisecting import COUNT_SCATTER, Ask
+from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
 from opperf.history.bisection.builds import Build
 from opperf.history.bisection.results import Figure, Kind, Step
 from opperf.model import INSTRUCTIONS
 from opperf.reports.model import Report
 from opperf.results.runfile import read_run
-
-COUNT_FREEDOM = 1e6
-"""Degrees of freedom of a count, whose scatter is known."""
 
 Given = Mapping[str, Any]
 

@@ -87,7 +87,9 @@ def bisect_commits(
     set those of `changed`. State and sessions are in `folder`. Raises `OpperfError`."""
     builder = Builder(Repository(Path(state.repository)), state.recipe, say)
     judge = Sessions(given, changed, folder, state.kind)
-    options = Options(given["confidence"], scatter_of(state.kind), given["most_steps"])
+    options = Options(
+        given["confidence"], scatter_of(state.kind), given["most_steps"], given["on_error"]
+    )
 
     def build(commit: Commit) -> Build:
         return builder.build(commit)
@@ -98,7 +100,7 @@ def bisect_commits(
     bisecting = Bisecting(state, build, judge, options, save, say)
     found = bisecting.run()
     found = msgspec.structs.replace(found, builds=builder.made)
-    if found.outcome == "same" or given["no_confirm"]:
+    if found.end is None or found.end.fails or given["no_confirm"]:
         return found
     return _confirmed(found, bisecting, judge, say)
 

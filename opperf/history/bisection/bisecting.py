@@ -15,7 +15,19 @@ from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.history.bisection.builds import Build, BuildError
 from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
 from opperf.history.bisection.repository import Commit
-from opperf.history.bisection.results import Bisection, Figure, Kind, Other, Outcome, State, Step
+from opperf.history.bisection.results import (
+    BUILDS,
+    RUNS,
+    Bisection,
+    Failure,
+    Figure,
+    Kind,
+    OnError,
+    Other,
+    Outcome,
+    State,
+    Step,
+)
 from opperf.plurals import pluralize
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -28,6 +40,9 @@ BOUND = 1.6448536
 
 COUNT_SCATTER = 0.0005
 """Scatter of the instructions of equal code, in log units: a tenth of the tolerance of counts."""
+
+COUNT_FREEDOM = 1e6
+"""Degrees of freedom of a count, whose scatter is known."""
 
 INVALID_STEPS = 2
 """Sessions in which GOOD may differ from itself before the machine is at fault."""
@@ -63,6 +78,8 @@ class Options:
     build_scatter: float = BUILD_SCATTER
     most_steps: int = 60
     """Steps after which it ends without an answer."""
+    on_error: OnError | None = None
+    """None: such a commit is skipped, unless BAD fails and it is looked for where that began."""
 
 
 class Bisecting:
@@ -85,24 +102,39 @@ class Bisecting:
         """Returns what was found. Raises `UsageError` where GOOD or BAD cannot be built, and what
         the judge raises for them."""
         last = self.state.last
-        for place, name in ((0, "GOOD"), (last, "BAD")):
+        ends = self._broken_end() or self._ends()
+        failing = [of_failure(failure) for failure in ends.failures]
+        if ends.broken:
+            failing = [of_failure(Failure("", "the build", "", ends.broken), BUILDS)]
+        figures = (*failing, *ends.figures)
+        changed = [figure for figure in ends.figures if figure.verdict in CHANGED]
+        if self._options.on_error != "skip":
+            changed = [*failing, *changed]
+        if not changed:
+            return Bisection("same", self.state, figures, notes=_why_same(ends))
+        figure = surest(changed)
+        self._say(
+            f"BAD against GOOD: {figure.operator} {figure.metric} {figure.shown}; "
+            f"{pluralize(last, 'commit')} to choose from"
+        )
+        self._search(figure, sorted({change.case for change in changed if change.case}))
+        return self._found(figure, figures, changed)
+
+    def _broken_end(self) -> Step | None:
+        """Returns the step of a BAD that does not build, if that is looked for. Raises `UsageError`
+        for an end that does not build, if it is not."""
+        for place, name in ((0, "GOOD"), (self.state.last, "BAD")):
             try:
                 self.built(place)
             except BuildError as error:
+                if place and self._options.on_error == "bad":
+                    earlier = (step for step in self.state.steps if step.place == place)
+                    return next(earlier, None) or self._add(_broken(place, error))
+                hint = "; --on-error bad finds the commit that broke it" if place else ""
                 raise UsageError(
-                    f"{name}, {self.state.commits[place]}, does not build: {error}"
+                    f"{name}, {self.state.commits[place]}, does not build: {error}{hint}"
                 ) from error
-        ends = self._ends()
-        changed = [figure for figure in ends.figures if figure.verdict in CHANGED]
-        if not changed:
-            return Bisection("same", self.state, ends.figures, notes=_why_same(ends))
-        figure = surest(changed)
-        self._say(
-            f"BAD against GOOD: {figure.operator} {figure.metric} {figure.ratio:.3f}; "
-            f"{pluralize(last, 'commit')} to choose from"
-        )
-        self._search(figure, sorted({change.case for change in changed}))
-        return self._found(figure, ends, changed)
+        return None
 
     def built(self, place: int) -> Build:
         """Returns the build of a commit. Raises `BuildError`."""
@@ -119,15 +151,24 @@ class Bisecting:
         """Returns the step of BAD, measured longer if it decided nothing."""
         last = self.state.last
         done = [step for step in self.state.steps if step.place == last]
-        while not done or (_is_open(done[-1]) and len(done) < 2):
+        while not done or (self._is_open(done[-1]) and len(done) < 2):
             what = ", longer, as that was ambiguous" if done else ""
             self._say(f"measuring BAD, {self.state.commits[last]}, against GOOD{what}")
             done.append(self._measure(last, Ask(len(self.state.steps), longer=bool(done))))
         return done[-1]
 
+    def _is_open(self, step: Step) -> bool:
+        """Returns whether a longer step may find a change."""
+        if step.failures and self._options.on_error != "skip":
+            return False
+        verdicts = {figure.verdict for figure in step.figures}
+        return bool(step.reason) or not verdicts & {*CHANGED} and Verdict.AMBIGUOUS in verdicts
+
     def _measure(self, place: int, ask: Ask) -> Step:
         step = self._judge(self.built(0), self.built(place), ask)
-        step = msgspec.structs.replace(step, place=place)
+        return self._add(msgspec.structs.replace(step, place=place))
+
+    def _add(self, step: Step) -> Step:
         self.update(steps=(*self.state.steps, step))
         return step
 
@@ -148,14 +189,20 @@ class Bisecting:
             )
             try:
                 self.built(place)
-                self._say(f"step {number}: measuring {commit} against GOOD")
-                step = self._measure(place, ask)
+                if figure.metric == BUILDS:
+                    step = self._add(Step(place, ()))
+                else:
+                    self._say(f"step {number}: measuring {commit} against GOOD")
+                    step = self._measure(place, ask)
             except OutputError:
                 raise
             except OpperfError as error:
-                self._skip(commit, str(error))
-                continue
-            invalid = invalid + 1 if step.reason else 0
+                if self._options.on_error != "bad":
+                    self._skip(commit, str(error))
+                    continue
+                step = self._add(_broken(place, error))
+            # What fails does so on a noisy machine, too.
+            invalid = invalid + 1 if step.reason and not figure.fails else 0
             if invalid > INVALID_STEPS:
                 raise UsageError(f"{step.reason}; resume it then with --resume")
             self._tell(step, figure)
@@ -165,10 +212,11 @@ class Bisecting:
         self.update(skipped={**self.state.skipped, commit.sha: reason})
 
     def _tell(self, step: Step, figure: Figure) -> None:
-        seen = step.figure(figure.id)
+        seen = step.seen(figure)
         shares = self.search(figure).probabilities()
         place = max(shares, key=lambda place: shares[place])
-        found = step.reason or (f"{seen.ratio:.3f}, {seen.verdict.value}" if seen else "no figure")
+        why = step.reason or step.why_not(figure.case) or "no figure"
+        found = why if seen is None else seen.shown
         self._say(
             f"{self.state.commits[step.place].short}: {found}; now most probable: "
             f"{self.state.commits[place]}, {shares[place]:.0%}"
@@ -182,15 +230,20 @@ class Bisecting:
             place for place, commit in enumerate(state.commits) if commit.sha in state.skipped
         )
         for step in state.steps:
-            seen = step.figure(figure.id)
-            if seen is not None and not step.reason:
+            seen = step.seen(figure)
+            if seen is None and self._options.on_error == "bad" and step.why_not(figure.case):
+                # As BAD is, as far as that can be said.
+                seen = figure
+            if seen is not None and (not step.reason or seen.fails):
                 search.add(step.place, seen.estimate(sign))
             elif step.place != state.last and not step.reason:
                 # The case fails there, which no further step changes.
                 search.skipped.add(step.place)
         return search
 
-    def _found(self, figure: Figure, ends: Step, changed: Sequence[Figure]) -> Bisection:
+    def _found(
+        self, figure: Figure, ends: tuple[Figure, ...], changed: Sequence[Figure]
+    ) -> Bisection:
         search = self.search(figure)
         answer, sign = search.answer(), math.copysign(1.0, figure.effect)
         settled = search.is_settled
@@ -199,12 +252,12 @@ class Bisecting:
         return Bisection(
             outcome=_outcome(answer.is_one, settled),
             state=self.state,
-            ends=ends.figures,
+            ends=ends,
             figure=figure.id,
             first=answer.first,
             last=answer.last,
             probability=answer.probability,
-            loss=(math.exp(sign * effect), math.exp(low), math.exp(high)),
+            loss=None if figure.fails else (math.exp(sign * effect), math.exp(low), math.exp(high)),
             misfits=tuple(search.misfits(answer.last)),
             others=tuple(self._others(changed, figure.id)),
         )
@@ -245,15 +298,39 @@ def surest(changed: Collection[Figure]) -> Figure:
     )
 
 
-def _is_open(step: Step) -> bool:
-    """Returns whether a longer step may find a change."""
-    verdicts = {figure.verdict for figure in step.figures}
-    return bool(step.reason) or not verdicts & {*CHANGED} and Verdict.AMBIGUOUS in verdicts
+def _broken(place: int, error: OpperfError) -> Step:
+    what = "does not build: " if isinstance(error, BuildError) else ""
+    return Step(place, (), broken=f"{what}{error}")
+
+
+def of_failure(failure: Failure, metric: str = RUNS) -> Figure:
+    """Returns what BAD fails at as a figure, which is known exactly."""
+    return Figure(
+        id=f"{failure.case} {metric}",
+        case=failure.case,
+        operator=failure.operator,
+        inputs=failure.inputs,
+        metric=metric,
+        verdict=Verdict.REGRESSED,
+        effect=1.0,
+        error=COUNT_SCATTER,
+        freedom=COUNT_FREEDOM,
+        low=1.0,
+        high=1.0,
+        pattern=failure.pattern,
+        reason=failure.reason,
+    )
 
 
 def _why_same(ends: Step) -> tuple[str, ...]:
     if ends.reason:
         return (ends.reason,)
+    if ends.failures:
+        failure = ends.failures[0]
+        return (
+            f"{pluralize(len(ends.failures), 'case')}, e.g. {failure.operator}: {failure.reason}; "
+            "--on-error bad finds the commit that broke it",
+        )
     figures = ends.figures
     largest = max(figures, key=lambda figure: abs(figure.effect), default=None)
     if largest is None:

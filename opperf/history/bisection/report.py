@@ -12,7 +12,7 @@ import msgspec
 from opperf.comparison.explaining.reports.difference_report import change_text, share_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import one_line
-from opperf.history.bisection.results import Bisection, Figure, Step
+from opperf.history.bisection.results import BUILDS, Bisection, Figure, Step
 from opperf.plurals import pluralize
 from opperf.reports.model import (
     Cell,
@@ -61,16 +61,16 @@ def report_for(found: Bisection, folder: Path) -> Report:
 
 def _prose(found: Bisection) -> Iterator[str]:
     end = found.end
-    if end is None or found.loss is None:
+    if end is None:
         good, bad = found.state.commits[0], found.state.commits[-1]
-        yield f"BAD, {bad}, does not differ from GOOD, {good}: {'; '.join(found.notes)}."
+        notes = "; ".join(found.notes)
+        if any(figure.fails for figure in found.ends):
+            yield f"BAD, {bad}, fails where GOOD, {good}, does not: {notes}."
+        else:
+            yield f"BAD, {bad}, does not differ from GOOD, {good}: {notes}."
         return
     yield _answer(found)
-    ratio, low, high = found.loss
-    yield (
-        f"From there on {end.operator} {end.metric} takes {ratio:.3f} times as much (90 % interval "
-        f"{low:.3f} to {high:.3f}), by all steps together; BAD against GOOD {end.ratio:.3f}."
-    )
+    yield _change(end, found.loss)
     yield _cost(found)
     for place in found.misfits:
         yield (
@@ -79,6 +79,18 @@ def _prose(found: Bisection) -> Iterator[str]:
         )
     for note in found.notes:
         yield f"{note[0].upper()}{note[1:]}."
+
+
+def _change(end: Figure, loss: tuple[float, float, float] | None) -> str:
+    if end.metric == BUILDS:
+        return f"From there on a commit {end.reason}."
+    if loss is None:
+        return f"GOOD runs {end.operator} ({end.inputs}), which fails from there on: {end.reason}."
+    ratio, low, high = loss
+    return (
+        f"From there on {end.operator} {end.metric} takes {ratio:.3f} times as much (90 % interval "
+        f"{low:.3f} to {high:.3f}), by all steps together; BAD against GOOD {end.ratio:.3f}."
+    )
 
 
 def _answer(found: Bisection) -> str:
@@ -144,7 +156,7 @@ def _table(figures: Sequence[Figure]) -> Table:
         (
             names("Operator", [figure.operator for figure in figures]),
             words("Metric", [figure.metric for figure in figures], is_whole=True),
-            numbers("Ratio", [f"{figure.ratio:.3f}" for figure in figures]),
+            numbers("Ratio", map(_ratio, figures)),
             numbers("90 % interval", map(_interval, figures)),
             Column("Verdict", [_verdict(figure) for figure in figures], is_whole=True),
             texts("Inputs", [figure.inputs for figure in figures]),
@@ -152,7 +164,13 @@ def _table(figures: Sequence[Figure]) -> Table:
     )
 
 
-def _interval(figure: Figure) -> str:
+def _ratio(figure: Figure | None) -> str:
+    return "" if figure is None or figure.fails else f"{figure.ratio:.3f}"
+
+
+def _interval(figure: Figure | None) -> str:
+    if figure is None or figure.fails:
+        return ""
     if figure.low == figure.high:
         return "exact"
     low, high = figure.interval
@@ -160,7 +178,8 @@ def _interval(figure: Figure) -> str:
 
 
 def _verdict(figure: Figure) -> Cell:
-    return Cell(figure.verdict.value, TONES.get(figure.verdict, ""))
+    text = one_line(figure.shown) if figure.fails else figure.verdict.value
+    return Cell(text, TONES.get(figure.verdict, ""))
 
 
 AGREEMENT = {
@@ -215,10 +234,12 @@ def _own_share(row: dict[str, Any]) -> str:
 
 def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
     commit = found.state.commits[step.place]
-    figure = step.figure(found.figure)
+    figure = found.end and step.seen(found.end)
     yield from (number, commit.sha)
     if figure is None:
-        yield from (None, None, None, "invalid" if step.reason else "", 0)
+        yield from (None, None, None, "invalid" if step.reason else step.broken, 0)
+    elif figure.fails:
+        yield from (None, None, None, figure.shown, 0)
     else:
         yield from (figure.ratio, *figure.interval, figure.verdict.value, figure.blocks)
     yield from (step.seconds, commit.subject)
@@ -226,8 +247,8 @@ def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
 
 def _steps(found: Bisection) -> Iterator[Section]:
     steps = found.state.steps
-    figures = [step.figure(found.figure) for step in steps]
-    if not found.figure:
+    figures = [found.end and step.seen(found.end) for step in steps]
+    if found.end is None:
         yield Section(title="BAD against GOOD", table=_table(found.ends) if found.ends else None)
         return
     commits = [found.state.commits[step.place] for step in steps]
@@ -237,15 +258,13 @@ def _steps(found: Bisection) -> Iterator[Section]:
             (
                 names("Commit", [commit.short for commit in commits]),
                 numbers("Number", [str(step.place) for step in steps]),
-                numbers("Ratio", [f"{figure.ratio:.3f}" if figure else "" for figure in figures]),
-                numbers(
-                    "90 % interval", [_interval(figure) if figure else "" for figure in figures]
-                ),
+                numbers("Ratio", map(_ratio, figures)),
+                numbers("90 % interval", map(_interval, figures)),
                 Column(
                     "Verdict",
                     [
-                        Cell(one_line(step.reason), "open")
-                        if step.reason or figure is None
+                        Cell(one_line(step.reason or step.why_not(found.end.case)), "open")
+                        if figure is None or (step.reason and not figure.fails)
                         else _verdict(figure)
                         for step, figure in zip(steps, figures, strict=True)
                     ],
@@ -266,7 +285,7 @@ def _others(found: Bisection) -> Iterator[Section]:
             (
                 names("Operator", [other.figure.operator for other in found.others]),
                 words("Metric", [other.figure.metric for other in found.others], is_whole=True),
-                numbers("Ratio", [f"{other.figure.ratio:.3f}" for other in found.others]),
+                numbers("Ratio", [_ratio(other.figure) for other in found.others]),
                 words("First", [other.first[:10] for other in found.others], is_whole=True),
                 words("Last", [other.last[:10] for other in found.others], is_whole=True),
                 numbers("Probability", [percent(other.probability) for other in found.others]),
@@ -344,7 +363,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "inputs": figure.inputs,
         "metric": figure.metric,
         "verdict": figure.verdict.value,
-        "ratio": figure.ratio,
-        "low": low,
-        "high": high,
+        "ratio": None if figure.fails else figure.ratio,
+        "low": None if figure.fails else low,
+        "high": None if figure.fails else high,
+        "reason": figure.reason,
     }

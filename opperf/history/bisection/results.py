@@ -21,6 +21,12 @@ VERSION = 1
 
 Kind = Literal["times", "counts"]
 
+OnError = Literal["bad", "skip"]
+"""How a commit counts that does not build, or does not run a case that GOOD runs."""
+
+RUNS, BUILDS = "runs", "builds"
+"""Metrics of what BAD fails at: its effect is 1 where a commit fails, and 0 where it does not."""
+
 
 class Figure(Struct, frozen=True, omit_defaults=False):
     """The change of one metric of one case, of a commit against another."""
@@ -43,6 +49,20 @@ class Figure(Struct, frozen=True, omit_defaults=False):
     blocks: int = 1
     pattern: str = ""
     """The operator as `--ops` takes it."""
+    reason: str = ""
+    """Why the commit fails; empty where it does not."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it says that commits fail, and not how long they take."""
+        return self.metric in (RUNS, BUILDS)
+
+    @property
+    def shown(self) -> str:
+        """The change in words."""
+        if self.fails:
+            return f"fails: {self.reason}" if self.reason else self.metric
+        return f"{self.ratio:.3f}, {self.verdict.value}"
 
     @property
     def ratio(self) -> float:
@@ -58,6 +78,16 @@ class Figure(Struct, frozen=True, omit_defaults=False):
         return Estimate(sign * self.effect, self.error, self.freedom, self.blocks)
 
 
+class Failure(Struct, frozen=True):
+    """A case that GOOD runs and a commit does not."""
+
+    case: str
+    operator: str
+    inputs: str
+    reason: str
+    pattern: str = ""
+
+
 class Step(Struct, frozen=True):
     """A commit, measured against GOOD."""
 
@@ -69,9 +99,33 @@ class Step(Struct, frozen=True):
     seconds: float = 0.0
     file: str = ""
     """Name of the session's file."""
+    ran: tuple[str, ...] = ()
+    """Cases that both commits run."""
+    failures: tuple[Failure, ...] = ()
+    broken: str = ""
+    """Why the commit runs nothing at all; empty where it does."""
 
-    def figure(self, id: str) -> Figure | None:
-        return next((figure for figure in self.figures if figure.id == id), None)
+    def why_not(self, case: str) -> str:
+        """Returns why the commit does not run a case that GOOD runs; empty if it does."""
+        own = (failure.reason for failure in self.failures if failure.case == case)
+        return self.broken or next(own, "")
+
+    def seen(self, figure: Figure) -> Figure | None:
+        """Returns a figure of BAD as this commit has it; None where it has none."""
+        if not figure.fails:
+            return next((own for own in self.figures if own.id == figure.id), None)
+        reason = self.why_not(figure.case)
+        if not reason and figure.metric == RUNS and figure.case not in self.ran:
+            return None
+        effect = float(bool(reason))
+        return msgspec.structs.replace(
+            figure,
+            verdict=Verdict.REGRESSED if reason else Verdict.SAME,
+            effect=effect,
+            low=effect,
+            high=effect,
+            reason=reason,
+        )
 
 
 class State(Struct, frozen=True):

@@ -13,6 +13,7 @@ from opperf.history.bisection.report import report_for
 from opperf.history.bisection.repository import Commit
 from opperf.history.bisection.results import (
     VERSION,
+    Failure,
     Figure,
     State,
     Step,
@@ -44,8 +45,9 @@ def figure(effect, verdict, operator="total", error=0.004):
 class Fake:
     """A builder and a judge of commits of which number 13 made `total` slower, and 5 `other`."""
 
-    def __init__(self, first_bad=13, loss=0.05, broken=(), failing=(), state=None):
+    def __init__(self, first_bad=13, loss=0.05, broken=(), failing=(), raising=(), state=None):
         self.first_bad, self.loss, self.broken, self.failing = first_bad, loss, broken, failing
+        self.raising = raising
         self.state = state or State(VERSION, "/repository", COMMITS, Recipe())
         self.built, self.asked, self.saved, self.said = [], [], [], []
         self.invalid = 0
@@ -66,7 +68,14 @@ class Fake:
         if self.invalid:
             self.invalid -= 1
             return Step(0, (), "A differed from itself")
-        return Step(0, tuple(self.figures(number)), seconds=1.0, file=f"{number}.jsonl")
+        figures = tuple(self.figures(number))
+        raised = ()
+        if number in self.raising:
+            figures = tuple(own for own in figures if own.case != "total")
+            raised = (Failure("total", "total", "x: (8,)", "failed: ValueError: no"),)
+        ran = tuple(own.case for own in figures)
+        file = f"{number}.jsonl"
+        return Step(0, figures, seconds=1.0, file=file, ran=ran, failures=raised)
 
     def figures(self, number):
         for operator, first_bad in (("total", self.first_bad), ("other", 5)):
@@ -235,3 +244,70 @@ def test_every_format_has_the_answer(tmp_path):
         assert COMMITS[13].short[:8] in text, name
         if format.has_sections and name != "json":
             assert "Time shows a change that instructions do not" in " ".join(text.split()), name
+
+
+@pytest.mark.parametrize("on_error", [None, "bad"])
+def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
+    fake = Fake(loss=0, raising=range(9, 21), broken=(4,))
+    found = fake.run(on_error=on_error)
+    assert (found.outcome, found.candidates) == ("found", (COMMITS[9],))
+    assert found.probability > 0.99 and found.end.fails and found.loss is None
+    assert [ask.longer for _, ask in fake.asked].count(True) == 0
+    report = report_for(found, tmp_path)
+    for name, format in formats_of("bisect").items():
+        text = " ".join(format.write_report(report).split())
+        assert COMMITS[9].short[:8] in text, name
+        assert "failed: ValueError: no" in text, name
+    assert "which fails from there on: failed: ValueError: no" in str(report.sections)
+    data = report.data
+    assert (data["figure"]["metric"], data["figure"]["ratio"], data["ratio"]) == (
+        "runs",
+        None,
+        None,
+    )
+    assert {row["verdict"] for row in data["steps"]} == {"runs", "fails: failed: ValueError: no"}
+
+
+def test_what_bad_fails_at_comes_before_what_it_takes_longer_for():
+    found = Fake(raising=(19, 20)).run()
+    assert (found.end.operator, found.end.metric, found.first) == ("total", "runs", 19)
+    assert [other.figure.operator for other in found.others] == ["other"]
+
+
+def test_failures_that_are_to_be_skipped_are_said(tmp_path):
+    found = Fake(loss=0, raising=range(9, 21)).run(on_error="skip")
+    assert found.outcome == "same"
+    (section, *_) = report_for(found, tmp_path).sections
+    assert "fails where GOOD" in section.prose[0]
+    assert "ValueError: no; --on-error bad finds the commit" in section.prose[0]
+
+
+@pytest.mark.parametrize(
+    ("on_error", "first", "last"), [(None, 11, 13), ("skip", 11, 13), ("bad", 11, 11)]
+)
+def test_commits_that_fail_on_the_way_are_skipped_or_bad(on_error, first, last):
+    found = Fake(raising=(11,), broken=(12,)).run(on_error=on_error)
+    assert (found.first, found.last) == (first, last)
+    assert not found.end.fails
+
+
+def test_the_commit_that_broke_the_build_is_found(tmp_path):
+    fake = Fake(broken=range(7, 21))
+    with pytest.raises(UsageError, match="does not build.*; --on-error bad finds the commit"):
+        fake.run()
+    found = fake.run(on_error="bad")
+    assert (found.outcome, found.first) == ("found", 7)
+    assert not fake.asked, "builds alone tell"
+    assert "a commit does not build: exit code 1; last output" in str(
+        report_for(found, tmp_path).sections
+    )
+    again = Fake(broken=range(7, 21), state=found.state)
+    assert again.run(on_error="bad").state == found.state
+
+
+def test_failures_are_seen_on_a_machine_that_differs_from_itself():
+    fake = Fake(loss=0, raising=range(9, 21))
+    judge = fake.judge
+    fake.judge = lambda *asked: msgspec.structs.replace(judge(*asked), reason="A differed")
+    bisecting = fake.bisecting()
+    assert bisecting.run().first == 9
