@@ -12,6 +12,7 @@ from click import Option
 
 from opperf.frameworks import BUILT_IN, PREFERENCE, is_available
 from opperf.opperf import cli, main
+from tests.jobs import make_job
 from tests.shared_workers import replace_workers, sharing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,9 +91,10 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$`]|\A(?!opperf )")
 
 @pytest.fixture
 def paste(tmp_path, monkeypatch, capsys):
-    """Carries out code of a page in a folder of its own; returns what is printed. Commands of
+    """Carries out code of a page in a repository of its own; returns what is printed. Commands of
     opperf are given in this process and share their workers, as starting these would take most of
     the time."""
+    make_job(tmp_path, ("base", "head"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -79,6 +79,11 @@ class Sessions:
         return msgspec.structs.replace(found, seconds=time.monotonic() - begun, file=name)
 
     def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
+        if a.arm == b.arm:
+            raise UsageError(
+                "both commits would be found in the same place: name {worktree} in --commit-env, "
+                "or have the build leave a wheel"
+            )
         given, changed = dict(self._given), dict(self._changed)
         in_files = bool(split_sources(given["ops"])[1])
         own = {

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -28,22 +29,23 @@ SLOWER = 2
 
 @pytest.fixture
 def given(tmp_path, monkeypatch):
-    """Returns a command line for a repository of four commits, in a folder of its own."""
+    """Returns a command line for a repository of four commits, the current folder, which has the
+    last one's package."""
     monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
     folder = tmp_path / "repository"
-    folder.mkdir()
+    (folder / "pkg").mkdir(parents=True)
     git(folder, "init", "--quiet")
     for number in range(4):
         passes = 40 if number >= SLOWER else 1
-        (folder / "source.py").write_text(MODULE.format(passes=passes) + f"# {number}\n")
-        git(folder, "add", "source.py")
+        (folder / "pkg" / "k.py").write_text(MODULE.format(passes=passes) + f"# {number}\n")
+        git(folder, "add", "pkg")
         who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
         git(folder, *who, "commit", "--quiet", "-m", f"Revision {number}")
     (tmp_path / "inputs.py").write_text(INPUTS)
-    monkeypatch.chdir(tmp_path)
-    options = "--ops built:total --inputs inputs.py:inputs --framework numpy --control-blocks 2"
-    options += " --blocks 2 --case-time 0.01 --no-confirm --repository repository"
-    return lambda *more: ["bisect", *more, *options.split(), "--", "cp", "source.py", "built.py"]
+    monkeypatch.chdir(folder)
+    options = "--ops pkg.k:total --inputs ../inputs.py:inputs --framework numpy --control-blocks 2"
+    options += " --blocks 2 --case-time 0.01 --no-confirm"
+    return lambda *more: ["bisect", *more, *options.split(), "--", "ls", "pkg", "."]
 
 
 def git(folder, *words):
@@ -59,7 +61,7 @@ def run(words):
 @pytest.mark.sweep
 def test_the_commit_is_found_and_the_report_made_again(given, tmp_path, capsys):
     assert run(given("HEAD~3", "HEAD", "-o", "found.json", "-o", "found.html")) == 0
-    found = json.loads((tmp_path / "found.json").read_text())
+    found = json.loads(Path("found.json").read_text())
     assert found["outcome"] == "found"
     assert [commit["subject"] for commit in found["first_bad"]] == [f"Revision {SLOWER}"]
     assert found["ratio"] > 2
@@ -80,14 +82,14 @@ def test_the_commit_is_found_and_the_report_made_again(given, tmp_path, capsys):
         (["HEAD", "HEAD~2"], "is no ancestor of BAD"),
         (["HEAD", "HEAD"], "the same commit"),
         (["HEAD~1", "HEAD", "--threads", "1,all"], "a step has one number of threads"),
-        (["HEAD~1", "HEAD", "--folder", "repository"], "has other files"),
+        (["HEAD~1", "HEAD", "--folder", "pkg"], "has other files"),
         (["--resume"], "no bisection to resume"),
         (["--resume", "HEAD"], "resumed as it was begun"),
         ([], "name two commits"),
     ],
 )
-def test_wrong_input_is_one_line_and_leaves_nothing(given, words, message, tmp_path, capsys):
-    before = sorted(tmp_path.iterdir())
+def test_wrong_input_is_one_line_and_leaves_nothing(given, words, message, capsys):
+    before = sorted(Path().iterdir())
     line = given(*words)
     if "--resume" in words or not words:
         line = ["bisect", *words]
@@ -96,11 +98,11 @@ def test_wrong_input_is_one_line_and_leaves_nothing(given, words, message, tmp_p
     assert out == ""
     assert message in err
     assert err.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(Path().iterdir()) == before
 
 
-def test_a_failure_before_the_first_step_leaves_an_earlier_bisection(given, tmp_path, capsys):
-    folder = tmp_path / "opperf_bisect"
+def test_a_failure_before_the_first_step_leaves_an_earlier_bisection(given, capsys):
+    folder = Path("opperf_bisect")
     folder.mkdir()
     (folder / "bisection.json").write_text("{}")
     line = given("HEAD~1", "HEAD", "--quiet")
@@ -110,3 +112,17 @@ def test_a_failure_before_the_first_step_leaves_an_earlier_bisection(given, tmp_
     assert run(line) == 2
     assert "does not build: exit code 1; last output: no" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["bisection.json"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (".:{worktree}", "A and B load the same file of pkg.k"),
+        (".", "both commits would be found in the same place"),
+    ],
+)
+def test_commits_that_load_the_same_file_are_refused(given, path, message, capsys):
+    assert run(given("HEAD~1", "HEAD", "--quiet", "--commit-env", f"PYTHONPATH={path}")) == 2
+    out, err = capsys.readouterr()
+    assert message in err and err.count("\n") == 1
+    assert out == "" and not Path("opperf_bisect").exists()
