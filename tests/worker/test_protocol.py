@@ -7,13 +7,23 @@ from opperf.execution.searching import Entry
 from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.peaks import Peaks
 from opperf.machine.environment import environment
-from opperf.model import Environment, ListedOperator, Listing, Operator, Record, Status, Struct
+from opperf.model import (
+    Environment,
+    ListedOperator,
+    Listing,
+    LoadedFile,
+    Operator,
+    Record,
+    Role,
+    Status,
+    Struct,
+)
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan, Resolution
 from opperf.sources.selecting import Selection
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
-from opperf.worker.protocol import Observed, Trial, Value
+from opperf.worker.protocol import Loaded, Observed, Trial, Value
 
 SELECTION = Selection(patterns=("relu",), shapes={"lhs": (2, 3)})
 
@@ -24,6 +34,7 @@ def said(make_case, fake):
     case = make_case("relu")
     record = Record(case=case, id=case.id, status=Status.OK)
     operator = Operator("fake", "nd", "relu")
+    file = LoadedFile("k", "/k.py", "2", Role.MEASURED)
     values = (Value("output", (2,), "float32", "dense", "0.npy"),)
     return [
         (
@@ -45,6 +56,7 @@ def said(make_case, fake):
         (protocol.ScriptRequest((case,)), ("print()",)),
         (protocol.TraceRequest((case,), "/x/trace.json", ""), {case.id: "no such operator"}),
         (protocol.MeasureRequest(case, reference_work=True), record),
+        (protocol.LoadedRequest((case.target,)), Loaded((file,), "1")),
         (protocol.TryRequest(case), Trial(refusal="no", ended=True)),
         (protocol.ObserveRequest(case, "/x", draw=1), Observed(values)),
         (protocol.ForkRequest(("cpu(0)", "gpu(0)")), True),
@@ -64,7 +76,7 @@ def kinds(module):
 
 def test_every_request_and_answer_comes_out_as_it_went_in(said):
     asked = {type(request) for request, _ in said}
-    results = {protocol.Observed, protocol.Value, Trial}
+    results = {protocol.Observed, protocol.Value, Trial, Loaded}
     own = {protocol.Request, protocol.Answer, protocol.Refusal, protocol.Kept}
     assert asked == kinds(protocol) - own - results
     for request, result in said:
