@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from opperf.errors import UsageError
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
 from opperf.history.bisection.builds import Build
 from opperf.history.bisection.results import Figure, Kind, Step
-from opperf.model import INSTRUCTIONS
+from opperf.model import INSTRUCTIONS, Role
 from opperf.reports.model import Report
 from opperf.results.runfile import read_run
 
@@ -74,9 +75,11 @@ class Sessions:
             writer = open_session(request)
             assert writer is not None, "no dry run"
             with writer:
+                same_files = _same_files(writer.session)
                 measure_session(writer, request)
         found = _counted(writer.session, request) if kind == "counts" else _timed(writer.session)
-        return msgspec.structs.replace(found, seconds=time.monotonic() - begun, file=name)
+        seconds = time.monotonic() - begun
+        return msgspec.structs.replace(found, seconds=seconds, file=name, same_files=same_files)
 
     def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
         if a.arm == b.arm:
@@ -121,6 +124,16 @@ class Sessions:
         chosen = choose_dumps((path, path), (run, run), (pair.a, pair.b), measured_pass, warnings)
         difference = compare_dumps(read_dump(chosen.base), read_dump(chosen.new))
         return report_of(difference, chosen.title, SHOWN)
+
+
+def _same_files(session: Session) -> str:
+    """Returns that both commits have loaded the same files, where the user named one of them.
+    Raises `UsageError` where nobody did."""
+    plan = session.plan
+    files = chain.from_iterable(plan.loaded.values())
+    if plan.same_files and all(found.role is not Role.NAMED for found in files):
+        raise UsageError(f"{plan.same_files}, which --commit-env or a wheel has to lead to")
+    return plan.same_files
 
 
 SHOWN = 8

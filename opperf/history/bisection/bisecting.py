@@ -337,6 +337,7 @@ def _why_same(ends: Step) -> tuple[str, ...]:
         return ("no figure was measured of both",)
     low, high = largest.interval
     return (
+        *filter(None, [ends.same_files]),
         f"the largest change is {largest.ratio:.3f} ({low:.3f} to {high:.3f}), of "
         f"{largest.operator} {largest.metric}, {largest.verdict.value}",
     )

@@ -99,6 +99,8 @@ class Step(Struct, frozen=True):
     seconds: float = 0.0
     file: str = ""
     """Name of the session's file."""
+    same_files: str = ""
+    """That both commits have loaded the same files; empty where some differ."""
     ran: tuple[str, ...] = ()
     """Cases that both commits run."""
     failures: tuple[Failure, ...] = ()
