@@ -121,7 +121,7 @@ def begin_counts(request: Request) -> SessionWriter | None:
             {},
             {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()},
             kind="counts",
-            alone=pairing.alone,
+            absences=pairing.alone,
             loaded={name: one.files for name, one in loaded.items()},
             same_files=same_files,
         )

@@ -77,6 +77,9 @@ class Sessions:
             with writer:
                 same_files = _same_files(writer.session)
                 measure_session(writer, request)
+        if not writer.session.pairs:
+            absence = writer.session.plan.absences[0]
+            raise UsageError(f"no case runs in both commits, e.g. {absence.case}: {absence.reason}")
         found = _counted(writer.session, request) if kind == "counts" else _timed(writer.session)
         seconds = time.monotonic() - begun
         return msgspec.structs.replace(found, seconds=seconds, file=name, same_files=same_files)

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import msgspec
 
+from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.differences import Side, find_differences, is_partial
-from opperf.comparison.ab.pairs import Pair, with_contents_of_a
+from opperf.comparison.ab.pairs import Pair, usual_id, with_contents_of_a
 from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
 from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
-from opperf.results.text import add_distinct
-from opperf.results.verifications import wrong_reason
+from opperf.results.verifications import why_without_figures
 from opperf.rules.not_finite import UNWRITTEN
 from opperf.worker.client import Worker
 from opperf.worker.protocol import Observed
@@ -36,7 +36,7 @@ class Rehearsal:
     """The result of calling each pair once in both arms."""
 
     pairs: tuple[Pair, ...]
-    excluded: dict[str, str]
+    excluded: tuple[Absence, ...]
     visit_s: dict[str, float]
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
@@ -47,6 +47,8 @@ def rehearse(
     pairs: Sequence[Pair], workers: Mapping[str, Worker], case_time_s: float, progress: Progress
 ) -> Rehearsal:
     """Calls every pair once in each arm, and ends their processes, one before the other begins."""
+    if not pairs:
+        return Rehearsal((), (), {}, 0.0)
     records: dict[str, dict[str, Record]] = {"A": {}, "B": {}}
     first_s = 0.0
     with progress:
@@ -65,20 +67,29 @@ def rehearse(
             first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
             worker.end_process()
     kept: list[Pair] = []
-    excluded: dict[str, str] = {}
+    excluded: list[Absence] = []
     for pair in pairs:
-        reasons = {
-            arm: why for arm, found in records.items() if (why := _why_not_ok(found[pair.id]))
-        }
-        both = [found[pair.id].summaries for found in records.values()]
+        own = {arm: found[pair.id] for arm, found in records.items()}
+        both = [record.summaries for record in own.values()]
         passes = tuple(metric for metric in pair.a.passes if all(metric in own for own in both))
-        if reasons or not passes:
-            add_distinct(excluded, f"{pair.label} ({pair.inputs})", pair.id, _why_excluded(reasons))
-        else:
+        reasons = _why_excluded(pair, own)
+        if not reasons and passes:
             kept.append(pair.with_passes(passes))
+            continue
+        measured = tuple(metric for metric in pair.a.passes if metric in own["A"].summaries)
+        excluded.append(
+            Absence(
+                usual_id(pair.a),
+                pair.label,
+                pair.inputs,
+                measured,
+                reasons or dict.fromkeys(own, "no pass runs a kernel in both arms"),
+                is_missing=reasons.keys() == {"B"},
+            )
+        )
     return Rehearsal(
         tuple(kept),
-        excluded,
+        tuple(excluded),
         {
             # A verification's time is the rehearsal's alone: at most, it is too much here.
             pair.id: max(found[pair.id].wall_s for found in records.values())
@@ -89,19 +100,16 @@ def rehearse(
     )
 
 
-def _why_excluded(reasons: Mapping[str, str]) -> str:
-    if not reasons:
-        return "no pass runs a kernel in both arms"
-    if len(set(reasons.values())) < len(reasons):
-        return f"both: {reasons['A']}"
-    return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
-
-
-def _why_not_ok(record: Record) -> str:
-    """Returns why a record's time is compared with no other; empty if it is."""
-    if record.status is not Status.OK:
-        return f"{record.status.value}: {record.reason}"
-    return wrong_reason(record)
+def _why_excluded(pair: Pair, records: Mapping[str, Record]) -> dict[str, str]:
+    """Returns the arms that have no time of a pair, each with the reason."""
+    reasons = {}
+    for arm, record in records.items():
+        why = why_without_figures(record)
+        if not why and not any(metric in record.summaries for metric in pair.a.passes):
+            why = "no pass runs a kernel"
+        if why:
+            reasons[arm] = why
+    return reasons
 
 
 def unverified(case: Case) -> Case:

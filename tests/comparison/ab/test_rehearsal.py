@@ -2,6 +2,7 @@
 
 import pytest
 
+from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.pairs import Pair, pair_cases
 from opperf.comparison.ab.rehearsal import check_results, rehearse
 from opperf.execution.progress import Progress
@@ -37,7 +38,8 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "half": ("forward",),
     }
     assert [pair.b.passes for pair in found.pairs] == [pair.a.passes for pair in found.pairs]
-    assert found.excluded == {
+    assert [one.operator for one in found.excluded if one.is_missing] == ["onlyA"]
+    assert reasons_of(found.excluded) == {
         "bad (data: (2, 3))": "both: crashed: SIGSEGV",
         "onlyA (data: (2, 3))": "B: crashed: SIGSEGV",
     }
@@ -55,7 +57,9 @@ def test_a_rehearsal_verifies_and_keeps_no_wrong_result():
     pairs = [Pair(case(name, verify=True), case(name, verify=True)) for name in ("good", "bad")]
     found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
     assert [pair.label for pair in found.pairs] == ["good"]
-    assert found.excluded == {"bad (data: (2, 3))": "B: wrong result: output: its error is 0.01"}
+    assert reasons_of(found.excluded) == {
+        "bad (data: (2, 3))": "B: wrong result: output: its error is 0.01"
+    }
     # The first call of a process, which is made twice, is verified once.
     assert asked == [False, True, True] * 2
 

@@ -15,6 +15,7 @@ from opperf.comparison.results import (
     differing,
     loaded_section,
     uncompared,
+    verdict_text,
 )
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import FILES, weighted_section
@@ -36,7 +37,7 @@ from opperf.reports.model import (
     words,
 )
 
-FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT})
+FOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SUSPECT})
 """Verdicts of findings."""
 
 MEANS = "Geometric means of the ratios, by category, with the number of cases"
@@ -153,7 +154,7 @@ def _columns(rows: Sequence[Row]) -> Iterator[Column]:
 
 
 def _verdict(row: Row) -> Cell:
-    return Cell(row.verdict.value, tone_of(row), sentences.remarks(row))
+    return Cell(verdict_text(row.verdict, row.results), tone_of(row), sentences.remarks(row))
 
 
 def _means(comparison: Comparison) -> Section:
@@ -180,7 +181,7 @@ def _change_section(kind: ChangeKind, changes: Sequence[Change]) -> Section:
         f"{sentences.CHANGES[kind]}: {pluralize(len(changes), 'case')}",
         items=[sentences.change_text(change) for change in changes],
         brief="" if has_reasons else sentences.operators_text(changes),
-        is_folded=True,
+        is_folded=kind not in MISSING,
     )
 
 
