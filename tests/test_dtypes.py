@@ -29,6 +29,15 @@ UNKNOWN_TO_NUMPY = {
     "float8_e4m3fnuz": (1, "float"),
     "float8_e5m2": (1, "float"),
     "float8_e5m2fnuz": (1, "float"),
+    "float8_e3m4": (1, "float"),
+    "float8_e4m3": (1, "float"),
+    "float8_e4m3b11fnuz": (1, "float"),
+    "float8_e8m0fnu": (1, "float"),
+    "float4_e2m1fn": (1, "float"),
+    "int2": (1, "integer"),
+    "uint2": (1, "integer"),
+    "int4": (1, "integer"),
+    "uint4": (1, "integer"),
     "complex32": (4, "complex"),
 }
 KNOWN_TO_NUMPY = sorted(set(DTYPES) - set(UNKNOWN_TO_NUMPY))
@@ -77,6 +86,7 @@ def test_kinds():
     assert {name for name in DTYPES if is_floating(name)} == {
         *("float16", "float32", "float64", "bfloat16"),
         *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+        *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
     }
     assert {name for name in DTYPES if not is_floating(name) and not is_integer(name)} == {
         *("complex32", "complex64", "complex128", "datetime64[D]")
@@ -84,4 +94,5 @@ def test_kinds():
     assert (
         *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
         *("float8_e4m3fnuz", "float8_e5m2fnuz"),
+        *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
     ) == HALF_PRECISION

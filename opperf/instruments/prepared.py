@@ -237,6 +237,8 @@ class Visit:
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
+        self.returns_views = False
+        """Whether all that a call returns are views of its inputs."""
         self.time_kind: MetricKind | None = None
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
@@ -280,14 +282,15 @@ class Visit:
         # written, as they may have no memory before.
         self.synchronize()
         inputs = self.framework.extents(list(self.prepared.arguments.values()))
-        outputs = self.call_first()
-        if self.framework.has_nan(outputs):
+        results = self.call_first()
+        if self.framework.has_nan(results):
             listed = rules_module(self.framework.rules).NOT_FINITE
             if not may_lack_numbers(self.case, self.framework, listed):
                 self.note("", NoteCode.NAN, HAS_NAN)
-        self.moved_bytes = count_moved_bytes(
-            inputs, self.framework.extents(outputs), in_place=writes_in_place(self.case)
-        )
+        outputs = self.framework.extents(results)
+        in_place = writes_in_place(self.case)
+        self.moved_bytes = count_moved_bytes(inputs, outputs, in_place)
+        self.returns_views = bool(outputs) and not in_place and are_views(inputs, outputs)
 
     def note(self, metric: str, code: NoteCode, message: str) -> None:
         """Adds a note on a metric, or on the whole record where that is empty."""
@@ -348,6 +351,11 @@ def writes_in_place(case: Case) -> bool:
     return OUTPUT in case.arguments or any(
         spec.fill.distribution == "same" and not spec.fill.digest for _, spec in case.tensors()
     )
+
+
+def are_views(inputs: Sequence[Extent], outputs: Iterable[Extent]) -> bool:
+    """Whether each output shares memory with an input."""
+    return all(any(map(output.shares_memory_with, inputs)) for output in outputs)
 
 
 def count_moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: bool) -> int:

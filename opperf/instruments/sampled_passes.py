@@ -26,7 +26,9 @@ from opperf.results.units import time_text
 PYTHON = "python"
 """Profiler that every framework has: the wall clock."""
 
-NO_KERNEL = "runs no kernel of its own, like a view of its input"
+ONLY_VIEWS = "runs no kernel: its results are views of its inputs"
+
+UNSEEN = "the profiler {} sees no kernel in calls{}; --profiler python times what they do"
 
 BATCHED = (
     "{} calls are queued between two waits for the device: a time is the interval between two "
@@ -108,8 +110,12 @@ class SampledPasses:
             call = self._ring.call
         done = self._time("forward", timer, [call], first_s)
         (forward,) = done.phases
-        self._keep(FORWARD, forward.times, done.loops)
-        self._keep(TOTAL, forward.times, done.loops)
+        if forward.times:
+            self._keep(FORWARD, forward.times, done.loops)
+            self._keep(TOTAL, forward.times, done.loops)
+        else:
+            why = ONLY_VIEWS if self._visit.returns_views else self._unseen(forward)
+            self._note_no_kernel((FORWARD, TOTAL), why)
         self._note_waits(FORWARD, timer)
         self._note_profile(FORWARD, forward)
         if forward.batch > 1:
@@ -130,7 +136,10 @@ class SampledPasses:
             first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
         done = self._time("backward", timer, phases, first_s)
         forward, backward = done.phases
-        self._keep(BACKWARD, backward.times, done.loops)
+        if backward.times:
+            self._keep(BACKWARD, backward.times, done.loops)
+        else:
+            self._note_no_kernel((BACKWARD,), self._unseen(backward))
         self._note_waits(BACKWARD, timer)
         self._note_profile(BACKWARD, backward)
         self._note_launch(BACKWARD, timer, backward)
@@ -241,13 +250,17 @@ class SampledPasses:
         return Samples(own, loops=1)
 
     def _keep(self, metric: Metric, samples: list[float], loops: int) -> None:
-        name = metric.name
-        if not samples:
-            self._visit.note(name, NoteCode.NO_KERNEL, NO_KERNEL)
-            return
         self._visit.keep(metric, samples, loops)
-        if name in PASSES:
-            self._visit.notes += noise_notes(name, samples, self._case.settings.precision)
+        if metric.name in PASSES:
+            self._visit.notes += noise_notes(metric.name, samples, self._case.settings.precision)
+
+    def _unseen(self, timed: PhaseTimes) -> str:
+        length = f" of {time_text(statistics.median(timed.walls))}" if timed.walls else ""
+        return UNSEEN.format(self._case.settings.profiler, length)
+
+    def _note_no_kernel(self, metrics: Sequence[Metric], why: str) -> None:
+        for metric in metrics:
+            self._visit.note(metric.name, NoteCode.NO_KERNEL, why)
 
     def _note_waits(self, metric: Metric, timer: Profiler) -> None:
         """Adds a note if threads waited for cores; kernels of another device do not."""

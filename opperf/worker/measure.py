@@ -182,9 +182,18 @@ def _complete(case: Case, framework: Framework) -> Case:
 
 def try_call(case: Case, framework: Framework) -> Trial:
     """Makes the case's tensors and calls its target once, forward only, in the framework's default
-    mode: another one may take seconds to compile. Any exception is a refusal."""
+    mode: another one may take seconds to compile. Any exception is a refusal. A user's function
+    that is refused there may still run in eager mode."""
+    trial = _try_in(framework.modes[0], case, framework)
+    if trial.refusal and EAGER in framework.modes[1:] and not framework.is_own(case.target):
+        eager = _try_in(EAGER, case, framework)
+        return trial if eager.refusal else eager
+    return trial
+
+
+def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
     try:
-        case = with_settings(_complete(case, framework), {"mode": framework.modes[0]})
+        case = with_settings(_complete(case, framework), {"mode": mode})
         refused = framework.foreseen_refusal(case)
         if refused:
             return Trial(refusal=refused)

@@ -3,6 +3,7 @@
 import sys
 from functools import partial
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -76,6 +77,41 @@ def test_every_array_is_an_argument_of_the_program(function, unnamed, named, cou
     np.testing.assert_allclose(found, function(*in_jax(unnamed), **in_jax(named)), rtol=1e-6)
 
 
+ODD_DTYPES = ("int4", "uint4", "float8_e3m4", "float4_e2m1fn", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        jax.random.key(0),
+        jax.random.split(jax.random.key(1), (2, 3)),
+        jax.random.key(0, impl="rbg"),
+        jax.random.split(jax.random.key(2, impl="unsafe_rbg"), 4),
+        *(jnp.ones((2, 3), name) for name in ODD_DTYPES),
+    ],
+    ids=lambda value: str(value.dtype),
+)
+def test_arrays_of_extended_dtypes_are_inputs(value):
+    spec = FRAMEWORK.describe(value)
+    assert (spec.shape, spec.dtype) == (value.shape, str(value.dtype))
+    assert spec.gradient == jnp.issubdtype(value.dtype, jnp.inexact)
+    assert spec == msgspec.json.decode(msgspec.json.encode(spec), type=TensorSpec)
+    copied = FRAMEWORK.copy_to_device(value, spec, "cpu(0)")
+    made = FRAMEWORK.tensor(msgspec.structs.replace(spec, fill=Fill()), "cpu(0)", 3)
+    for one in (copied, made):
+        assert (one.shape, one.dtype) == (value.shape, value.dtype)
+    assert FRAMEWORK.describe(copied) == spec
+    assert FRAMEWORK.describe(made) != spec
+    assert FRAMEWORK.describe(value.flatten()[:1]) != spec
+
+
+def test_keys_of_other_implementations_differ():
+    first, second = (
+        FRAMEWORK.describe(jax.random.key(0, impl=one)) for one in ("rbg", "unsafe_rbg")
+    )
+    assert first.fill.digest != second.fill.digest
+
+
 def test_a_random_key_is_an_argument_too():
     call = compiled(jax.random.normal, jax.random.key(1), (8,))
     np.testing.assert_array_equal(call(), call())
@@ -92,6 +128,59 @@ def test_the_results_are_ready_when_a_call_returns():
 
     programs.EagerCall(partial(Result))()
     assert len(waited) == 1
+
+
+class Box:
+    """An object in which JAX sees no array."""
+
+    def __init__(self, held):
+        self.held = held
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The waits by a program of opperf's own."""
+    found = []
+    monkeypatch.setattr(
+        programs, "_last_program", lambda device: lambda: found.append(device) or jnp.zeros(())
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    "results, asks",
+    [
+        (lambda one: (one, {"b": one}), False),
+        (lambda one: (one, 3, "word"), False),
+        (lambda one: None, True),
+        (lambda one: 3.0, True),
+        (Box, True),
+        (lambda one: [Box(one)], True),
+        (lambda one: (one, Box(one)), True),
+        (lambda one: lambda: one, True),
+    ],
+)
+def test_what_jax_cannot_wait_for_is_waited_for_by_a_program_of_opperf(waits, results, asks):
+    programs.EagerCall(partial(lambda x: results(x + 1), jnp.array(ONES)))()
+    assert bool(waits) == asks
+
+
+def test_a_program_without_results_is_waited_for_too(waits):
+    call = compiled(lambda x: jax.debug.callback(lambda one: None, x), jnp.array(ONES))
+    call()
+    call.repeated()()
+    assert len(waits) == 2
+
+
+def test_programs_of_a_thread_end_in_their_order():
+    """A result that nobody waits for is ready once a later program is."""
+    large = jnp.ones((700, 700))
+    for _ in range(3):
+        result = large
+        for _ in range(3):
+            result = jnp.tanh(result @ large)
+        programs.settled(None)
+        assert result.is_ready()
 
 
 def test_a_donated_array_is_a_fresh_one_after_renew():

@@ -13,8 +13,16 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
 from opperf.frameworks import recording  # noqa: E402
-from opperf.frameworks.jax import private, thunks  # noqa: E402
-from opperf.frameworks.jax.thunks import MARKER, THUNK, WAIT, NativeProfiler, read_trace, thunk_ns  # noqa: E402
+from opperf.frameworks.jax import private, programs, thunks  # noqa: E402
+from opperf.frameworks.jax.thunks import (  # noqa: E402
+    MARKER,
+    MODULE,
+    THUNK,
+    WAIT,
+    NativeProfiler,
+    read_trace,
+    thunk_ns,
+)
 from opperf.model import MetricKind  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
 
@@ -50,6 +58,32 @@ def test_events_are_sorted_by_what_they_are():
     assert found.calls == [(0, 100), (200, 300)]
     assert found.thunks == [(10, 20), (12, 15), (20, 60), (210, 220)]
     assert found.events == 8
+
+
+def test_the_program_that_waits_for_others_is_no_work_of_a_call():
+    last, module = "population_count.2", (MODULE, programs.LAST_MODULE)
+    own = Event(last, 30, 40, [(THUNK, last), module])
+    users = Event(last, 50, 60, [(THUNK, last), (MODULE, "jit_f")])
+    found = read_trace(
+        profile(
+            [
+                Event(MARKER, 0, 100),
+                thunk(10, 20),
+                own,
+                Event(WAIT, 40, 45),
+                users,
+                Event(WAIT, 61, 62),
+            ]
+        )
+    )
+    assert found.thunks == [(10, 20), (50, 60), (61, 62)]
+
+
+def test_the_program_that_waits_for_others_is_known_by_its_names():
+    with thunks.record() as recorded:
+        programs.settled(None)
+        jax.block_until_ready(programs._last_program(jax.devices()[0])())
+    assert read_trace(recorded[0]).thunks == []
 
 
 def profiled(monkeypatch, made, phases=1, count=2, cost=0.0):

@@ -5,6 +5,7 @@ That it is in proportion to the work, and below what a user waits for, is a matt
 """
 
 import mxnet as mx
+import numpy as np
 import pytest
 from mxnet import nd
 
@@ -169,7 +170,16 @@ def test_what_runs_no_kernel_says_so(record):
     made = record(lambda data: data, {"data": (8, 8)}, run_backward=False)
     assert made.status.value == "ok", made.reason
     assert "forward" not in made.summaries
-    assert made.note("forward", NoteCode.NO_KERNEL) is not None
+    noted = made.note("forward", NoteCode.NO_KERNEL)
+    assert noted is not None and noted.message.endswith("views of its inputs")
+
+
+def test_what_another_library_computes_is_said_to_be_unseen(record):
+    made = record(
+        lambda data: float(np.sort(np.arange(9.0))[0]), {"data": (8, 8)}, run_backward=False
+    )
+    noted = made.note("forward", NoteCode.NO_KERNEL)
+    assert noted is not None and "native sees no kernel in calls of" in noted.message
 
 
 def test_the_wall_clock_sees_what_the_profiler_does_not(record, clock):

@@ -172,6 +172,8 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         assert {(note.metric, note.code) for note in record.notes} == {
             (metric, NoteCode.NO_KERNEL) for metric in ("forward", "backward", "total")
         }
+        # What it returns is no view.
+        assert all("native sees no kernel in calls;" in note.message for note in record.notes)
 
 
 def test_memory_is_the_calls_own(fake, make_case):

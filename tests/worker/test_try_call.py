@@ -3,6 +3,7 @@
 import pytest
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks import load
 from opperf.model import UNKNOWN, CallableTarget, Case, OperatorTarget, Settings, TensorSpec
 from opperf.worker.measure import try_call
 
@@ -90,3 +91,15 @@ def test_a_trial_does_not_compile(fake, make_case, monkeypatch):
     )
     assert not try_call(make_case("relu", mode="compile"), fake).refusal
     assert tried == ["eager"]
+
+
+def test_a_users_function_that_cannot_be_compiled_may_run_eagerly():
+    pytest.importorskip("jax")
+    jax = load("jax")
+    target = jax.callable_target("tests.worker.test_try_call:boxed")
+    assert not try_call(Case(target, {"x": TensorSpec((2,))}), jax).refusal
+
+
+def boxed(x):
+    """Returns what no program of JAX can."""
+    return object() if x.sum() > -1 else None

@@ -86,6 +86,15 @@ def jax_device(name: str) -> Any:
     return _of_kind(kind)[index]
 
 
+DEFAULT = "jax_default_device"
+"""JAX's option of the device of this context."""
+
+
+def default_device() -> Any:
+    """Returns JAX's object of the device that runs what has no arrays."""
+    return getattr(jax.config, DEFAULT) or jax.devices()[0]
+
+
 def free_memory(device: str) -> int:
     """Returns the number of bytes that can still be allocated on a device."""
     stats = jax_device(device).memory_stats() or {}
@@ -97,6 +106,8 @@ def free_memory(device: str) -> int:
 DTYPES = (
     *("float32", "float16", "bfloat16"),
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+    *("int2", "uint2", "int4", "uint4"),
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "bool", "complex64", *WIDE),
 )
 
@@ -115,8 +126,14 @@ def wide(enabled: bool) -> AbstractContextManager[None]:
     return context
 
 
+KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
+"""Implementations of random numbers by the dtypes of their keys."""
+
+
 def dtype_of(name: str) -> Any:
     """Returns the dtype of a name, with the options that are set. Raises `UnsupportedError`."""
+    if name in KEYS:
+        return jax.random.key(0, impl=KEYS[name]).dtype
     name = name if has_wide() else NARROWED.get(name, name)
     try:
         return jnp.dtype(name)

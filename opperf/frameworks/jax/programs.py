@@ -4,6 +4,7 @@ call is over when its own results are ready."""
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +15,11 @@ from typing import Any
 
 import jax
 import jax.monitoring
+import jax.numpy as jnp
+import numpy as np
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.jax import memory, private
+from opperf.frameworks.jax import devices, memory, private
 
 
 class _Counter:
@@ -50,6 +53,44 @@ def expected() -> Iterator[None]:
         yield
     finally:
         _counter.depth -= 1
+
+
+PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+"""Types of results that hold none of JAX's arrays."""
+
+
+LAST_MODULE, LAST_STEP = "jit_opperf_last", "pop"
+"""Names by which a profiler knows the program that waits for others: its own, and a part of its
+only step's, which is `popcnt` or `population_count` by version, and rare in programs."""
+
+
+@functools.cache
+def _last_program(device: Any) -> Callable[[], Any]:
+    """Returns a call of a small program on a device, which takes 5 us."""
+
+    def opperf_last(number: Any) -> Any:
+        return jax.lax.population_count(number)
+
+    with expected(), jax.default_device(device):
+        number = jnp.zeros((), "uint32")
+        program = jax.jit(opperf_last).lower(number).compile()
+    return partial(private.call_of(program), number)
+
+
+def settled(results: Any) -> Any:
+    """Returns the results of a call once they are ready. Where they are no arrays, or hold objects
+    in which JAX sees none, all that the call has started is: a device runs the programs of a thread
+    in their order, so that one that is started now ends last."""
+    are_arrays, has_objects = False, False
+    for leaf in jax.tree_util.tree_leaves(results):
+        if hasattr(leaf, "block_until_ready"):
+            leaf.block_until_ready()
+            are_arrays = True
+        elif not isinstance(leaf, PLAIN):
+            has_objects = True
+    if has_objects or not are_arrays:
+        _last_program(devices.default_device())().block_until_ready()
+    return results
 
 
 NS_PER_S = 1e9
@@ -149,7 +190,7 @@ class Program:
     def _several(self, *arrays: Any) -> Any:
         if memory.open_readings:
             return memory.run(self._compiled, arrays)
-        return jax.block_until_ready(self.call(*arrays))
+        return settled(self.call(*arrays))
 
     def _compile(self, arrays: Sequence[Any]) -> Any:
         """Compiles, and returns the function as `jax.jit` has it."""
@@ -235,7 +276,7 @@ class CompiledCall:
     def repeated(self) -> Callable[[], Any]:
         """Returns a function that makes the call, which was made before, with a single frame of
         Python: where the call waits for another thread, a frame takes up to a microsecond."""
-        call, arrays, wait = self.program.call, self.arrays, jax.block_until_ready
+        call, arrays, wait = self.program.call, self.arrays, settled
 
         def single() -> Any:
             return call(*arrays).block_until_ready()
@@ -282,10 +323,10 @@ class EagerCall:
         if memory.open_readings:
             raise UnsupportedError(memory.EAGER)
         results = self._call()
-        # As a program waits for a single array: `jax.block_until_ready` looks for more.
+        # As a program waits for a single array: `settled` looks for more.
         if isinstance(results, jax.Array):
             return results.block_until_ready()
-        return jax.block_until_ready(results)
+        return settled(results)
 
     def replace(self, array: Any, other: Any) -> None:
         arrays = [other if given is array else given for given in self.flat.arrays]

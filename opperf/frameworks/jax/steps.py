@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
-from opperf.dtypes import kind_of
+from opperf.dtypes import DTYPES, kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
-from opperf.frameworks.jax.devices import DTYPES, wide
+from opperf.frameworks.jax.devices import KEYS, wide
 from opperf.frameworks.jax.functions import abstract
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
@@ -229,9 +229,11 @@ def _input(primitive: str, position: int, aval: Any, spec: TensorSpec | None) ->
     array."""
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
         raise UnsupportedError(f"{primitive} takes values that are no arrays")
-    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) and not aval.shape:
-        return Generator(SEED)
     dtype = str(aval.dtype)
+    if dtype in KEYS:
+        is_default = aval.dtype == jax.random.key(SEED).dtype
+        whole = tuple(aval.shape)
+        return Generator(SEED) if is_default and not whole else TensorSpec(whole, dtype)
     if dtype not in DTYPES:
         raise UnsupportedError(f"{primitive} takes arrays of {dtype}")
     shape, kind = tuple(aval.shape), kind_of(dtype)

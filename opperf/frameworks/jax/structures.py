@@ -11,9 +11,9 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from opperf.dtypes import DTYPES
 from opperf.errors import UnsupportedError
 from opperf.frameworks.jax import private
-from opperf.frameworks.jax.devices import DTYPES
 from opperf.model import Argument, DType, Mapping, Number
 
 TYPE = "type"

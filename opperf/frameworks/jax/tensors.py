@@ -11,13 +11,12 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import fill, numpy_arrays
 from opperf.frameworks.base import Contents, Extent
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, devices
 from opperf.frameworks.jax.compiling import FLAGS
-from opperf.frameworks.jax.devices import NARROWED, dtype_of, has_wide
+from opperf.frameworks.jax.devices import KEYS, NARROWED, dtype_of, has_wide
 from opperf.frameworks.user_inputs import FUNCTION
 from opperf.model import Fill, Settings, TensorSpec
 
@@ -29,19 +28,26 @@ IN_NUMPY = (
 """Dtypes that NumPy has too."""
 
 
+KEY_CODE = "jax.random.key({seed}, impl={implementation})"
+
+
 def code(spec: TensorSpec, seed: int) -> fill.Code:
     """Returns the code of an array, which uses `jnp`. Raises `UnsupportedError`."""
     if spec.layout != "dense":
         raise UnsupportedError(f"JAX has no {spec.layout} arrays")
-    dtype = str(dtype_of(spec.dtype))
     if spec.fill.distribution == FUNCTION:
         made = fill.returned(spec)
         # Without a dtype it keeps a type that is weak.
-        converted = f", dtype={dtype!r}" if spec.fill.dtype else ""
+        converted = f", dtype={str(dtype_of(spec.dtype))!r}" if spec.fill.dtype else ""
         return made.within(f"jnp.array({{made}}{converted})")
+    if spec.dtype in KEYS:
+        key = fill.Code((), KEY_CODE, {"seed": seed, "implementation": KEYS[spec.dtype]})
+        return (
+            key.within("jax.random.split({made}, {shape})", shape=spec.shape) if spec.shape else key
+        )
     made = _contents(spec, seed)
     # A copy: JAX may share the memory of NumPy's array, and opperf frees that.
-    return made.within(f"jnp.array({{made}}, dtype={dtype!r})")
+    return made.within(f"jnp.array({{made}}, dtype={str(dtype_of(spec.dtype))!r})")
 
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
@@ -51,7 +57,7 @@ def _contents(spec: TensorSpec, seed: int) -> fill.Code:
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """Returns an array as specified. Raises `UnsupportedError` if JAX has no such array."""
-    return _placed(code(spec, seed).run(jnp=jnp), device)
+    return _placed(code(spec, seed).run(jax=jax, jnp=jnp), device)
 
 
 def _placed(value: Any, device: str) -> Any:
@@ -81,8 +87,9 @@ def describe(value: Any) -> TensorSpec | None:
         shape=tuple(value.shape),
         dtype=str(value.dtype),
         fill=Fill("given", digest=hashlib.sha256(key).hexdigest()[:16]),
-        gradient=kind_of(str(value.dtype)) in ("float", "complex"),
-        weak_type=isinstance(value, jax.Array) and bool(value.weak_type),
+        gradient=bool(jnp.issubdtype(value.dtype, jnp.inexact)),
+        # Keys of random numbers have no such attribute.
+        weak_type=bool(getattr(value, "weak_type", False)),
     )
 
 

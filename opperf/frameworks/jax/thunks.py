@@ -39,6 +39,9 @@ MARKER = "opperf::call"
 THUNK = "hlo_op"
 """The statistic of a profile that thunks alone have: the operation that one is of."""
 
+MODULE = "hlo_module"
+"""The statistic of a thunk with the name of its program."""
+
 WAIT = "ThunkExecutor::Execute (wait for completion)"
 
 HOST_LEVEL = 3
@@ -133,6 +136,7 @@ def read_trace(profile: Any) -> Trace:
     is_thunk: dict[str, bool] = {WAIT: True}
     for plane in profile.planes:
         for line in plane.lines:
+            is_last = False
             for event in line.events:
                 count += 1
                 name = event.name
@@ -143,7 +147,12 @@ def read_trace(profile: Any) -> Trace:
                 known = is_thunk.get(name)
                 if known is None:
                     known = is_thunk[name] = any(key == THUNK for key, _ in event.stats)
-                if known:
+                if known and name != WAIT:
+                    is_last = (
+                        programs.LAST_STEP in name and (MODULE, programs.LAST_MODULE) in event.stats
+                    )
+                # That program is no work of the call, and what it waits for has thunks of its own.
+                if known and not is_last:
                     trace.thunks.append((int(begin), int(begin + event.duration_ns)))
     trace.calls.sort()
     trace.thunks.sort()

@@ -88,3 +88,15 @@ def test_a_gradient_outside_of_a_program_has_the_lines_of_what_is_differentiated
     run = record(tmp_path, lambda: jax.grad(square)(jnp.ones(3)))
     sites = [site for case in run.cases for site in case.sites if site.phase == "backward"]
     assert sites and {site.line for site in sites} == {square.__code__.co_firstlineno + 1}
+
+
+def test_keys_of_other_implementations_and_small_integers_are_recorded(tmp_path):
+    keys = jax.random.split(jax.random.key(0, impl="rbg"), 4)
+    step = jax.jit(lambda keys, x: (jax.vmap(jax.random.bits)(keys), x.astype("float32")))
+    run = record(tmp_path, lambda: step(keys, jnp.ones((2, 4), "int4")))
+    (bits,) = calls(run, "primitive.random_bits")
+    assert [(spec.shape, spec.dtype) for _, spec in bits.tensors()] == [((4,), "key<rbg>")]
+    converted = calls(run, "primitive.convert_element_type")
+    specs = [spec for case in converted for _, spec in case.tensors()]
+    assert ((2, 4), "int4") in [(spec.shape, spec.dtype) for spec in specs]
+    call_each(run, "jax")
