@@ -48,6 +48,16 @@ class Watched(Protocol):
         """Gives it the shape that it had, and the contents of a tensor that is like it."""
 
 
+class Kept(Protocol):
+    """A tensor, or what else has contents that calls can change, with a copy of them."""
+
+    def is_changed(self) -> bool:
+        """Whether it has been written to since the copy was made, or was restored."""
+
+    def restore(self) -> None:
+        """Gives it the shape and the contents that it had."""
+
+
 @runtime_checkable
 class ReadableGradient(Gradient, Protocol):
     """A gradient whose results can be read."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from opperf.errors import UsageError, suggest
 from opperf.frameworks.base import Gradient
+from opperf.frameworks.object_state import ObjectState
 from opperf.model import Case
 
 
@@ -101,6 +102,9 @@ class RunnableModel(Protocol):
     of the parameters; in the phase `predict` the forward pass.
     """
 
+    state: ObjectState
+    """The model and its inputs, and all that they keep, as before the first call."""
+
     def __call__(self) -> Any:
         """Runs the forward pass, in the phase `train` with the loss, and returns the outputs."""
 
@@ -118,13 +122,14 @@ class RunnableModel(Protocol):
         """Updates the parameters."""
 
     def reset(self) -> None:
-        """Gives the parameters, and what the model and its optimizer keep, their values of the
-        beginning."""
+        """Gives the parameters and inputs, and what the model and its optimizer keep, their values
+        of the beginning."""
 
     def results(self) -> Mapping[str, Any]:
         """Runs a step from the beginning, and returns its arrays by name: `output`, `output[0]`
-        ...; in the phase `train` also `loss`, `gradient of NAME` and `NAME after the step` of each
-        parameter, and `NAME after the step` of other state."""
+        ..., and `NAME after the call` of what it has written to; in the phase `train` also `loss`,
+        `gradient of NAME` and `NAME after the step` of each parameter, and `NAME after the step` of
+        other state. The model is then as at the beginning."""
 
     def converted(self, case: Case) -> RunnableModel:
         """Returns the model in the dtype and mode of another case, with the inputs and the

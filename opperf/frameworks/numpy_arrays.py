@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+import random
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from opperf.errors import UsageError
-from opperf.frameworks.base import Contents
+from opperf.frameworks.base import Contents, Kept
 
 
 class Layout(NamedTuple):
@@ -94,3 +97,63 @@ def array_contents(value: Any) -> Contents | None:
         return flat.view("int64") if flat.dtype.kind in SPANS else flat
 
     return Contents(tuple(value.shape), value.dtype.name, "dense", int(value.nbytes), numbers)
+
+
+class KeptArray:
+    """An array, with a copy of its contents."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self._copy, self._shape = array, array.copy(), array.shape
+
+    def is_changed(self) -> bool:
+        # By their bytes: NaN differs from itself.
+        now = np.ascontiguousarray(self._array).tobytes()
+        return bool(self._array.shape != self._shape or now != self._copy.tobytes())
+
+    def restore(self) -> None:
+        if self._array.shape != self._shape:
+            self._array.shape = self._shape
+        np.copyto(self._array, self._copy)
+
+
+class KeptGenerator:
+    """A generator of random numbers, with a copy of its state."""
+
+    def __init__(self, generator: Any, access: Access) -> None:
+        self._generator, self._access = generator, access
+        self._state = self._pickled()
+
+    def _pickled(self) -> bytes:
+        return pickle.dumps(self._access.state(self._generator))
+
+    def is_changed(self) -> bool:
+        return self._pickled() != self._state
+
+    def restore(self) -> None:
+        self._access.put(self._generator, pickle.loads(self._state))
+
+
+class Access(NamedTuple):
+    """How the state of a generator of random numbers is read and written."""
+
+    state: Callable[[Any], Any]
+    put: Callable[[Any, Any], object]
+
+
+GENERATORS: Mapping[type, Access] = {
+    random.Random: Access(random.Random.getstate, random.Random.setstate),
+    np.random.RandomState: Access(np.random.RandomState.get_state, np.random.RandomState.set_state),
+    np.random.Generator: Access(
+        lambda one: one.bit_generator.state,
+        lambda one, state: setattr(one.bit_generator, "state", state),
+    ),
+}
+
+
+def keep(value: Any) -> Kept | None:
+    """Returns an array that can be written to, or a generator of random numbers of Python or NumPy,
+    with a copy of what it holds; None for any other value."""
+    if isinstance(value, np.ndarray):
+        return KeptArray(value) if value.flags.writeable and not value.dtype.hasobject else None
+    kinds = [kind for kind in GENERATORS if isinstance(value, kind)]
+    return KeptGenerator(value, GENERATORS[kinds[0]]) if kinds else None

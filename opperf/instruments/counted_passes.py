@@ -68,6 +68,7 @@ class CountedPasses:
         self._visit.busy_s = time.perf_counter() - begun
 
     def _backward(self) -> dict[Pass, list[Phase]]:
+        self._visit.restore()
         try:
             gradient = self._prepared.make_gradient()
         except NoGradientError as error:

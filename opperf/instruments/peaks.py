@@ -12,6 +12,7 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import MemoryReading, ReservedMemory
 from opperf.frameworks.user_inputs import load_inputs
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, compiles
+from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, Note, Struct
 
 SETTLE_S = 0.003
@@ -57,14 +58,17 @@ class _Readings:
     def __init__(self, prepared: PreparedCase) -> None:
         framework, device = prepared.framework, prepared.case.settings.device
         begun = time.perf_counter()
+        fresh = FreshInputs(prepared)
         if compiles(prepared.case, framework):
             _compile(prepared)
+            fresh.begin()
         with framework.memory(device) as self._forward:
             called = time.perf_counter()
             outputs = prepared.call()
             framework.synchronize(device)
             self._forward_s = time.perf_counter() - called
         del outputs
+        fresh.begin()
         # Memory that is freed later would be part of the next reading's initial level.
         _settle(framework, device)
         self._both: MemoryReading | None = None

@@ -2,83 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import OpperfError, UnsupportedError, one_line
-from opperf.frameworks.base import Watched
-from opperf.frameworks.models import RefreshedInputs
+from opperf.frameworks.base import Kept, Watched
+from opperf.frameworks.models import RefreshedInputs, RunnableModel
+from opperf.frameworks.object_parts import containers
+from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place
+from opperf.instruments.times import BACKWARD
 from opperf.model import DECLARED, Note, NoteCode
 
 if TYPE_CHECKING:
     from opperf.instruments.prepared import PreparedCase
 
-Place = tuple[Any, ...]
-"""Name of an argument, and then the index or key in each of the containers around a value."""
-
 Restore = Callable[[], object]
 
 
 class FreshInputs:
-    """Restores the arguments of a prepared case that its calls write to. To be made before the
-    first call: what an operator's declaration says is known then; what a user's function does,
-    `look` finds after the call, unless it has no arguments of its own, as a snippet's statement has
-    none."""
+    """Restores what the calls of a prepared case write to: its arguments, or a model with all that
+    it keeps. To be made before the first call: what an operator's declaration says is known then;
+    what a user's code does, `look` finds after the call, unless it has no arguments of its own, as
+    a snippet's statement has none."""
 
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared = prepared
         self.restore: Restore | None = prepared.framework.restore(
             prepared.case, prepared.arguments, prepared.call
         )
-        """Restores the arguments, to be called between two calls; None if there is nothing to
-        restore."""
-        self._tensors: list[tuple[Place, Watched]] = []
-        self._containers: list[tuple[Any, Any]] = []
-        """Lists and dicts, each with a copy."""
+        """Restores it, to be called between two calls; None if there is nothing to restore."""
+        self._state: ObjectState | None = None
+        if isinstance(prepared.called, RunnableModel):
+            self._state = prepared.called.state
+        elif self.restore is None:
+            self._state = ObjectState(prepared.arguments, self._watched, containers)
         if prepared.case.settings.fresh_contents:
             self.restore = refreshed(prepared)
-        if self.restore is None:
-            self._watch((), prepared.arguments)
 
-    def _watch(self, place: Place, value: Any) -> None:
+    def _watched(self, value: Any) -> Kept | None:
         prepared = self._prepared
-        for key, one in _elements(value):
-            at = (*place, key)
-            watched = prepared.framework.watch(prepared.case.target, one, prepared.call)
-            if watched is not None:
-                self._tensors.append((at, watched))
-            elif isinstance(one, (list, dict)):
-                self._containers.append((one, one.copy()))
-            if isinstance(one, (list, tuple, dict)):
-                self._watch(at, one)
+        watched = prepared.framework.watch(prepared.case.target, value, prepared.call)
+        return None if watched is None else MadeAnew(watched)
 
     def look(self) -> Note | None:
-        """Finds what the first call wrote to. Returns a note if that cannot be restored."""
-        written = [(place, one) for place, one in self._tensors if one.is_changed()]
-        grown = [pair for pair in self._containers if not _same(*pair)]
-        self._tensors, self._containers = [], []
-        if not written and not grown:
+        """Finds what the first call wrote to, and restores it. Returns a note if that cannot be
+        restored."""
+        state, self._state = self._state, None
+        if state is None:
             return None
-        steps = [_refilling(*pair) for pair in grown]
+        prepared = self._prepared
+        written = state.changed()
         try:
-            made = self._prepared.copy().arguments if written else {}
-            steps += [partial(one.restore, _at(made, place)) for place, one in written]
-            for step in steps:
-                step()
+            if isinstance(prepared.called, RunnableModel):
+                written = self._settled(state)
+            else:
+                self._make_contents(written)
+                for item in written:
+                    item.restore()
         except Exception as error:
-            reason = self._prepared.framework.refusal(error)
+            reason = prepared.framework.refusal(error)
             if reason is None and not isinstance(error, OpperfError):
                 reason = f"{type(error).__name__}: {error}"
-            names = ", ".join(dict.fromkeys(str(place[0]) for place, _ in written))
+            names = ", ".join(dict.fromkeys(str(item.place[0]) for item in written))
             return Note(
                 "",
                 NoteCode.WRITTEN,
                 f"a call writes to {names}, which cannot be restored: every further call has what "
                 f"the one before it left ({one_line(reason or str(error))})",
             )
-        self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
+        steps: list[Restore] = [item.restore for item in written]
+        if steps:
+            steps += [] if self.restore is None else [self.restore]
+            self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
         return None
+
+    def begin(self) -> None:
+        """Has the next call begin as the first one did, whatever calls there were."""
+        if self.restore is None:
+            self.look()
+        else:
+            self.restore()
+
+    def _settled(self, state: ObjectState) -> list[Item]:
+        """Returns what each call of a model changes. Of one whose parameters are not updated, the
+        rest needs no copies any longer."""
+        prepared = self._prepared
+
+        def call() -> None:
+            prepared.call()
+            prepared.framework.synchronize(prepared.case.settings.device)
+
+        written = state.settle(call)
+        if BACKWARD.name not in prepared.case.passes:
+            state.limit(written)
+        return written
+
+    def _make_contents(self, written: Iterable[Item]) -> None:
+        """Gives the arrays among arguments the contents that they had, which are made anew."""
+        anew = [
+            (item.place, item.kept)
+            for item in written
+            if isinstance(item, KeptArray) and isinstance(item.kept, MadeAnew)
+        ]
+        made = self._prepared.copy().arguments if anew else {}
+        for place, kept in anew:
+            kept.contents = _at(made, place)
+
+
+class MadeAnew:
+    """A tensor among arguments, of which no copy is kept: made anew once it is written to."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self.contents: Any = None
+
+    def is_changed(self) -> bool:
+        return self._watched.is_changed()
+
+    def restore(self) -> None:
+        self._watched.restore(self.contents)
 
 
 def refreshed(prepared: PreparedCase) -> Restore:
@@ -88,32 +130,6 @@ def refreshed(prepared: PreparedCase) -> Restore:
         option = DECLARED["fresh_contents"].option
         raise UnsupportedError(f"{option} needs a model whose inputs can be written to; omit it")
     return prepared.called.refresh_inputs
-
-
-def _elements(value: Any) -> Iterator[tuple[Any, Any]]:
-    return iter(value.items() if isinstance(value, dict) else enumerate(value))
-
-
-def _same(container: Any, before: Any) -> bool:
-    """Whether a list or dict has the elements that it had."""
-    now, then = list(_elements(container)), list(_elements(before))
-    return len(now) == len(then) and all(
-        key == other and one is element
-        for (key, one), (other, element) in zip(now, then, strict=True)
-    )
-
-
-def _refilling(container: Any, before: Any) -> Restore:
-    """Returns what gives a list or dict the elements that it had."""
-
-    def refill() -> None:
-        container.clear()
-        if isinstance(container, dict):
-            container.update(before)
-        else:
-            container.extend(before)
-
-    return refill
 
 
 def _at(arguments: Any, place: Place) -> Any:

@@ -72,6 +72,8 @@ def measure(
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]
+            # Other cases, and the verification, may be of the same objects.
+            visit.restore()
             for instrument in every:
                 if instrument.needs.last:
                     wall_s = time.perf_counter() - begun

@@ -108,6 +108,8 @@ class ProfiledCase:
                         # Its record says so.
                         continue
                     passes[name] = self._repeat(visit, id, name, before, call)
+                # Other cases may be of the same objects.
+                visit.restore()
         except Exception as error:
             refused = self._framework.refusal(error)
             known = isinstance(error, OpperfError)

@@ -11,11 +11,13 @@ import jax
 import jax.numpy as jnp
 
 from opperf.errors import NoGradientError, UsageError
-from opperf.frameworks.base import Gradient
+from opperf.frameworks import numpy_arrays
+from opperf.frameworks.base import Gradient, Kept
 from opperf.frameworks.jax import programs
 from opperf.frameworks.jax.devices import dtype_of, jax_device
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
+from opperf.frameworks.object_state import ObjectState
 from opperf.model import Case
 
 
@@ -29,6 +31,20 @@ class Descent:
     @staticmethod
     def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
         return jax.tree_util.tree_map(lambda one: -RATE * one, gradients), state
+
+
+class KeptArray:
+    """An array of an eager call, with a copy, as a function in it may give its memory away."""
+
+    def __init__(self, array: Any, call: programs.EagerCall) -> None:
+        self._donatable, self._copy = programs.Donatable(array, call), array.copy()
+
+    def is_changed(self) -> bool:
+        return self._donatable.is_changed()
+
+    def restore(self) -> None:
+        if self.is_changed():
+            self._donatable.restore(self._copy)
 
 
 class JAXModel:
@@ -54,6 +70,15 @@ class JAXModel:
         self._state: Any = None
         self._current: Any = None
         self._gradients: Any = None
+        roots = {"call": model.call, "loss": model.loss, "optimizer": model.optimizer}
+        inputs = self._named or self._unnamed
+        placed = {"parameters": self._parameters, "inputs": inputs, "targets": self._targets}
+        self.state = ObjectState({**roots, **placed}, self._kept)
+
+    def _kept(self, value: Any) -> Kept | None:
+        if isinstance(value, jax.Array) and isinstance(self.call, programs.EagerCall):
+            return KeptArray(value, self.call)
+        return numpy_arrays.keep(value)
 
     def _placed(self, value: Any) -> Any:
         """Returns a tree with its arrays on the device, the floating ones in the dtype."""
@@ -165,22 +190,28 @@ class JAXModel:
 
     def reset(self) -> None:
         self._current = self._state = self._gradients = None
+        self.state.restore()
 
     def results(self) -> Mapping[str, Any]:
         self.reset()
         with programs.expected():
-            if not self._trains:
-                return _named("output", self.call())
-            self._begin()
-            outputs, loss, gradients = self._program("_gradients_of")(
-                self._current, self._unnamed, self._named, self._targets
-            )
-            self._gradients = gradients
-            self.update()
-            found = {**_named("output", outputs), "loss": loss}
-            found |= {f"gradient of {name}": one for name, one in _named("", gradients).items()}
-            after = _named("", self._current)
-            return found | {f"{name} after the step": one for name, one in after.items()}
+            found = self._results()
+            self.state.restore()
+            return found
+
+    def _results(self) -> dict[str, Any]:
+        if not self._trains:
+            return _named("output", self.call())
+        self._begin()
+        outputs, loss, gradients = self._program("_gradients_of")(
+            self._current, self._unnamed, self._named, self._targets
+        )
+        self._gradients = gradients
+        self.update()
+        found = {**_named("output", outputs), "loss": loss}
+        found |= {f"gradient of {name}": one for name, one in _named("", gradients).items()}
+        after = _named("", self._current)
+        return found | {f"{name} after the step": one for name, one in after.items()}
 
     def converted(self, case: Case) -> JAXModel:
         placed = replace(

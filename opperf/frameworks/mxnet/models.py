@@ -15,6 +15,8 @@ from opperf.errors import NoGradientError, UnsupportedError, UsageError
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.mxnet.gradient import by_place
+from opperf.frameworks.mxnet.tensors import keep
+from opperf.frameworks.object_state import ObjectState
 from opperf.model import Case
 
 HYBRIDIZE = "hybridize"
@@ -50,12 +52,11 @@ class MXNetModel:
             self._place_block(self._block)
         self._trainer_arguments = model.optimizer or OPTIMIZER
         self._trainer: Any = None
-        self._initial: dict[str, Any] | None = None
-        if self._trains or settings.verify:
-            # Before the first call, each of which moves what a normalisation keeps.
-            self._keep_initial()
+        self._make_parameters()
         if settings.mode == HYBRIDIZE:
             hybridize(model.call)
+        # Before the first call, each of which moves what a normalisation keeps.
+        self.state = self._kept()
 
     def _place_block(self, block: Any) -> None:
         parameters = block.collect_params()
@@ -144,27 +145,51 @@ class MXNetModel:
         self.update()
         return self._last_loss
 
-    def _keep_initial(self) -> None:
-        # Parameters of unknown shapes are made by the first call.
-        if any(weight._data is None for weight in self._parameters().values()):
-            with mx.autograd.predict_mode():
-                self._forward()
-        self._initial = {name: one.data().copy() for name, one in self._parameters().items()}
+    def _kept(self) -> ObjectState:
+        named = self._parameters().items()
+        return ObjectState(
+            {
+                **{name: one.data() for name, one in named if one._data is not None},
+                **{"call": self._call, "loss": self._loss},
+                **{"inputs": self._inputs, "targets": self._targets},
+            },
+            keep,
+        )
+
+    def _make_parameters(self) -> None:
+        """Has the parameters of unknown shapes made, which the first call does."""
+        if all(weight._data is not None for weight in self._parameters().values()):
+            return
+        before = self._kept()
+        with mx.autograd.predict_mode():
+            self._forward()
+            before.settle(self._forward)
 
     def reset(self) -> None:
         self._trainer = None
-        if self._initial is None:
-            self._keep_initial()
-        else:
-            for name, one in self._parameters().items():
-                one.set_data(self._initial[name])
-        # At the end: a forward pass that makes parameters draws numbers, too.
+        # A static graph writes to arrays without the engine's knowing.
+        mx.nd.waitall()
+        self.state.restore()
         mx.random.seed(self._seed)
 
     def results(self) -> Mapping[str, Any]:
         self.reset()
+        found = self._results()
+        self.state.restore()
+        return found
+
+    def _results(self) -> dict[str, Any]:
         if not self._trains:
-            return _copies("output", self._forward())
+            outputs = self._forward()
+            found = _copies("output", outputs)
+            mx.nd.waitall()
+            returned = set(map(id, by_place(outputs).values()))
+            written = self.state.written().items()
+            return found | {
+                f"{name} after the call": one.copy()
+                for name, one in written
+                if isinstance(one, mx.nd.NDArray) and id(one) not in returned
+            }
         self._begin()
         outputs, loss = self._with_loss()
         loss.backward()

@@ -18,7 +18,7 @@ import numpy as np
 from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import fill, numpy_arrays
-from opperf.frameworks.base import Contents, Extent
+from opperf.frameworks.base import Contents, Extent, Kept
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet import private
@@ -295,6 +295,26 @@ def checksum(array: Any) -> int:
         wide = part.astype("float32") if part.dtype == BFLOAT16 else part
         found = zlib.crc32(wide.asnumpy().tobytes(), found)
     return found
+
+
+class KeptArray:
+    """An array, with a copy of what it stores."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self._copy = array, array.copy()
+        self._checksum = checksum(array)
+
+    def is_changed(self) -> bool:
+        return checksum(self._array) != self._checksum
+
+    def restore(self) -> None:
+        self._copy.copyto(self._array)
+
+
+def keep(value: Any) -> Kept | None:
+    """Returns an array of MXNet or NumPy, or a generator of random numbers, with a copy of what it
+    holds; None for any other value."""
+    return KeptArray(value) if isinstance(value, mx.nd.NDArray) else numpy_arrays.keep(value)
 
 
 def watch(value: Any) -> Watched | None:

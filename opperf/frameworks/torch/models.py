@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
-from opperf.frameworks.torch import modes, xla
+from opperf.frameworks.object_state import ObjectState
+from opperf.frameworks.torch import modes, restoring, xla
 from opperf.frameworks.torch.devices import dtype_of, torch_device, type_of
 from opperf.frameworks.torch.gradient import by_place
 from opperf.frameworks.torch.tensors import tensors
@@ -41,12 +41,12 @@ class TorchModel:
         self._inputs = named or unnamed
         eager = partial(model.call, *unnamed, **named)
         self._eager = eager
-        self._initial: dict[str, Any] | None = None
-        if self._trains or settings.verify:
-            # Before the first call, also of a mode that traces: a normalisation keeps what it saw.
-            self._keep_initial()
-        self._forward = modes.prepare(settings, eager, is_user_code=True)
         self._loss, self._targets = model.loss, self._placed(tuple(model.targets))
+        self._make_lazy_parameters()
+        # Before the first call, also of a mode that traces.
+        self.state = self._kept()
+        self._forward = modes.prepare(settings, eager, is_user_code=True)
+        self.state.restore()
         self._make_optimizer = model.optimizer or partial(torch.optim.SGD, lr=RATE)
         self._optimizer: Any = None
 
@@ -118,35 +118,58 @@ class TorchModel:
             xla.end_step()
         return self._last_loss
 
-    def _keep_initial(self) -> None:
+    def _named(self) -> dict[str, torch.Tensor]:
+        """Returns the parameters and buffers by their names."""
         if self._module is None:
+            return {}
+        return {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
+
+    def _kept(self) -> ObjectState:
+        modules = [] if self._module is None else [*self._module.named_modules()]
+        return ObjectState(
+            {
+                **self._named(),
+                # The inner ones first, which have a name here.
+                **dict(reversed(modules)),
+                **{"call": self._model.call, "loss": self._loss},
+                **{"inputs": self._inputs, "targets": self._targets},
+            },
+            restoring.keep,
+        )
+
+    def _make_lazy_parameters(self) -> None:
+        """Has the parameters of unknown shapes made, which the first call does."""
+        if self._module is None or not any(map(is_lazy, self._module.parameters())):
             return
-        if any(map(is_lazy, self._module.parameters())):
-            # The first call makes parameters of unknown shapes.
-            with torch.no_grad():
-                self._module.eval()
-                self._eager()
-                self._module.train(self._trains)
-        self._initial = copy.deepcopy(self._module.state_dict())
+        before = self._kept()
+        with torch.no_grad():
+            self._module.eval()
+            self._eager()
+            before.settle(self._eager)
+        self._module.train(self._trains)
 
     def reset(self) -> None:
         self._optimizer = None
         torch.manual_seed(self._seed)
-        if self._module is None:
-            return
-        if self._initial is None:
-            self._keep_initial()
-            return
         # In place, as compiled code and graphs have the addresses.
-        with torch.no_grad():
-            for name, one in self._module.state_dict().items():
-                if isinstance(one, torch.Tensor):
-                    one.copy_(self._initial[name])
+        self.state.restore()
 
     def results(self) -> Mapping[str, Any]:
         self.reset()
+        found = self._results()
+        self.state.restore()
+        return found
+
+    def _results(self) -> dict[str, Any]:
         if not self._trains:
-            return _named("output", self._forward())
+            outputs = self._forward()
+            found, returned = _named("output", outputs), set(map(id, tensors(outputs)))
+            written = self._written().items()
+            return found | {
+                f"{name} after the call": one.detach().clone()
+                for name, one in written
+                if id(one) not in returned
+            }
         self._optimizer = self._make_optimizer([*self._parameters().values()])
         self._optimizer.zero_grad(set_to_none=True)
         outputs = self._forward()
@@ -158,11 +181,14 @@ class TorchModel:
             if one.grad is not None:
                 found[f"gradient of {name}"] = one.grad.detach().clone()
         self._optimizer.step()
-        if self._module is not None:
-            for name, one in self._module.state_dict().items():
-                if isinstance(one, torch.Tensor):
-                    found[f"{name} after the step"] = one.detach().clone()
+        for name, one in {**self._named(), **self._written()}.items():
+            found[f"{name} after the step"] = one.detach().clone()
         return found
+
+    def _written(self) -> dict[str, torch.Tensor]:
+        """Returns the tensors that calls have written to since the beginning."""
+        written = self.state.written().items()
+        return {name: one for name, one in written if isinstance(one, torch.Tensor)}
 
     def converted(self, case: Case) -> TorchModel:
         self.reset()

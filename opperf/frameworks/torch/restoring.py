@@ -7,10 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.parameter import is_lazy
 
+from opperf.frameworks import numpy_arrays
+from opperf.frameworks.base import Kept
 from opperf.frameworks.torch import private, registry, schemas
 from opperf.frameworks.torch.tensors import layout_of, stored_parts, tensors
 from opperf.model import CallableTarget, OperatorTarget, Target
+
+INSIDE = "__tensor_flatten__"
+"""The method of a subclass whose tensors consist of others."""
+
+WITHOUT_MEMORY = ("meta", "xla")
+"""Types of devices on which a tensor has no memory of its own."""
 
 
 class Saved(NamedTuple):
@@ -19,7 +28,7 @@ class Saved(NamedTuple):
     tensor: torch.Tensor
     copy: torch.Tensor
     storage: Any
-    """None for a tensor that is not dense, and keeps its layout."""
+    """None for a tensor that is not dense, or has no memory of its own, and keeps its layout."""
     size: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
@@ -27,7 +36,8 @@ class Saved(NamedTuple):
     @classmethod
     def of(cls, tensor: torch.Tensor, copy: torch.Tensor | None = None) -> Saved:
         kept = tensor.detach().clone() if copy is None else copy
-        if layout_of(tensor) != "dense":
+        has_memory = tensor.device.type not in WITHOUT_MEMORY
+        if layout_of(tensor) != "dense" or not has_memory or hasattr(type(tensor), INSIDE):
             return cls(tensor, kept, None, (), (), 0)
         return cls(
             tensor,
@@ -69,7 +79,7 @@ class Watched:
 
     def __init__(self, tensor: torch.Tensor, reads_contents: bool) -> None:
         self._saved = Saved.of(tensor, tensor)
-        self._version = private.version_of(tensor)
+        self._version = _version_of(tensor)
         self._reads_contents = reads_contents
         self._checksum = self._sum()
 
@@ -84,7 +94,7 @@ class Watched:
 
     def is_changed(self) -> bool:
         return (
-            private.version_of(self._saved.tensor) != self._version
+            _version_of(self._saved.tensor) != self._version
             or self._saved.is_moved()
             or self._sum() != self._checksum
         )
@@ -92,6 +102,89 @@ class Watched:
     def restore(self, contents: torch.Tensor) -> None:
         with torch.no_grad():
             self._saved._replace(copy=contents).restore()
+
+
+class KeptTensor:
+    """A tensor, with a copy of its contents."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._saved = Saved.of(tensor, _copied(tensor))
+        self._version = _version_of(tensor)
+
+    def is_changed(self) -> bool:
+        saved = self._saved
+        return (
+            _version_of(saved.tensor) != self._version
+            or saved.is_moved()
+            # What writes to the memory by other means counts no version.
+            or not _equal(saved.tensor, saved.copy)
+        )
+
+    def restore(self) -> None:
+        tensor = self._saved.tensor
+        # One that was made in inference mode can be written to in that alone.
+        with torch.inference_mode() if tensor.is_inference() else torch.no_grad():
+            self._saved.restore()
+        self._version = _version_of(tensor)
+
+
+def _version_of(tensor: torch.Tensor) -> int:
+    """Returns how often a tensor was written to; zero for one of inference mode, which has no
+    count."""
+    return 0 if tensor.is_inference() else private.version_of(tensor)
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a copy, in the memory of the device if there is plenty."""
+    plain = tensor.detach()
+    if plain.is_cuda:
+        free, total = torch.cuda.mem_get_info(plain.device)
+        if free < total / 2:
+            return plain.to("cpu", copy=True)
+    return plain.clone()
+
+
+WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""Integers of as many bytes: as numbers, NaN would differ from itself."""
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of a layout and dtype store the same bytes. Those of a subclass that has
+    tensors inside are taken for equal: of them, the version tells."""
+    if hasattr(type(one), INSIDE):
+        return True
+    pairs = zip(stored_parts(one), stored_parts(other), strict=True)
+    return all(torch.equal(_bits(part), _bits(copy)) for part, copy in pairs)
+
+
+def _bits(part: torch.Tensor) -> torch.Tensor:
+    plain = torch.view_as_real(part) if part.dtype == torch.complex128 else part
+    return plain.view(WHOLE[plain.element_size()])
+
+
+class KeptGenerator:
+    """A generator of random numbers, with a copy of its state."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self._generator, self._state = generator, generator.get_state()
+
+    def is_changed(self) -> bool:
+        return not torch.equal(self._generator.get_state(), self._state)
+
+    def restore(self) -> None:
+        self._generator.set_state(self._state)
+
+
+def keep(value: Any) -> Kept | None:
+    """Returns a tensor or array of a user's code, or a generator of random numbers, with a copy of
+    what it holds; None for any other value, and for what has no contents yet."""
+    if isinstance(value, torch.Generator):
+        return KeptGenerator(value)
+    if not isinstance(value, torch.Tensor):
+        return numpy_arrays.keep(value)
+    if value.is_meta or is_lazy(value):
+        return None
+    return KeptTensor(value)
 
 
 def watch(target: Target, value: Any, is_own: bool) -> Watched | None:

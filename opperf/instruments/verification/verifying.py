@@ -8,7 +8,6 @@ import msgspec
 
 from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.models import RunnableModel
 from opperf.instruments.call_results import seed_all
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.verification.judging import (
@@ -119,7 +118,7 @@ class _Runs:
         if found.is_wrong and self._draws and drawing is not None:
             # A compiler may draw other numbers, which are no less right.
             with drawing:
-                found = judged(self._run_under_test(is_anew=True))
+                found = judged(self._run_under_test())
         if found.method == "cosine" and not found.is_wrong:
             reason = f"only by the cosine, without a run in float64: {self._without_double}"
             found = msgspec.structs.replace(found, reason=reason)
@@ -164,14 +163,11 @@ class _Runs:
     def _eager_failed(self, error: Exception) -> _Ended:
         return _Ended(VerificationCode.EAGER_FAILED, _reason(error, self._framework))
 
-    def _run_under_test(self, is_anew: bool = False) -> Results:
-        """Returns the results of the model that was measured; of anything else, and if `is_anew`,
-        of the case prepared anew, as calls may have changed what it keeps."""
-        prepared = self._prepared
+    def _run_under_test(self) -> Results:
+        """Returns the results of the case prepared anew, as calls may have changed what the one
+        that was measured keeps, and its times are not to depend on the verification."""
         try:
-            if is_anew or not isinstance(prepared.called, RunnableModel):
-                prepared = prepare_anew(prepared, self._case)
-            return results_of(prepared)
+            return results_of(prepare_anew(self._prepared, self._case))
         except Exception as error:
             reason = _reason(error, self._framework)
             raise _Ended(VerificationCode.EXCEPTION_RAISED, reason) from error

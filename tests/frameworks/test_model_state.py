@@ -1,0 +1,91 @@
+"""What models keep is as at first before each call that is measured or checked."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opperf.frameworks import is_available, load
+from opperf.instruments.instrument import Conditions
+from opperf.instruments.peaks import LOCAL_METER
+from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
+from opperf.worker.binding import bound_of
+from opperf.worker.measure import measure
+
+FOLDER = Path(__file__).parents[1] / "models"
+
+TORCH = [
+    *("InPlace", "Sorting", "ByNumPy", "ByData", "Named", "Buffers", "Plain", "Counting"),
+    *("Cache", "FixedCache", "Objects", "Drawing", "OfClass", "Renormalised", "closure"),
+    *("Normalised", "Lazy", "Table", "Full", "shared"),
+]
+"""Of `torch_states.py`."""
+
+
+def case_of(framework, name, **settings):
+    if not is_available(framework):
+        pytest.skip(f"{framework} is not installed")
+    plain = {"profiler": "python", "runs": 3, "warmup": 1, "memory": False}
+    own = Settings(**{**plain, **settings})
+    passes = ("forward", "backward") if own.phase == "train" else ("forward",)
+    target = ModelTarget(framework, name, file=str(FOLDER / f"{framework}_states.py"))
+    return Case(target, {}, own, passes)
+
+
+def flat(outputs):
+    if isinstance(outputs, (list, tuple)):
+        return [number for one in outputs for number in flat(one)]
+    if hasattr(outputs, "detach"):
+        outputs = outputs.detach()
+    plain = outputs.asnumpy() if hasattr(outputs, "asnumpy") else outputs
+    return np.asarray(plain).ravel().tolist()
+
+
+def calls_of(case):
+    """Returns the outputs of the first call, and of calls that a sample would have."""
+    framework = load(case.target.framework)
+    with case_scope(case, framework):
+        bound = bound_of(case, framework)
+        visit = Visit(PreparedCase(case, framework, bound), Conditions(LOCAL_METER))
+        found = [flat(visit.call_first())]
+        assert not visit.notes
+        for _ in range(3):
+            visit.restore()
+            found.append(flat(visit.prepared.call()))
+        bound.function.reset()
+        found.append(flat(visit.prepared.call()))
+        bound.function.reset()
+    return found
+
+
+@pytest.mark.parametrize("phase", ["predict", "train"])
+@pytest.mark.parametrize("name", TORCH)
+def test_each_call_of_a_torch_model_is_as_the_first(name, phase):
+    first, *others = calls_of(case_of("torch", name, phase=phase))
+    assert others == [first] * 4
+
+
+COMPILED = [
+    *("InPlace", "Sorting", "Named", "Buffers", "Plain", "Counting", "Cache", "FixedCache"),
+    *("closure", "Normalised", "Table"),
+]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_code_sees_what_is_restored(name):
+    first, *others = calls_of(case_of("torch", name, mode="compile:aot_eager"))
+    assert others == [first] * 4
+
+
+def test_a_counter_does_not_have_each_call_compiled_anew():
+    case = case_of("torch", "Counting", mode="compile:aot_eager", runs=6)
+    record = measure(case, load("torch"))
+    assert record.status is Status.OK and record.summaries["recompilations"].median <= 1
+
+
+@pytest.mark.parametrize("mode", ["eager", "compile:aot_eager"])
+@pytest.mark.parametrize("name", ["InPlace", "Buffers", "Plain", "Cache", "Counting", "shared"])
+def test_a_right_model_is_verified_whatever_it_keeps(name, mode):
+    record = measure(case_of("torch", name, mode=mode, verify=True), load("torch"))
+    assert record.verification.code is VerificationCode.PASS, record.verification.line
