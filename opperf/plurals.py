@@ -9,3 +9,8 @@ def pluralize(number: int, noun: str) -> str:
         return f"{number} {noun}"
     end = "es" if noun.endswith(("ch", "s")) else "s"
     return f"{number} {noun}{end}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number of many digits with its noun: `12,345 calls`."""
+    return pluralize(number, noun).replace(str(number), f"{number:,}", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,8 +12,7 @@ from opperf.comparison.project_file import ProjectFile
 from opperf.history import detection
 from opperf.history.blessing import find_blessing
 from opperf.history.detection import Change, Findings, Rate, Series, SeriesNote, detect, series_of
-from opperf.history.detection.series import medians
-from opperf.history.events import Event, Kind, State, Update, reconcile
+from opperf.history.events import Event, Found, Kind, State, Update, reconcile
 from opperf.history.timelines import Array, History, Timeline
 from opperf.model import Metric
 
@@ -30,23 +29,23 @@ class Pending(NamedTuple):
 class Checked(NamedTuple):
     """The outcome of a check."""
 
-    found: Sequence[Event]
+    found: Sequence[Found]
     """Changes as events that are not stored."""
-    over_budget: Sequence[Event]
+    over_budget: Sequence[Found]
     """Changes that are less clear than those that the budget was spent on."""
     pending: Sequence[Pending]
     notes: Sequence[SeriesNote]
     order: Mapping[str, int]
     """Index of each commit of the branch."""
-    levels: Mapping[int, float]
-    """Latest level of each series."""
+    gone: Collection[tuple[int | None, str]]
+    """Series and environments that others took the place of."""
     settings: str
     """Those of the detection of noisy metrics."""
 
     def updates(self, known: Sequence[Event]) -> list[Update]:
         """Returns what is to be stored, after comparing with the events that are known."""
         settings = (self.settings, detection.EXACT)
-        return reconcile(known, self.found, self.order, self.levels, self.over_budget, settings)
+        return reconcile(known, self.found, self.order, self.over_budget, settings, self.gone)
 
     def kept(self, known: Sequence[Event]) -> list[Event]:
         """Returns the new events that other settings found, and these did not or could not."""
@@ -81,8 +80,8 @@ def check_history(
     findings = detect(series, rate, method, smallest)
     settings = settings_text(rate, method, smallest)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
-    events: list[Event] = []
-    over_budget: list[Event] = []
+    events: list[Found] = []
+    over_budget: list[Found] = []
     pending: list[Pending] = []
     for key, changes in zip(groups, findings.changes, strict=True):
         for change in changes:
@@ -91,11 +90,42 @@ def check_history(
                 pending.append(Pending(number, change, shas[change.first_bad]))
             elif change.state is detection.State.DETECTED and not change.of_machine:
                 kept = over_budget if change.over_budget else events
-                kept.append(_event(change, number, branch, shas, settings))
-    events += _machine_events(findings, branch, shas, settings)
-    return Checked(
-        events, over_budget, pending, findings.notes, order, _levels(history.timelines), settings
-    )
+                event = _event(change, number, branch, shas, settings)
+                kept.append(_found(event, change.taken_back, shas))
+    for event, back in _machine_events(findings, branch, shas, settings):
+        events.append(_found(event, back, shas))
+    gone = _gone(groups.values(), rank)
+    return Checked(events, over_budget, pending, findings.notes, order, gone, settings)
+
+
+def _found(event: Event, taken_back: int | None, shas: Sequence[str]) -> Found:
+    if taken_back is None:
+        return Found(event)
+    fixed = msgspec.structs.replace(event, state=State.FIXED)
+    return Found(fixed, f"back at its old level since {shas[taken_back][:10]}")
+
+
+GONE_AFTER = 5
+"""Commits that another machine measured after the last one of a machine, until that is taken for
+replaced: by fewer it may be switched off for once."""
+
+
+def _gone(groups: Iterable[Sequence[Timeline]], rank: Array) -> set[tuple[int | None, str]]:
+    """Returns the series and environments in whose place others go on: those that begin after their
+    last run. A machine is gone if most of its series are."""
+    gone: set[tuple[int | None, str]] = set()
+    of_machine: dict[str, list[bool]] = {}
+    for lines in groups:
+        ranks = [np.unique(rank[line.run]) for line in lines]
+        for line, own in zip(lines, ranks, strict=True):
+            is_gone = any(
+                other[0] > own[-1] and other.size >= GONE_AFTER for other in ranks if other.size
+            )
+            of_machine.setdefault(line.key.environment, []).append(is_gone)
+            if is_gone:
+                gone.add((line.id, line.key.environment))
+    gone.update((None, name) for name, parts in of_machine.items() if sum(parts) > len(parts) / 2)
+    return gone
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:
@@ -111,15 +141,6 @@ def commit_order(history: History) -> dict[str, int]:
     """Returns the index of each commit of a history."""
     shas = dict.fromkeys(run.commit.sha for run in history.runs)
     return {sha: index for index, sha in enumerate(shas)}
-
-
-LATEST = 5
-"""Figures of the latest level of a noisy metric: one of them may be an outlier, or two."""
-
-
-def _levels(lines: Sequence[Timeline]) -> dict[int, float]:
-    latest = [line.median[-(1 if _metric(line).is_steady else LATEST) :] for line in lines]
-    return dict(zip((line.id for line in lines), medians(latest).tolist(), strict=True))
 
 
 def _metric(line: Timeline) -> Metric:
@@ -175,9 +196,9 @@ def _event(change: Change, series: int, branch: str, shas: Sequence[str], settin
 
 def _machine_events(
     findings: Findings, branch: str, shas: Sequence[str], settings: str
-) -> Iterator[Event]:
+) -> Iterator[tuple[Event, int | None]]:
     for event in findings.machine_events:
-        yield Event(
+        of_machine = Event(
             Kind.MACHINE,
             branch,
             event.environment,
@@ -189,6 +210,7 @@ def _machine_events(
             count=event.n_series,
             settings=settings,
         )
+        yield of_machine, event.taken_back
 
 
 def bless_events(

@@ -24,6 +24,8 @@ class State(str, enum.Enum):
     """A later commit took it back."""
     NOISE = "noise"
     """Measured again and not found, or not found any more with later points."""
+    GONE = "gone"
+    """Of a machine that was replaced."""
 
 
 DETECTION = "opperf history check"
@@ -105,59 +107,84 @@ NEAR = 3
 """Runs by which later points may move a change: detection places a step of the size of the scatter
 that exactly."""
 
-BACK = 0.3
-"""Share of a change within which a later level is the old one again."""
+
+class Found(NamedTuple):
+    """A change that the points show, of any kind. The state of its event is by the points alone:
+    new while it stands, fixed once they took it back with as much evidence as it was found with."""
+
+    event: Event
+    why: str = ""
+    """Of a state that is not new."""
 
 
 def reconcile(
     known: Sequence[Event],
-    found: Sequence[Event],
+    found: Sequence[Found],
     order: Mapping[str, int],
-    levels: Mapping[int, float],
-    over_budget: Sequence[Event] = (),
+    over_budget: Sequence[Found] = (),
     settings: Collection[str] = ("",),
+    gone: Collection[tuple[int | None, str]] = (),
 ) -> list[Update]:
-    """Returns what is to be stored after a detection. A change that is known keeps its state, and
-    takes its new figures; a new event that is not found any more is noise until it is found again,
-    and an open one whose series is back at its old level is fixed. One that was found under other
-    `settings` than those of the detection is not noise: these may be unable to find it. `order` has
-    the place of each commit in the branch, `levels` the latest level of each series; changes
-    `over_budget` are no new events. An event whose commit has no run any more stays as it is. The
-    result depends on the events and the points alone, and a second detection of the same
-    points changes nothing."""
+    """Returns what is to be stored after a detection. A change that is known takes its new figures
+    and the state that the points give it, so that one that was closed by points and is found again
+    is open again; what somebody decided stays, and so does a confirmation while the change stands.
+    A new event that is not found any more is noise until it is found again. One that was found
+    under other `settings` than those of the detection is not noise: these may be unable to find it.
+    `order` has the place of each commit in the branch; changes `over_budget` are no new events;
+    `gone` has the series and environment of what has no runs any more, as others took its place. An
+    event whose commit has no run any more stays as it is. A second detection of the same points
+    changes nothing."""
     changes = [*found, *over_budget]
-    same = _same(changes, known, order)
+    same = _same([change.event for change in changes], known, order)
     updates = []
-    for index, event in enumerate(changes):
-        if index not in same:
-            if index < len(found):
-                state, why = _later_state(event, levels)
-                updates.append(Update(msgspec.structs.replace(event, state=state), why))
+    for index, change in enumerate(changes):
+        before = known[same[index]] if index in same else None
+        is_over_budget = index >= len(found)
+        if before is None and is_over_budget:
             continue
-        before = known[same[index]]
-        moved = msgspec.structs.replace(
-            event,
-            id=before.id,
-            state=before.state,
-            created=before.created,
-            updated=before.updated,
-            by=before.by,
-        )
-        state, why = _later_state(moved, levels)
-        if before.state is State.NOISE and before.by == DETECTION and index < len(found):
-            state, why = State.NEW, "found again with later points"
-        if state is not before.state or _form(moved) != _form(before):
-            updates.append(Update(msgspec.structs.replace(moved, state=state), why))
+        state, why = _state(before, change, is_over_budget, gone)
+        event = msgspec.structs.replace(change.event, state=state)
+        if before is not None:
+            kept = {name: getattr(before, name) for name in ("id", "created", "updated", "by")}
+            event = msgspec.structs.replace(event, **kept)
+        if before is None or _form(event) != _form(before):
+            updates.append(Update(event, why))
     matched = set(same.values())
     for index, event in enumerate(known):
-        if index in matched or event.first_bad not in order:
+        if index in matched or event.first_bad not in order or not event.is_open:
             continue
-        state, why = _later_state(event, levels)
-        if event.state is State.NEW and event.settings in settings:
-            state, why = State.NOISE, "not found with later points"
-        if state is not event.state:
-            updates.append(Update(msgspec.structs.replace(event, state=state), why))
+        if (event.series, event.environment) in gone:
+            gone_now = msgspec.structs.replace(event, state=State.GONE)
+            updates.append(Update(gone_now, REPLACED))
+        elif event.state is State.NEW and event.settings in settings:
+            noise = msgspec.structs.replace(event, state=State.NOISE)
+            updates.append(Update(noise, "not found with later points"))
     return updates
+
+
+REPLACED = "its machine was replaced by another one"
+
+
+def _state(
+    before: Event | None,
+    change: Found,
+    is_over_budget: bool,
+    gone: Collection[tuple[int | None, str]],
+) -> tuple[State, str]:
+    """Returns the state of a change that was found, and why it is not the one that it had."""
+    state, why = change.event.state, change.why
+    if state is State.NEW and (change.event.series, change.event.environment) in gone:
+        state, why = State.GONE, REPLACED
+    if before is None:
+        return state, why
+    is_decided = before.state is State.BLESSED or (
+        before.state is State.NOISE and (before.by != DETECTION or is_over_budget)
+    )
+    if is_decided or (before.state is State.CONFIRMED and state is State.NEW):
+        return before.state, ""
+    if state is State.NEW and before.state is not State.NEW:
+        return state, "found again with later points"
+    return state, why
 
 
 def _same(
@@ -188,17 +215,6 @@ def _identity(event: Event) -> tuple[object, ...]:
     is_machine = event.kind is Kind.MACHINE
     direction = event.method if is_machine else event.is_rise
     return (event.kind, event.series, event.environment, direction)
-
-
-def _later_state(event: Event, levels: Mapping[int, float]) -> tuple[State, str]:
-    """Returns the state of an event after its series' later points, and why it is another one."""
-    level = levels.get(event.series) if event.series is not None else None
-    if level is None or not event.is_open:
-        return event.state, ""
-    change = event.after - event.before
-    if change and abs(level - event.before) <= BACK * abs(change):
-        return State.FIXED, "the series is back at its old level"
-    return event.state, ""
 
 
 def _form(event: Event) -> bytes:

@@ -1,12 +1,13 @@
 """Events over several detections: what is known keeps its state, and nothing is there twice."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from opperf.comparison.project_file import Blessing, ProjectFile, read_project_file
 from opperf.errors import UsageError
 from opperf.history.blessing import add_blessing, find_blessing
-from opperf.history.events import DETECTION, Event, Kind, State, reconcile
+from opperf.history.events import DETECTION, Event, Found, Kind, State, reconcile
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import (
     find_event,
@@ -38,8 +39,10 @@ def event(first_bad=50, ratio=1.1, series=1, **more):
     )
 
 
-def changed(known, found, level=110.0):
-    updates = reconcile(known, found, ORDER, {1: level})
+def changed(known, found, is_back=False, gone=()):
+    state = State.FIXED if is_back else State.NEW
+    by_points = [Found(msgspec.structs.replace(one, state=state), "back") for one in found]
+    updates = reconcile(known, by_points, ORDER, gone=gone)
     return [(one.event.id, one.event.state, one.event.first_bad) for one in updates]
 
 
@@ -53,8 +56,9 @@ def test_a_change_is_stored_once_and_its_figures_follow_the_points():
 
 @pytest.mark.parametrize("other", [event(60), event(ratio=0.9), event(series=2)])
 def test_another_change_is_another_event(other):
-    updates = reconcile([event(id=7, state=State.BLESSED)], [event(), other], ORDER, {})
-    assert [one.event.id for one in updates] == [0]
+    assert changed([event(id=7, state=State.BLESSED)], [event(), other]) == [
+        (0, State.NEW, other.first_bad)
+    ]
 
 
 @pytest.mark.parametrize("state", State)
@@ -66,28 +70,32 @@ def test_only_a_new_event_that_is_not_found_any_more_is_noise(state):
 def test_what_other_settings_found_is_not_noise_where_these_find_nothing():
     known = event(id=7, settings="e-divisive, from 0.02")
     others, same = ("e-divisive, from 0.2", "tolerance"), (known.settings, "tolerance")
-    assert reconcile([known], [], ORDER, {}, settings=others) == []
-    (withdrawn,) = reconcile([known], [], ORDER, {}, settings=same)
+    assert reconcile([known], [], ORDER, settings=others) == []
+    (withdrawn,) = reconcile([known], [], ORDER, settings=same)
     assert withdrawn.event.state is State.NOISE
-    # A series that is back at its old level is fixed, whatever found its change.
-    (fixed,) = reconcile([known], [], ORDER, {1: 101.0}, settings=others)
-    assert fixed.event.state is State.FIXED
     # The settings of an event are those that found it last.
-    found = event(settings=others[0])
-    (moved,) = reconcile([known], [found], ORDER, {}, settings=others)
+    (moved,) = reconcile([known], [Found(event(settings=others[0]))], ORDER, settings=others)
     assert (moved.event.id, moved.event.settings) == (7, others[0])
 
 
+@pytest.mark.parametrize("kind, series", [(Kind.SERIES, 1), (Kind.MACHINE, None)])
 @pytest.mark.parametrize("state", State)
-def test_an_open_event_whose_series_is_back_is_fixed(state):
-    known = event(id=7, state=state)
-    is_open = state in (State.NEW, State.CONFIRMED)
-    assert changed([known], [event()], level=101.0) == [(7, State.FIXED, sha(50))] * is_open
-    assert changed([known], [event()], level=106.0) == []
-    # Of one that is not found any more as well.
-    is_confirmed = state is State.CONFIRMED
-    back = changed([known], [], level=101.0)
-    assert ((7, State.FIXED, sha(50)) in back) == is_confirmed
+def test_an_event_is_closed_and_opened_by_the_points_unless_somebody_decided(state, kind, series):
+    one = msgspec.structs.replace(event(), kind=kind, series=series)
+    known = msgspec.structs.replace(one, id=7, state=state, by=DETECTION)
+    is_decided = state is State.BLESSED
+    fixed = [(7, State.FIXED, sha(50))]
+    assert changed([known], [one], is_back=True) == (
+        [] if is_decided or state is State.FIXED else fixed
+    )
+    stays = is_decided or state in (State.NEW, State.CONFIRMED)
+    assert changed([known], [one]) == ([] if stays else [(7, State.NEW, sha(50))])
+    # Without its change, an open one alone is another.
+    is_gone = [(7, State.GONE, sha(50))] * known.is_open
+    assert changed([known], [], gone=[(series, "e0")]) == is_gone
+    assert changed([known], [one], gone=[(series, "e0")]) == (
+        [] if is_decided or state is State.GONE else [(7, State.GONE, sha(50))]
+    )
 
 
 @pytest.mark.parametrize("by, updates", [(DETECTION, [(7, State.NEW, sha(50))]), ("someone", [])])
@@ -107,8 +115,8 @@ def test_an_event_whose_runs_were_deleted_stays():
 
 def test_a_change_over_the_budget_is_no_new_event_and_a_known_one_stays():
     known = [event(id=7)]
-    assert reconcile([], [], ORDER, {}, known) == []
-    assert reconcile(known, [], ORDER, {}, [event()]) == []
+    assert reconcile([], [], ORDER, [Found(event())]) == []
+    assert reconcile(known, [], ORDER, [Found(event())]) == []
 
 
 @pytest.fixture
@@ -121,12 +129,11 @@ def store(tmp_path):
 def test_states_are_kept_with_who_and_why(store):
     project = find_project(store)
 
-    def detect(level):
-        return update_events(
-            store, project, "main", lambda known: reconcile(known, [event(2)], ORDER, {1: level})
-        )
+    def detect(state, why=""):
+        found = Found(event(2, state=state), why)
+        return update_events(store, project, "main", lambda known: reconcile(known, [found], ORDER))
 
-    assert detect(110.0) == []
+    assert detect(State.NEW) == []
     (stored,) = read_events(store, project)
     assert (stored.state, stored.ratio, stored.p) == (
         State.NEW,
@@ -134,9 +141,9 @@ def test_states_are_kept_with_who_and_why(store):
         pytest.approx(np.nan, nan_ok=True),
     )
     # The same again changes nothing.
-    assert detect(110.0) == [stored] == read_events(store, project)
+    assert detect(State.NEW) == [stored] == read_events(store, project)
     set_state(store, stored, State.CONFIRMED, "measured again", who="someone")
-    detect(100.0)
+    detect(State.FIXED, "back at its old level")
     stored = find_event(store, project, stored.id)
     states = [(one.state, one.who, one.why) for one in read_states(store, stored)]
     assert states[0][0] is State.NEW and states[1] == (State.CONFIRMED, "someone", "measured again")

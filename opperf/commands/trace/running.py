@@ -70,6 +70,9 @@ def trace_command(request: Request) -> int:
 
 
 def _check(request: Request) -> None:
+    for path in request.files:
+        if request.files.count(path) > 1:
+            raise UsageError(f"{path} is named twice; name each trace once")
     given = [option for name, option in OF_ONE.items() if name in request.explicit]
     if len(given) + (request.written is not None) > 1:
         both = [*given, *(["--to"] if request.written is not None else [])]
@@ -129,7 +132,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _tree(trace: Trace, request: Request) -> Report:
-    return outline_report.report_of(trace.name, outline_of(trace, request.depth))
+    return outline_report.report_of(trace, outline_of(trace, request.depth))
 
 
 def _node(trace: Trace, request: Request) -> Report:

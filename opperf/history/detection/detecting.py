@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from opperf.history.detection import alerts, machine_events
@@ -20,6 +21,7 @@ from opperf.history.detection.findings import (
 from opperf.history.detection.levels import compare_levels
 from opperf.history.detection.machines import make_strands
 from opperf.history.detection.piecewise import fit_pieces, regressions
+from opperf.history.detection.returns import Move, taken_back
 from opperf.history.detection.series import Series, Strand, by_environment
 from opperf.history.detection.strand_changes import Judged, StrandChange, judge
 from opperf.history.detection.trends import DRIFT_ERRORS, find_drift
@@ -68,14 +70,27 @@ def detect(
     of_machines = machine_events.shifts(judged, series) + machine_events.excursions(
         judged, smallest
     )
-    grouped, many = machine_events.group(found, judged)
+    ordered = [list(_in_order(changes)) for changes in found]
+    grouped, many = machine_events.group(ordered, judged)
     limited = alerts.limit(grouped, series, rate)
     events = sorted(of_machines + many, key=lambda one: (one.first_bad, one.environment, one.kind))
-    return Findings(tuple(map(_in_order, limited)), tuple(events), tuple(notes), level=judged.level)
+    return Findings(tuple(map(tuple, limited)), tuple(events), tuple(notes), level=judged.level)
 
 
 def _in_order(changes: list[Change]) -> tuple[Change, ...]:
-    return tuple(sorted(changes, key=lambda change: (change.first_bad, change.environment)))
+    """Returns the changes of a series by commit, those marked that later ones took back."""
+    ordered = sorted(changes, key=lambda change: (change.first_bad, change.environment))
+    for environment in {change.environment for change in changes}:
+        chosen = [
+            index
+            for index, change in enumerate(ordered)
+            if change.environment == environment and change.state is State.DETECTED
+        ]
+        levels = [ordered[index] for index in chosen]
+        moves = [Move(level.first_bad, level.before, level.after) for level in levels]
+        for index, position in zip(chosen, taken_back(moves), strict=True):
+            ordered[index] = msgspec.structs.replace(ordered[index], taken_back=position)
+    return tuple(ordered)
 
 
 def _exact_changes(series: Series) -> Iterator[Change]:

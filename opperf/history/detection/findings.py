@@ -47,6 +47,8 @@ class Change(Struct, frozen=True):
     """Whether it is part of an event of the machine, and no alarm of its own."""
     over_budget: bool = False
     """Whether the alerts of its period were spent on clearer ones."""
+    taken_back: int | None = None
+    """Position of the first commit of a later change that took it back; None while it stands."""
 
     @property
     def is_alarm(self) -> bool:
@@ -84,6 +86,8 @@ class MachineEvent(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """Of the series that changed, if these are not all."""
     p: float = math.nan
+    taken_back: int | None = None
+    """As of a change."""
 
 
 class NoteKind(str, enum.Enum):

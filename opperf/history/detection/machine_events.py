@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from opperf.history.detection.findings import Change, EventKind, MachineEvent, State
+from opperf.history.detection.returns import Move, taken_back
 from opperf.history.detection.series import Series
 from opperf.history.detection.strand_changes import Judged
 from opperf.history.detection.windows import AFTER
@@ -38,18 +39,23 @@ def shifts(judged: Judged, series: Sequence[Series]) -> list[MachineEvent]:
         strand = judged.strands[index]
         if strand.series >= 0:
             continue
+        detected = [change for change in changes if change.state is State.DETECTED]
+        moves = [
+            Move(int(strand.positions[change.split]), change.levels.before, change.levels.after)
+            for change in detected
+        ]
         found += [
             MachineEvent(
                 strand.environment,
                 EventKind.SHIFT,
                 int(strand.positions[change.split - 1]),
-                int(strand.positions[change.split]),
+                move.position,
                 math.exp(change.levels.shift),
                 counts[strand.environment],
                 p=change.p,
+                taken_back=back,
             )
-            for change in changes
-            if change.state is State.DETECTED
+            for change, move, back in zip(detected, moves, taken_back(moves), strict=True)
         ]
     return found
 
@@ -76,6 +82,7 @@ def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
                 int(strand.positions[first]),
                 math.exp(float(np.median(away[first:end]))),
                 sum(other.environment == strand.environment for other in judged.strands) - 1,
+                taken_back=int(strand.positions[end]) if end < rest.size else None,
             )
             for first, end in bounds.reshape(-1, 2)
             if end - first < AFTER
@@ -108,6 +115,7 @@ def group(
                 len(members),
                 tuple(sorted(change.key for change in members)),
                 min(change.p for change in members),
+                taken_back=_most_taken_back(members),
             )
     marked = [
         [
@@ -121,3 +129,10 @@ def group(
         for changes in found
     ]
     return marked, list(events.values())
+
+
+def _most_taken_back(members: Sequence[Change]) -> int | None:
+    """Returns the position at which most of the changes were taken back; None before."""
+    back = sorted(change.taken_back for change in members if change.taken_back is not None)
+    most = len(members) // 2 + 1
+    return back[most - 1] if len(back) >= most else None

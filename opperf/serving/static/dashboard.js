@@ -112,7 +112,7 @@ async function drawEvents({ project, branch }, filter = { state: "open", offset:
   const found = await ask(`projects/${encodeURIComponent(project)}/events`,
     { branch, state: filter.state, limit: SIZE, offset: filter.offset });
   const again = (change) => show(() => drawEvents(place(), { ...filter, ...change }));
-  const states = ["open", "new", "confirmed", "blessed", "fixed", "noise", ""];
+  const states = ["open", "new", "confirmed", "blessed", "fixed", "noise", "gone", ""];
   return [make("div", { class: "controls" }, choice("State", states, filter.state, (value) => again({ state: value, offset: 0 }))),
     found.total ? table("Changes", EVENT_HEADS, found.items.map(eventRow))
       : make("p", {}, "No change in this state. opperf history check looks for them."),

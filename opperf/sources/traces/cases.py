@@ -13,6 +13,7 @@ from opperf.plurals import pluralize
 from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import merge, merge_sites
+from opperf.sources.traces.anomalies import Process, of_processes, sentences
 from opperf.sources.traces.reading import of_rank, read_traces
 from opperf.sources.traces.renamed import elsewhere
 from opperf.sources.traces.trace import Call, Node, Trace
@@ -40,8 +41,10 @@ class TraceSource:
         steps = calls = 0
         times: list[float] = []
         found: list[Case] = []
+        processes: list[Process] = []
         for trace in of_rank(read_traces(paths), rank):
-            self.remarks += trace.remarks
+            self.remarks += trace.notes
+            processes.append(trace.process)
             outer = trace.outer_steps()
             steps += len(outer)
             times += [node.time_ns for node in outer if node.time_ns >= 0]
@@ -55,6 +58,7 @@ class TraceSource:
                     kinds[key] += 1
                 else:
                     found.append(case_of(call, nodes, trace))
+        self.remarks += sentences(of_processes(processes))
         self._cases = merge(found)
         self._exclude(refused, kinds)
         if not calls:

@@ -73,7 +73,7 @@ def message_of(name: str, facts: Mapping[str, Any]) -> Message | None:
     for field, (ours, theirs) in FIELDS.items():
         value = facts.get(ours, facts.get(theirs))
         if field in NUMBERS:
-            value = _whole(value)
+            value = whole(value)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
             found[field] = value
     return Message(**{"name": UNNAMED, **found})
@@ -82,7 +82,7 @@ def message_of(name: str, facts: Mapping[str, Any]) -> Message | None:
 NUMBERS = frozenset({"sent", "received", "ranks"})
 
 
-def _whole(value: Any) -> int | None:
+def whole(value: Any) -> int | None:
     """Returns a number of elements or ranks, which some versions write as text; None for none."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 20:
         return int(value)
@@ -140,7 +140,7 @@ def _number_in(inputs: Values) -> int:
     for value, kind in zip(inputs.values, inputs.types, strict=False):
         if isinstance(value, list) and str(kind).startswith("Tuple[Int"):
             value, kind = (value or [None])[0], "Int"
-        if kind == "Int" and (number := _whole(value)) is not None:
+        if kind == "Int" and (number := whole(value)) is not None:
             return number
     return -1
 

@@ -17,6 +17,7 @@ import msgspec
 
 from opperf.model import Argument
 from opperf.plurals import pluralize
+from opperf.sources.traces.anomalies import Anomalies, Anomaly
 from opperf.sources.traces.collectives import Message, from_inputs, message_of
 from opperf.sources.traces.contents import Range, ranges_of
 from opperf.sources.traces.schemas import Schema, SchemaParameter, parse_schema
@@ -50,23 +51,42 @@ TRITON_REFUSAL = "a Triton kernel, whose file is not executed"
 
 def read_nodes(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     """Adds the nodes of an execution trace."""
-    refused: Counter[str] = Counter()
     for raw in objects:
         node = _node(trace, raw)
         if node is None:
-            refused["{} without a name or a number omitted"] += 1
+            trace.anomalies[Anomaly.NODE_UNNAMED] += 1
         elif node.id in trace.nodes:
-            refused["{} with the number of an earlier one omitted"] += 1
+            trace.anomalies[Anomaly.NODE_REPEATED] += 1
         else:
             trace.nodes[node.id] = node
-    trace.remarks += [
-        f"{trace.name}: {text.format(pluralize(count, 'node'))}" for text, count in refused.items()
-    ]
     nodes = trace.nodes.values()
-    if any(node.name.startswith(ATEN) for node in nodes) and not any(map(trace.is_operator, nodes)):
-        trace.remarks.append(
-            f"{trace.name}: its calls have no op_schema, which says what they take"
-        )
+    found = Anomalies()
+    found[Anomaly.NODE_PARENTLESS] = sum(
+        node.parent not in (0, node.id) and node.parent not in trace.nodes for node in nodes
+    )
+    found[Anomaly.NODE_CIRCULAR] = _circular(trace.nodes)
+    found[Anomaly.NO_SCHEMA] = sum(
+        node.name.startswith(ATEN) and not trace.is_operator(node) for node in nodes
+    )
+    trace.anomalies.update(+found)
+    if not any(map(trace.is_operator, nodes)):
+        trace.anomalies[Anomaly.NO_CALL] = len(nodes)
+
+
+def _circular(nodes: Mapping[int, Node]) -> int:
+    """Returns the number of nodes that are above themselves; the topmost is its own parent."""
+    count = 0
+    passed: dict[int, int] = {}
+    for start in nodes:
+        path: list[int] = []
+        identity = start
+        while identity in nodes and identity not in passed:
+            passed[identity] = start
+            path.append(identity)
+            identity = nodes[identity].parent
+        if path and passed.get(identity) == start and nodes[identity].parent != identity:
+            count += len(path) - path.index(identity)
+    return count
 
 
 def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:

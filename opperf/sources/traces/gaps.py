@@ -95,6 +95,7 @@ def idle_of_streams(trace: Trace) -> dict[Stream, Idle]:
     return _by_place(
         ((kernel.device, kernel.stream), Span(kernel.start_ns, kernel.time_ns, kernel.node))
         for kernel in trace.kernels
+        if kernel.start_ns >= 0
     )
 
 
@@ -103,6 +104,7 @@ def idle_of_devices(trace: Trace) -> dict[int, Idle]:
     return _by_place(
         (kernel.device, Span(kernel.start_ns, kernel.time_ns, kernel.node))
         for kernel in trace.kernels
+        if kernel.start_ns >= 0
     )
 
 

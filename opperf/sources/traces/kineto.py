@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.model import Argument, Element, Number, TensorSpec
-from opperf.sources.traces.collectives import SEQUENCE, message_of, of_shapes
+from opperf.sources.traces.anomalies import Anomaly
+from opperf.sources.traces.chrome_events import LONGEST_NS, ChromeEvent, events_of
+from opperf.sources.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shapes
 from opperf.sources.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
-from opperf.sources.traces.trace import Call, Kernel, Node, Trace
+from opperf.sources.traces.kernels import Launch, Work, add_kernels, launch_of, work_of
+from opperf.sources.traces.trace import Call, Node, Trace
 from opperf.sources.traces.values import (
     Unbuildable,
     dtype_of,
@@ -25,8 +28,6 @@ from opperf.sources.traces.values import (
     integer_or,
     is_integer,
 )
-
-NS_PER_US = 1000
 
 OPERATORS = "cpu_op"
 LABELS = ("user_annotation",)
@@ -51,13 +52,20 @@ NOT_OPERATORS = ("autograd", "torch", "c10d", "prim", "cuda", "profiler")
 """Namespaces of what is no operator of its own."""
 
 
+CATEGORIES = frozenset((OPERATORS, *LABELS, "python_function", *LAUNCHES, *KERNELS))
+"""Categories of the events that are read."""
+
+
 class Event(NamedTuple):
-    """A complete event of a thread of the host."""
+    """An event of a thread of the host."""
 
     thread: int
     begin: int
     """Nanoseconds of the trace's clock."""
     end: int
+    """As far as what else is on the thread is within it."""
+    time: int
+    """-1 if unknown."""
     name: str
     call: int
     """Index of its distinct call; -1 of a label."""
@@ -65,67 +73,40 @@ class Event(NamedTuple):
     seq_id: int
 
 
-class Launch(NamedTuple):
-    """A call of the host that begins work on a device."""
-
-    thread: int
-    begin: int
-
-
-class Work(NamedTuple):
-    """A kernel or copy of a device."""
-
-    correlation: int
-    """Number of the launch."""
-    device: int
-    stream: int
-    begin: int
-    time: int
-
-
 def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     """Adds the nodes of a trace of events. Times of kernels are added to the topmost operator that
     launched them."""
-    events: list[Event] = []
-    launches: dict[int, Launch] = {}
+    hosts: list[Event] = []
+    launches: list[Launch] = []
     works: list[Work] = []
     threads: dict[Hashable, int] = {}
-    for raw in objects:
-        if raw.get("ph") != "X" or not isinstance(raw.get("name"), str):
+    total = 0
+
+    def counting() -> Iterator[Mapping[str, Any]]:
+        nonlocal total
+        for raw in objects:
+            total += 1
+            yield raw
+
+    for event in events_of(counting(), CATEGORIES, trace.anomalies):
+        if event.category in KERNELS:
+            works.append(work_of(event))
             continue
-        begin, time = _ns(raw.get("ts")), _ns(raw.get("dur"))
-        if begin is None or time is None or time < 0:
-            continue
-        category = raw.get("cat")
-        arguments = raw.get("args")
-        args: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
-        if category in KERNELS:
-            correlation, device, stream = (
-                integer_or(args.get(key)) for key in ("correlation", "device", "stream")
-            )
-            works.append(Work(correlation, device, stream, begin, time))
-            continue
-        place = (str(raw.get("pid")), str(raw.get("tid")))
-        thread = threads.setdefault(place, len(threads) + 1)
-        if category in LAUNCHES:
-            if number := integer_or(args.get("correlation")):
-                launches[number] = Launch(thread, begin)
-        elif (event := _event(trace, raw["name"], category, args, thread, begin, time)) is not None:
-            events.append(event)
-    first = _nest(trace, events)
-    _add_kernels(trace, first, launches, works)
+        thread = threads.setdefault((event.process, event.thread), len(threads) + 1)
+        if event.category in LAUNCHES:
+            launches.append(launch_of(event, thread))
+        elif (made := _event(trace, event, thread)) is not None:
+            hosts.append(made)
+    ordered = _nest(trace, hosts)
+    if not any(event.call >= 0 for event in ordered):
+        trace.anomalies[Anomaly.NO_OPERATOR] = total
+    add_kernels(trace, ordered, launches, works)
+    _place_in_time(trace, ordered)
 
 
-def _event(
-    trace: Trace,
-    name: str,
-    category: Any,
-    args: Mapping[str, Any],
-    thread: int,
-    begin: int,
-    time: int,
-) -> Event | None:
+def _event(trace: Trace, event: ChromeEvent, thread: int) -> Event | None:
     """Returns what is kept of an event of the host: a call, or a label; None for any other."""
+    name, category, args = event.name, event.category, event.args
     call = -1
     sequence = integer_or(args.get("Sequence number"), -1)
     message = message_of(name, args) if category in (OPERATORS, *LABELS) else None
@@ -139,15 +120,8 @@ def _event(
         name = name.removeprefix(MODULE)
     elif category not in LABELS:
         return None
-    return Event(
-        thread,
-        begin,
-        begin + time,
-        name,
-        call,
-        integer_or(args.get("Record function id")),
-        sequence,
-    )
+    number = integer_or(args.get("Record function id"))
+    return Event(thread, event.begin, event.end, event.time, name, call, number, sequence)
 
 
 def _call_of(trace: Trace, name: str, args: Mapping[str, Any]) -> int:
@@ -256,33 +230,43 @@ def _parse_element(text: str) -> Element:
 WORDS: Mapping[str, Element] = {"True": True, "False": False, "None": None, "": None}
 
 
-def _nest(trace: Trace, events: Sequence[Event]) -> int:
-    """Adds the events as nodes, each below the one on its thread in whose time it is; returns the
-    beginning of the first one."""
-    placed: list[tuple[Event, Event | None]] = []
-    above: dict[int, list[Event]] = defaultdict(list)
+def _nest(trace: Trace, events: Sequence[Event]) -> list[Event]:
+    """Adds the events as nodes, each below the one on its thread in whose time it is, and returns
+    them in the order of their numbers, from 1 on."""
+    ordered: list[Event] = []
+    above: dict[int, list[int]] = defaultdict(list)
+    seen: set[Event] = set()
+    moment = None
     for event in sorted(events, key=lambda one: (one.begin, -one.end)):
+        if (event.begin, event.end) != moment:
+            moment = (event.begin, event.end)
+            seen.clear()
+        # Short calls of one name can have equal times; their numbers differ.
+        if event.rf_id and event in seen:
+            trace.anomalies[Anomaly.REPEATED] += 1
+            continue
+        seen.add(event)
         around = above[event.thread]
-        while around and not _is_within(event, around[-1]):
+        overlaps = False
+        while around and not _is_within(event, outer := ordered[around[-1] - 1]):
+            overlaps = overlaps or _overlaps(event, outer)
             around.pop()
-        placed.append((event, around[-1] if around else None))
-        around.append(event)
-    numbers = {id(event): number for number, (event, _) in enumerate(placed, 1)}
-    first = placed[0][0].begin if placed else 0
-    for event, outer in placed:
-        number = numbers[id(event)]
+        if overlaps:
+            trace.anomalies[Anomaly.OVERLAPPING] += 1
+        ordered.append(event)
+        number = len(ordered)
         trace.nodes[number] = Node(
             number,
-            0 if outer is None else numbers[id(outer)],
+            around[-1] if around else 0,
             event.name,
             call=event.call,
             rf_id=event.rf_id,
             seq_id=event.seq_id,
             thread=event.thread,
-            start_ns=event.begin - first,
-            time_ns=event.end - event.begin,
+            time_ns=event.time,
         )
-    return first
+        around.append(number)
+    return ordered
 
 
 def _is_within(event: Event, outer: Event) -> bool:
@@ -292,40 +276,30 @@ def _is_within(event: Event, outer: Event) -> bool:
     return event.begin < outer.end and event.end <= outer.end + TRUNCATED_NS
 
 
-def _add_kernels(
-    trace: Trace, first: int, launches: Mapping[int, Launch], works: Sequence[Work]
-) -> None:
-    """Adds the kernels, and their times to the topmost operators in which they were launched."""
-    by_thread: dict[int, list[Node]] = defaultdict(list)
-    for top in trace.topmost():
-        by_thread[top.thread].append(top)
-    starts = {thread: [node.start_ns for node in nodes] for thread, nodes in by_thread.items()}
-    lost = 0
-    for work in works:
-        launch = launches.get(work.correlation)
-        node: Node | None = None
-        if launch is not None and launch.thread in by_thread:
-            begin = launch.begin - first
-            index = bisect.bisect_right(starts[launch.thread], begin) - 1
-            latest = by_thread[launch.thread][max(index, 0)]
-            node = latest if latest.start_ns <= begin <= latest.start_ns + latest.time_ns else None
-        if node is None:
-            lost += 1
-        else:
-            node.kernel_ns = max(node.kernel_ns, 0) + work.time
-        number = 0 if node is None else node.id
-        trace.kernels.append(
-            Kernel(work.device, work.stream, work.begin - first, work.time, number)
-        )
-    if lost:
-        trace.remarks.append(
-            f"{trace.name}: {lost:,} of {len(works):,} kernels launched by no operator"
-        )
+def _overlaps(event: Event, outer: Event) -> bool:
+    """Whether a call is partly in another one's time, as no thread makes them; backends' collective
+    operations run beside their thread."""
+    if event.begin >= outer.end or min(event.call, outer.call) < 0:
+        return False
+    return not any(BY_BACKEND.fullmatch(call.name) for call in (event, outer))
 
 
-def _ns(value: Any) -> int | None:
-    """Returns a time in microseconds as nanoseconds; None for no number."""
-    try:
-        return round(float(value) * NS_PER_US)
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _place_in_time(trace: Trace, ordered: Sequence[Event]) -> None:
+    """Counts times from the first one on, without those that no clock of the trace can have."""
+    begins = sorted(
+        [*(event.begin for event in ordered), *(kernel.start_ns for kernel in trace.kernels)]
+    )
+    if not begins:
+        return
+    middle = begins[len(begins) // 2]
+    near = range(middle - LONGEST_NS, middle + LONGEST_NS + 1)
+    first = begins[bisect.bisect_left(begins, near.start)]
+    for node, event in zip(trace.nodes.values(), ordered, strict=True):
+        node.start_ns = event.begin - first if event.begin in near else -1
+    trace.kernels = [
+        kernel._replace(start_ns=kernel.start_ns - first if kernel.start_ns in near else -1)
+        for kernel in trace.kernels
+    ]
+    astray = sum(begin not in near for begin in begins)
+    if astray:
+        trace.anomalies[Anomaly.ASTRAY] = astray

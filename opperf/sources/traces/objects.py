@@ -9,14 +9,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Any
 
 from opperf.decoding import is_deep
 from opperf.errors import UsageError
-from opperf.plurals import pluralize
+from opperf.sources.traces.anomalies import Anomalies, Anomaly
 from opperf.sources.traces.archives import LARGEST, readable
 
 CHUNK = 1 << 20
@@ -55,7 +54,8 @@ class Objects:
         """Name of the list: `nodes`, `traceEvents`; empty before it begins."""
         self.facts: dict[str, Any] = {}
         """Values beside the list, as far as they could be read; whole after the last object."""
-        self._repairs: Counter[Repair] = Counter()
+        self.anomalies = Anomalies()
+        """Numbers of what was repaired."""
         self._stream = stream
         self._decode = codecs.getincrementaldecoder("utf-8")("replace")
         self._buffer = ""
@@ -63,20 +63,12 @@ class Objects:
         self._bytes = 0
         self._has_object = False
 
-    @property
-    def remarks(self) -> list[str]:
-        """Sentences on what was repaired."""
-        return [
-            f"{self.name}: {text.format(pluralize(count, noun))}"
-            for (noun, text), count in self._repairs.items()
-        ]
-
     def __iter__(self) -> Iterator[dict[str, Any]]:
         self._begin()
         for _ in range(MOST_OBJECTS):
             self._skip_space()
             if self._at_end():
-                self._repairs[CUT_SHORT] = 1
+                self.anomalies[Anomaly.CUT_SHORT] = 1
                 return
             if self._buffer[self._position] == "]":
                 self._position += 1
@@ -92,8 +84,8 @@ class Objects:
         raise UsageError(f"{self.name} has more than {MOST_OBJECTS:,} objects, the most read")
 
     def _omit(self) -> None:
-        self._repairs[UNREADABLE] += 1
-        if self._repairs[UNREADABLE] > MOST_UNREADABLE:
+        self.anomalies[Anomaly.UNREADABLE] += 1
+        if self.anomalies[Anomaly.UNREADABLE] > MOST_UNREADABLE:
             raise UsageError(
                 f"{self.name} is no trace: more than {MOST_UNREADABLE:,} objects of it are no JSON"
             )
@@ -137,7 +129,7 @@ class Objects:
             passed = passed[-1:] if "," not in passed else ","
         is_last = self._at_end() or self._buffer[self._position] == "]"
         if self._has_object and "," not in passed and not is_last:
-            self._repairs[NO_COMMA] += 1
+            self.anomalies[Anomaly.NO_COMMA] += 1
 
     def _next(self) -> Any:
         """Returns the next object; None if the file ends in it."""
@@ -149,7 +141,7 @@ class Objects:
                     # A number may go on.
                     continue
                 self._position, self._has_object = end, True
-                return UNREADABLE if is_deep(found) else found
+                return Anomaly.UNREADABLE if is_deep(found) else found
             except (ValueError, RecursionError):
                 pass
             available = len(self._buffer) - self._position
@@ -165,7 +157,7 @@ class Objects:
                 # Searched again only where much more is there, as each search is of the whole.
                 needed = 2 * available
             if not self._read():
-                self._repairs[CUT_SHORT] = 1
+                self.anomalies[Anomaly.CUT_SHORT] = 1
                 return None
 
     def _repaired(self, end: int) -> Any:
@@ -174,9 +166,9 @@ class Objects:
         try:
             found = json.loads(with_commas(text))
         except (ValueError, RecursionError):
-            return UNREADABLE
-        self._repairs[NO_COMMA] += 1
-        return UNREADABLE if is_deep(found) else found
+            return Anomaly.UNREADABLE
+        self.anomalies[Anomaly.NO_COMMA] += 1
+        return Anomaly.UNREADABLE if is_deep(found) else found
 
     def _at_end(self) -> bool:
         return self._position >= len(self._buffer)
@@ -197,14 +189,6 @@ class Objects:
         self._buffer = self._buffer[self._position :] + self._decode.decode(content)
         self._position = 0
         return bool(content)
-
-
-Repair = tuple[str, str]
-"""A noun that is counted, and a sentence on it."""
-
-CUT_SHORT: Repair = ("", "the file is cut short; what precedes the end is used")
-NO_COMMA: Repair = ("missing comma", "{} added")
-UNREADABLE: Repair = ("object", "{} omitted, no JSON")
 
 
 def _end_of_value(text: str, start: int) -> int | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import NamedTuple
 
 from opperf.dtypes import DTYPES
 from opperf.model import iter_tensors
+from opperf.sources.traces.anomalies import Anomalies, Process
 from opperf.sources.traces.cases import calls_of, refusal_of
 from opperf.sources.traces.collectives import Collective, Message, collectives_of
 from opperf.sources.traces.gaps import (
@@ -93,6 +93,7 @@ class Overview(NamedTuple):
     """By process group."""
     names: dict[int, str]
     """Names of the nodes that gaps are between."""
+    anomalies: Anomalies
     remarks: tuple[str, ...]
 
     @property
@@ -101,9 +102,8 @@ class Overview(NamedTuple):
         return total_ns(use.time_ns for use in self.operators)
 
     @property
-    def label(self) -> str:
-        """The rank, or the name of a trace without one, without its folder."""
-        return PurePath(self.name).name if self.rank is None else f"rank {self.rank}"
+    def process(self) -> Process:
+        return Process(self.name, self.rank, self.world_size)
 
 
 def total_ns(times: Iterable[int]) -> int:
@@ -145,6 +145,7 @@ def overview_of(trace: Trace) -> Overview:
         _messages(refused),
         collectives_of(trace),
         {number: trace.nodes[number].name for number in around if number in trace.nodes},
+        trace.anomalies,
         tuple(trace.remarks),
     )
 

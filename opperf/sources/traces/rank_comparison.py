@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from opperf.sources.traces.anomalies import BETWEEN_JOBS, Anomalies, labels_of, of_processes
 from opperf.sources.traces.collectives import Collective, Message
 from opperf.sources.traces.overview import Overview
 
@@ -57,6 +58,12 @@ class Ranks(NamedTuple):
     joined: tuple[Joined, ...]
     disagreements: tuple[Disagreement, ...]
     """One of each group that has one. Later operations of it are not compared."""
+    anomalies: Anomalies
+    """Of these ranks as those of one job."""
+
+    @property
+    def labels(self) -> list[str]:
+        return labels_of([overview.process for overview in self.overviews])
 
     @property
     def has_times(self) -> bool:
@@ -77,7 +84,11 @@ class Ranks(NamedTuple):
 
 def compare_ranks(overviews: Sequence[Overview]) -> Ranks:
     """Returns ranks side by side. Collective operations of a group are those of other ranks by
-    their number in it, or their order where a trace has no numbers."""
+    their number in it, or their order where a trace has no numbers; those of several jobs are not
+    compared."""
+    anomalies = of_processes([overview.process for overview in overviews])
+    if any(anomaly in anomalies for anomaly in BETWEEN_JOBS):
+        return Ranks(tuple(overviews), (), (), anomalies)
     groups = dict.fromkeys(group for overview in overviews for group in overview.collectives)
     joined: list[Joined] = []
     disagreements: list[Disagreement] = []
@@ -85,7 +96,7 @@ def compare_ranks(overviews: Sequence[Overview]) -> Ranks:
         own, different = _join(group, [overview.collectives.get(group) for overview in overviews])
         joined += own
         disagreements += different
-    return Ranks(tuple(overviews), tuple(joined), tuple(disagreements))
+    return Ranks(tuple(overviews), tuple(joined), tuple(disagreements), anomalies)
 
 
 NOTHING = "nothing more"

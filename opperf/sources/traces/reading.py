@@ -9,11 +9,13 @@ from typing import Any
 
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
+from opperf.sources.traces.anomalies import Anomaly
 from opperf.sources.traces.archives import Member, folder_files, open_members
+from opperf.sources.traces.collectives import whole
 from opperf.sources.traces.execution_trace import read_nodes
 from opperf.sources.traces.kineto import read_events
 from opperf.sources.traces.objects import Objects
-from opperf.sources.traces.trace import Trace
+from opperf.sources.traces.trace import Node, Trace
 
 READERS = {"nodes": read_nodes, "traceEvents": read_events}
 """Functions that add the nodes of a trace, by the name of the file's list."""
@@ -73,7 +75,7 @@ def read_member(member: Member) -> tuple[str, Trace]:
     found = iter(objects)
     first = list(itertools.islice(found, 1))
     READERS[objects.kind](trace, itertools.chain(first, found))
-    trace.remarks = [*objects.remarks, *trace.remarks]
+    trace.anomalies.update(objects.anomalies)
     _add_facts(trace, objects.facts)
     return objects.kind, trace
 
@@ -81,10 +83,15 @@ def read_member(member: Member) -> tuple[str, Trace]:
 def _add_facts(trace: Trace, facts: dict[str, Any]) -> None:
     trace.schema = str(facts.get("schema", ""))
     processes = facts.get("distributedInfo")
-    if isinstance(processes, dict):
-        rank, size = processes.get("rank"), processes.get("world_size")
-        trace.rank = rank if isinstance(rank, int) else trace.rank
-        trace.world_size = size if isinstance(size, int) else None
+    if not isinstance(processes, dict):
+        return
+    written = [processes.get("rank"), processes.get("world_size")]
+    rank, trace.world_size = map(whole, written)
+    if any(value is not None and whole(value) is None for value in written):
+        trace.anomalies[Anomaly.RANK_UNREADABLE] = 1
+    if rank is not None and trace.rank not in (rank, None):
+        trace.anomalies[Anomaly.RANK_NAMED] = 1
+    trace.rank = trace.rank if rank is None else rank
 
 
 def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
@@ -93,7 +100,10 @@ def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
         yield from found.values()
         return
     trace, other = found["nodes"], found["traceEvents"]
-    timed = {node.rf_id: node for node in other.nodes.values() if node.rf_id}
+    timed: dict[int, Node] = {}
+    for node in other.nodes.values():
+        if node.rf_id and timed.setdefault(node.rf_id, node) is not node:
+            trace.anomalies[Anomaly.SAME_NUMBER] += 1
     numbers: dict[int, int] = {}
     operators = known = 0
     for node in trace.nodes.values():
@@ -108,6 +118,7 @@ def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
     trace.kernels = [kernel._replace(node=numbers.get(kernel.node, 0)) for kernel in other.kernels]
     trace.world_size = trace.world_size or other.world_size
     trace.rank = other.rank if trace.rank is None else trace.rank
+    trace.anomalies.update(other.anomalies)
     trace.remarks += [
         *other.remarks,
         f"{trace.name}: times of {known:,} of {pluralize(operators, 'call')} are in {other.name}",

@@ -24,6 +24,7 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.sources.completing import complete
+from opperf.sources.traces.anomalies import Process, of_processes, sentences
 from opperf.sources.traces.archives import folder_files
 from opperf.sources.traces.cases import FRAMEWORK
 from opperf.sources.traces.data_flow import DataFlow, specs_of
@@ -70,13 +71,16 @@ class ReplaySource:
         made: list[tuple[int, Case]] = []
         waits: list[str] = []
         count = 0
+        processes: list[Process] = []
         for count, (rank, trace) in enumerate(ranked(path), 1):
+            processes.append(trace.process)
             # With a process for each rank, there is one case of all.
             nodes = nodes_of(trace, target)
             skip_reasons(trace, nodes, target.skip)
             if chosen.ranks == 1 or count == 1:
                 made.append((rank, self._case(trace, nodes, target)))
                 waits += _wait_remark(trace, nodes)
+        self.remarks += sentences(of_processes(processes))
         ranks = count if chosen.ranks == ALL_RANKS else chosen.ranks
         self.remarks += waits if ranks == 1 else []
         self._cases = []
@@ -86,7 +90,7 @@ class ReplaySource:
             self._cases.append(msgspec.structs.replace(case, target=placed))
 
     def _case(self, trace: Trace, nodes: Sequence[Node], target: TraceTarget) -> Case:
-        self.remarks += trace.remarks
+        self.remarks += trace.notes
         if not any(node.inputs for node in nodes):
             self.remarks.append(
                 f"{trace.name} does not say which tensors its calls share: they are replayed with "

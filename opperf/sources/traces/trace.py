@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Argument, Struct
+from opperf.sources.traces.anomalies import Anomalies, Process, sentences
 from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.contents import Contents
 from opperf.sources.traces.values import Ref
@@ -76,7 +77,7 @@ class Kernel(NamedTuple):
     device: int
     stream: int
     start_ns: int
-    """Since the beginning of the trace."""
+    """Since the beginning of the trace; -1 if unknown."""
     time_ns: int
     node: int
     """Number of the topmost operator that launched it; 0 for none."""
@@ -139,11 +140,22 @@ class Trace:
         self.contents: Contents = {}
         """Contents of integer inputs, where the trace has them."""
         self.kernels: list[Kernel] = []
+        self.anomalies = Anomalies()
         self.remarks: list[str] = []
+        """Sentences on what is not wrong."""
         self.world_size: int | None = None
         self._known: dict[Hashable, int] = {}
         self._places: dict[int, Place | None] = {}
         self._under: dict[int, bool] = {}
+
+    @property
+    def process(self) -> Process:
+        return Process(self.name, self.rank, self.world_size)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what is wrong in it, and on what is not."""
+        return [*sentences(self.anomalies, self.name), *self.remarks]
 
     def is_operator(self, node: Node) -> bool:
         """Whether a node is a call of an operator."""

@@ -318,7 +318,7 @@ def test_a_trace_without_a_call_says_so(tmp_path):
 
 def test_calls_without_schemas_are_the_reason_that_there_are_none(tmp_path):
     old = {name: value for name, value in flat(relu(20)).items() if name != "op_schema"}
-    with pytest.raises(UsageError, match="no call of an operator in it; .* have no op_schema"):
+    with pytest.raises(UsageError, match="no call of an operator.*1 call without op_schema"):
         TraceSource([write(tmp_path / "t.json", [old], "1.0.1")])
 
 

@@ -131,7 +131,7 @@ def test_a_mutated_trace_ends_with_cases_or_one_line(tmp_path):
                 overview = overview_of(trace)
                 for report in (
                     overview_report.report_of(overview),
-                    outline_report.report_of(trace.name, outline_of(trace, 4)),
+                    outline_report.report_of(trace, outline_of(trace, 4)),
                 ):
                     json.loads(msgspec.json.encode(report.data))
             found = list(TraceSource([path]).cases())
@@ -170,7 +170,7 @@ def test_a_compressed_file_that_was_cut_short_gives_what_precedes_the_end(tmp_pa
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     (trace,) = read_traces([path])
-    assert trace.remarks == [f"{path}: the file is cut short; what precedes the end is used"]
+    assert trace.notes[0] == f"{path}: 1 file cut short; what precedes the end is used"
     assert 500 < len(trace.nodes) < 1500
 
 

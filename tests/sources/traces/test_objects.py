@@ -7,6 +7,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.sources.traces import objects as module
+from opperf.sources.traces.anomalies import Anomaly
 from opperf.sources.traces.objects import Objects, with_commas
 
 NODES = [{"id": number, "name": "a, } b", "of": [{"x": [1, 2]}, {}]} for number in range(50)]
@@ -23,7 +24,7 @@ def read(text: str | bytes):
 def test_objects_are_those_of_the_whole_file(monkeypatch, chunk):
     monkeypatch.setattr(module, "CHUNK", chunk)
     nodes, file = read(WHOLE)
-    assert nodes == NODES and file.kind == "nodes" and not file.remarks
+    assert nodes == NODES and file.kind == "nodes" and not file.anomalies
     assert file.facts == {"schema": "1.1.1", "finish_ts": 5}
 
 
@@ -43,7 +44,7 @@ def test_a_file_cut_short_gives_what_precedes_the_end(monkeypatch, chunk, end):
     monkeypatch.setattr(module, "CHUNK", chunk)
     nodes, file = read(WHOLE[:end])
     assert nodes == NODES[: len(nodes)] and 0 < len(nodes) < len(NODES)
-    assert file.remarks == ["x.json: the file is cut short; what precedes the end is used"]
+    assert file.anomalies == {Anomaly.CUT_SHORT: 1}
 
 
 @pytest.mark.parametrize("chunk", (7, 1 << 20))
@@ -51,24 +52,24 @@ def test_missing_commas_are_added(monkeypatch, chunk):
     monkeypatch.setattr(module, "CHUNK", chunk)
     between = json.dumps({"nodes": NODES}).replace('}, {"id"', '} {"id"')
     nodes, file = read(between)
-    assert nodes == NODES and file.remarks == ["x.json: 49 missing commas added"]
+    assert nodes == NODES and file.anomalies == {Anomaly.NO_COMMA: 49}
     within = (
         json.dumps({"nodes": NODES}).replace(', "of"', ' "of"', 3).replace("[1, 2]", "[1 2]", 1)
     )
     nodes, file = read(within)
-    assert nodes == NODES and file.remarks == ["x.json: 3 missing commas added"]
+    assert nodes == NODES and file.anomalies == {Anomaly.NO_COMMA: 3}
 
 
 def test_an_object_that_is_no_json_is_omitted_alone():
     nodes, file = read(json.dumps({"nodes": NODES}).replace('"id": 7,', '"id": 7..e,', 1))
     assert [one["id"] for one in nodes] == [number for number in range(50) if number != 7]
-    assert file.remarks == ["x.json: 1 object omitted, no JSON"]
+    assert file.anomalies == {Anomaly.UNREADABLE: 1}
 
 
 def test_a_value_nested_too_deep_is_omitted():
     deep = '{"id": ' + "[" * 5000 + "]" * 5000 + "}"
     nodes, file = read('{"nodes": [{"id": 1}, ' + deep + ', {"id": 2}]}')
-    assert nodes == [{"id": 1}, {"id": 2}] and len(file.remarks) == 1
+    assert nodes == [{"id": 1}, {"id": 2}] and file.anomalies == {Anomaly.UNREADABLE: 1}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opperf.plurals import pluralize
-from opperf.reports.model import Column, figures, numbers
+from opperf.reports.model import Column, Section, figures, numbers
 from opperf.results.units import Figure, Unit, choose_unit, format_figure
+from opperf.sources.traces.anomalies import Anomalies, sentences
 
 COMMAND = "trace"
 """The command that makes these reports."""
@@ -39,11 +39,6 @@ def amount(value: int, unit: str) -> str:
     return f"{format_figure(figure, chosen).value} {chosen.name}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun: `12,345 calls`."""
-    return pluralize(number, noun).replace(str(number), f"{number:,}", 1)
-
-
 def counts(title: str, found: Iterable[int], extra: int = 0) -> Column:
     """Returns a column of numbers."""
     return numbers(title, [f"{number:,}" for number in found], extra)
@@ -69,6 +64,17 @@ def alike(titles: Iterable[str], found: Sequence[Sequence[int | None]]) -> list[
 def known(column: Column) -> tuple[Column, ...]:
     """Returns a column if it has any figure or text."""
     return (column,) if any(cell.value not in (None, "") for cell in column.cells) else ()
+
+
+def anomaly_section(*found: tuple[str, Anomalies]) -> Section:
+    """Returns the section on what is wrong in traces, each with its label, empty of the only
+    one."""
+    return Section(
+        title="Anomalies",
+        items=[
+            shown_whole(line) for label, anomalies in found for line in sentences(anomalies, label)
+        ],
+    )
 
 
 def first_rows(height: int, most: int = MOST_ROWS) -> tuple[tuple[int, ...] | None, str]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from opperf.errors import UsageError
 from opperf.model import TensorSpec, display_argument
-from opperf.plurals import pluralize
+from opperf.plurals import counted, pluralize
 from opperf.reports.model import Fact, Report, Section, Table, names, numbers, texts, words
 from opperf.results.text import value_text
+from opperf.sources.traces.anomalies import anomaly_values
 from opperf.sources.traces.outline import outline_of
 from opperf.sources.traces.overview import operator_of
 from opperf.sources.traces.rank_comparison import message_text
@@ -17,7 +18,7 @@ from opperf.sources.traces.reports.cells import (
     COMMAND,
     MOST_ROWS,
     amount,
-    counted,
+    anomaly_section,
     first_rows,
     shown,
     shown_whole,
@@ -143,7 +144,9 @@ def _report(
                 values["dtype"] or "",
             )
         )
+    sections = [*sections, anomaly_section(("", trace.anomalies))]
     found = [section for section in sections if section.has_content]
+    data = {**data, "anomalies": anomaly_values(trace.anomalies)}
     return Report(COMMAND, "", found, data, HEADER, rows, headline=f"{title} of a trace")
 
 

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from opperf.reports.model import Cell, Column, Report, Section, Table
+from opperf.sources.traces.anomalies import anomaly_values
 from opperf.sources.traces.outline import Row
-from opperf.sources.traces.reports.cells import COMMAND, amounts, counts, known, shown
+from opperf.sources.traces.reports.cells import (
+    COMMAND,
+    amounts,
+    anomaly_section,
+    counts,
+    known,
+    shown,
+)
+from opperf.sources.traces.trace import Trace
 
 HEADER = ("depth", "name", "nodes", "first_node", "calls", "recorded_ns")
 
@@ -19,13 +28,14 @@ def outline_section(rows: Sequence[Row], title: str = "") -> Section:
     return Section(title=title, table=_table(rows))
 
 
-def report_of(name: str, rows: Sequence[Row]) -> Report:
-    """Returns the report on the tree of a trace of this name."""
+def report_of(trace: Trace, rows: Sequence[Row]) -> Report:
+    """Returns the report on the tree of a trace."""
+    sections = [anomaly_section(("", trace.anomalies)), outline_section(rows)]
     return Report(
         COMMAND,
         "",
-        [outline_section(rows)],
-        {"trace": name, "tree": nested(rows)},
+        [section for section in sections if section.has_content],
+        {"trace": trace.name, "anomalies": anomaly_values(trace.anomalies), "tree": nested(rows)},
         HEADER,
         [
             (

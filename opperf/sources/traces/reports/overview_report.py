@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from opperf.plurals import counted
 from opperf.reports.model import Fact, Report, Section, Table, names, numbers, texts, words
+from opperf.sources.traces.anomalies import anomaly_values
 from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.gaps import Idle
 from opperf.sources.traces.overview import OperatorUse, Overview
@@ -15,7 +17,7 @@ from opperf.sources.traces.reports.cells import (
     COMMAND,
     amount,
     amounts,
-    counted,
+    anomaly_section,
     counts,
     first_rows,
     known,
@@ -35,6 +37,7 @@ def report_of(overview: Overview) -> Report:
     sections = [
         Section(facts=_identity(overview)),
         Section(facts=_facts(overview)),
+        anomaly_section(("", overview.anomalies)),
         _operators(overview.operators),
         _steps(overview),
         _collectives(overview),
@@ -141,7 +144,7 @@ def _operators(operators: Sequence[OperatorUse]) -> Section:
 def _share(operators: Sequence[OperatorUse]) -> Iterator[Any]:
     total = sum(max(use.time_ns, 0) for use in operators)
     if total:
-        cells = [f"{max(use.time_ns, 0) / total:.1%}" for use in operators]
+        cells = [f"{use.time_ns / total:.1%}" if use.time_ns >= 0 else "" for use in operators]
         yield numbers("Share", cells)
 
 
@@ -284,6 +287,7 @@ def values_of(overview: Overview) -> dict[str, Any]:
         "devices": [
             {"device": device, **_idle_values(idle)} for device, idle in overview.devices.items()
         ],
+        "anomalies": anomaly_values(overview.anomalies),
         "notes": list(overview.remarks),
     }
 

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from opperf.reports.model import Column, Report, Section, Table, names, numbers, words
+from opperf.sources.traces.anomalies import anomaly_values
 from opperf.sources.traces.overview import OperatorUse, Overview, total_ns
 from opperf.sources.traces.rank_comparison import Disagreement, Joined, Ranks
 from opperf.sources.traces.reports.cells import (
     COMMAND,
     alike,
     amounts,
+    anomaly_section,
     counts,
     first_rows,
     known,
@@ -32,6 +34,10 @@ def report_of(ranks: Ranks) -> Report:
     """Returns the report on several ranks, or on several traces without one."""
     sections = [
         Section(table=_ranks(ranks)),
+        anomaly_section(
+            ("", ranks.anomalies),
+            *zip(ranks.labels, (overview.anomalies for overview in ranks.overviews), strict=True),
+        ),
         *_disagreements(ranks),
         *_waits(ranks),
         Section(title="Collective operations", table=_collectives(ranks), below=_reading(ranks)),
@@ -49,6 +55,7 @@ def report_of(ranks: Ranks) -> Report:
         [section for section in sections if section.has_content],
         {
             "traces": [values_of(overview) for overview in ranks.overviews],
+            "anomalies": anomaly_values(ranks.anomalies),
             "collectives": [_joined_values(operation) for operation in ranks.joined],
             "waits_ns": ranks.waits() if ranks.has_times else None,
             "disagreements": [difference._asdict() for difference in ranks.disagreements],
@@ -79,7 +86,7 @@ def _ranks(ranks: Ranks) -> Table:
     caused = [sum(row[rank] for row in waits) for rank in range(len(overviews))]
     in_collectives = [total_ns(use.time_ns for use in overview.messages) for overview in overviews]
     columns = (
-        names("Rank", [_label(overview) for overview in overviews]),
+        names("Rank", _labels(ranks)),
         *([words("Kind", kinds)] if len(set(kinds)) > 1 else []),
         counts("Calls", [overview.calls for overview in overviews]),
         counts(
@@ -95,12 +102,8 @@ def _ranks(ranks: Ranks) -> Table:
     return Table(columns, is_split=True)
 
 
-def _label(overview: Overview) -> str:
-    return shown(overview.label)
-
-
 def _labels(ranks: Ranks) -> list[str]:
-    return [_label(overview) for overview in ranks.overviews]
+    return list(map(shown, ranks.labels))
 
 
 def _disagreements(ranks: Ranks) -> Iterator[Section]:
@@ -221,7 +224,11 @@ def _times(ranks: Ranks) -> Iterator[Section]:
 
 
 def _refused(ranks: Ranks) -> Table:
-    rows = [(_label(overview), calls) for overview in ranks.overviews for calls in overview.refused]
+    rows = [
+        (label, calls)
+        for label, overview in zip(_labels(ranks), ranks.overviews, strict=True)
+        for calls in overview.refused
+    ]
     picked, more = first_rows(len(rows))
     columns = (
         names("Not built", [shown(calls.operator) for _, calls in rows]),

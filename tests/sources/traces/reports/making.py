@@ -57,7 +57,7 @@ def reports_of_traces(name: str) -> Iterator[Report]:
     yield overview_report.report_of(overview_of(timed))
     yield rank_report.report_of(compare_ranks([overview, overview_of(other)]))
     yield rank_report.report_of(compare_ranks([overview_of(timed), overview_of(timed)]))
-    yield outline_report.report_of(name, outline_of(trace, 3))
+    yield outline_report.report_of(trace, outline_of(trace, 3))
     yield node_report(trace, 11)
     yield node_report(trace, 12)
     yield tensor_report(trace, 11)
