@@ -326,9 +326,18 @@ class Modes(Core):
         its unit. `call` is the result of `bind`, in one of the `compiled_modes`."""
         return {}
 
-    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
-        """Whether the compiler computed a call's results, which depend on no input."""
-        return False
+    def removed_work(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None,
+        call: Callable[[], Any],
+        gradient: Callable[[], Gradient] | None,
+    ) -> Sequence[Note]:
+        """Returns notes on the passes most of whose work a compiler has removed. `call`, which was
+        measured, is the result of `bind` with these values, or a model; `gradient` makes its
+        gradient, if that was measured."""
+        return ()
 
     def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """Returns the result of `bind` without the steps that only other measurements need."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.instruments.instrument import Instrument
-from opperf.model import INSTRUCTIONS, Metric, MetricKind, NoteCode, Settings
+from opperf.model import DEFAULTS, INSTRUCTIONS, Metric, MetricKind, NoteCode, Settings
 
 NS_PER_S = 1e9
 
@@ -60,11 +60,6 @@ AHEAD = (
     "--no-compile-ahead compiles each case when it is measured"
 )
 
-IS_CONSTANT = (
-    "the compiler computed the results, which depend on no input, and a call only returns them; "
-    "pass as an argument what they are computed from"
-)
-
 
 class Compilation(Instrument):
     """Keeps what compiling a case took, where its first call compiles."""
@@ -91,8 +86,20 @@ class Compilation(Instrument):
         visit.keep_value(FIRST_CALL, first_ns)
         for name, count in found.items():
             visit.keep_value(declared[name], float(count))
-        if visit.framework.is_constant(visit.case.target, call):
-            visit.note("", NoteCode.CONSTANT, IS_CONSTANT)
 
 
 COMPILER = Compilation()
+
+
+def note_removed_work(visit: Visit) -> None:
+    """Adds notes to the passes of a user's code that a compiler has removed most of. How an
+    operator of the framework's own does its work is the framework's matter."""
+    prepared, case = visit.prepared, visit.case
+    if case.settings.mode == DEFAULTS["mode"] or visit.framework.is_own(case.target):
+        return
+    visit.restore()
+    gradient = prepared.make_gradient if "backward" in visit.summaries else None
+    visit.notes += visit.framework.removed_work(
+        case, prepared.arguments, prepared.called, prepared.call, gradient
+    )
+    visit.restore()

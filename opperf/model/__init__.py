@@ -18,6 +18,7 @@ from opperf.model.declared_settings import (
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
+    REMOVED,
     UNRELIABLE,
     WITHOUT_FIGURE,
     Metric,

@@ -103,6 +103,8 @@ class NoteCode(str, enum.Enum):
     """A later round of the case failed."""
     CONSTANT = "constant"
     """The compiler computed the results: a call only returns them."""
+    DEAD_CODE = "dead_code"
+    """The compiler removed most of a pass's work: the figure is that of the rest."""
     WRITTEN = "written"
     """Calls after the first have inputs that earlier ones wrote to."""
     INCOMPLETE = "incomplete"
@@ -128,8 +130,12 @@ WITHOUT_FIGURE = (
 NOISE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.IMPRECISE)
 """Codes about the scatter of a metric's samples."""
 
-UNRELIABLE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.BUSY)
-"""Codes of a median that depends on when it was measured, however narrow its interval."""
+REMOVED = (NoteCode.CONSTANT, NoteCode.DEAD_CODE)
+"""Codes of a figure that is not of the work that was written."""
+
+UNRELIABLE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.BUSY, *REMOVED)
+"""Codes of a median that depends on when it was measured, however narrow its interval, or that is
+of something else."""
 
 
 class Note(Struct, frozen=True):

@@ -176,8 +176,8 @@ def _effect(rows: Sequence[Row]) -> float:
 
 
 def _times(row: Row) -> list[float]:
-    measured = [record for record in row.values() if record.summaries]
-    found = [record.summaries["forward"].median for record in measured]
+    summaries = (record.summaries.get("forward") for record in row.values())
+    found = [summary.median for summary in summaries if summary is not None]
     return [time for time in found if time > 0 and math.isfinite(time)]
 
 

@@ -81,7 +81,7 @@ MARK = "?"
 
 MARK_LEGEND = (
     f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, samples that drift, have two levels or waited "
-    "for cores, or a single one."
+    "for cores, a single one, or most of the work removed by a compiler."
 )
 """Explains the mark below a table that has one."""
 
@@ -99,7 +99,8 @@ class Figure(NamedTuple):
     half_width: float | None = None
     """Half-width of its 95 % confidence interval; None without an interval."""
     unreliable: bool = False
-    """Whether samples drift, have two levels, waited for a core, or are a single one."""
+    """Whether samples drift, have two levels, waited for a core, or are a single one, or a compiler
+    has removed most of the work."""
 
     @property
     def share(self) -> float | None:

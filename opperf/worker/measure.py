@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
+from opperf.instruments.compilation import note_removed_work
 from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.instrument import Conditions, Instrument
 from opperf.instruments.peaks import LOCAL_METER
@@ -67,6 +68,7 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
+            note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
             state = state_of(readings)

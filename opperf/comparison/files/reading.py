@@ -174,7 +174,11 @@ UNSOUND = {
 }
 """Why figures with notes of these codes have no clear verdict."""
 
-CAVEATS = (model.NoteCode.NOT_PRISTINE, model.NoteCode.UNSTEADY, model.NoteCode.BUSY, *model.NOISE)
+CAVEATS = (
+    *model.REMOVED,
+    *(model.NoteCode.NOT_PRISTINE, model.NoteCode.UNSTEADY, model.NoteCode.BUSY),
+    *model.NOISE,
+)
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 

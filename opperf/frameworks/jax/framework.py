@@ -20,6 +20,7 @@ from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
     compiling,
+    dead_code,
     functions,
     messages,
     models,
@@ -45,7 +46,7 @@ from opperf.frameworks.jax.gradient import VectorJacobianProduct, compile_gradie
 from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
 from opperf.frameworks.timing import ProfilerFactory
-from opperf.model import Argument, Case, Operator, Target, TensorSpec
+from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
 
 
 class JAX(Framework):
@@ -205,10 +206,16 @@ class JAX(Framework):
     def first_compile_ns(self, call: Callable[[], Any]) -> float:
         return call.program.cost.first_ns if isinstance(call, programs.CompiledCall) else 0.0
 
-    def is_constant(self, target: Target, call: Callable[[], Any]) -> bool:
-        if not isinstance(call, programs.CompiledCall) or self.is_own(target):
-            return False
-        return call.program.is_constant()
+    def removed_work(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None,
+        call: Callable[[], Any],
+        gradient: Callable[[], Gradient] | None,
+    ) -> list[Note]:
+        made = call.call if isinstance(call, models.JAXModel) else call
+        return dead_code.notes(made) if isinstance(made, programs.CompiledCall) else []
 
     def set_threads(self, count: int) -> None:
         """Limits the process to that many processors, as many as XLA's pool then has threads."""

@@ -31,6 +31,10 @@ RESET_CACHE = PrivateName(
 )
 ENABLE_X64 = PrivateName("dtypes of 64 bits", "jax:enable_x64", "jax.experimental:enable_x64")
 
+WITHOUT_DEAD_CODE = PrivateName(
+    "notes on work that reaches no result", "jax.interpreters.partial_eval:dce_jaxpr"
+)
+
 COMPILED = "/jax/core/compile/backend_compile_duration"
 """JAX's event of a program that its backend has compiled, or that was taken from the cache."""
 

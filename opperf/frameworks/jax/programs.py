@@ -5,7 +5,6 @@ call is over when its own results are ready."""
 from __future__ import annotations
 
 import functools
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -153,6 +152,9 @@ class Program:
     ) -> None:
         self._function, self._donated = function, tuple(donated)
         self._compiled: Any = None
+        self._lowered: Any = None
+        self.traced: Any = None
+        """The program as JAX has traced it; set by the first call."""
         self.call: Callable[..., Any]
         """Starts a call; set by the first, as is `is_single`."""
         self.is_single = False
@@ -196,7 +198,8 @@ class Program:
         """Compiles, and returns the function as `jax.jit` has it."""
         begun = time.perf_counter()
         jitted = jax.jit(self._function, donate_argnums=self._donated)
-        lowered = jitted.lower(*arrays)
+        self.traced = jitted.trace(*arrays)
+        self._lowered = lowered = self.traced.lower()
         lowered_at, hits = time.perf_counter(), _counter.from_cache
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
@@ -205,42 +208,41 @@ class Program:
         self.cost.cache_misses += _counter.from_cache == hits
         return jitted
 
-    def is_constant(self) -> bool:
-        """Whether XLA has computed the results: the program only copies them."""
-        if self.analysis().get("flops"):
-            return False
-        entry = ENTRY.search(self._compiled.as_text() or "")
-        steps = [] if entry is None else list(STEP.finditer(entry["body"]))
-        return (
-            bool(steps)
-            and all(step["name"] in MOVES for step in steps)
-            and any(step["first"] and step["name"] == "copy" for step in steps)
+    def text(self) -> str:
+        """Returns the compiled program in XLA's language; empty if the backend does not tell."""
+        return self._compiled.as_text() or ""
+
+    def operations(self) -> tuple[float, float, float]:
+        """Returns XLA's counts of the operations before it optimises the program and after, and of
+        the bytes that the program then reads and writes."""
+        before, after = (
+            sum(_analysis_of(stage).get(name, 0.0) for name in COUNTED)
+            for stage in (self._lowered, self._compiled)
         )
+        return before, after, self.analysis().get("bytes accessed", 0.0)
 
     def analysis(self) -> Mapping[str, float]:
-        try:
-            found = self._compiled.cost_analysis()
-        except (NotImplementedError, jax.errors.JaxRuntimeError):
-            # Not every backend has it.
-            return {}
-        # Older versions have a list, with an entry for each program.
-        found = found[0] if isinstance(found, list) and found else found
-        return dict(found or {})
+        return _analysis_of(self._compiled)
+
+
+COUNTED = ("flops", "transcendentals")
+"""XLA's kinds of operations."""
+
+
+def _analysis_of(stage: Any) -> Mapping[str, float]:
+    try:
+        found = stage.cost_analysis()
+    except (NotImplementedError, jax.errors.JaxRuntimeError):
+        # Not every backend has it.
+        return {}
+    # Older versions have a list, with an entry for each program.
+    found = found[0] if isinstance(found, list) and found else found
+    return dict(found or {})
 
 
 def _placed(shape: Any, sharding: Any) -> Any:
     weak = shape.weak_type
     return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=sharding, weak_type=weak)
-
-
-ENTRY = re.compile(r"^ENTRY [^\n]*\n(?P<body>.*?)^}", re.MULTILINE | re.DOTALL)
-"""The function of a program that a call runs, in XLA's text."""
-
-STEP = re.compile(r" = [^=]*? (?P<name>[\w-]+)\((?P<first>%constant)?")
-"""A step of it: its name, and whether its first operand is a constant."""
-
-MOVES = frozenset({"constant", "copy", "tuple", "bitcast", "broadcast", "parameter"})
-"""Steps that compute nothing."""
 
 
 def donated_argnums(flat: Flat) -> tuple[int, ...]:

@@ -68,6 +68,7 @@ from opperf.model import (
     Generator,
     MemoryFormat,
     ModelTarget,
+    Note,
     ObjectTarget,
     Operator,
     OperatorTarget,
@@ -287,6 +288,27 @@ class PyTorch(Framework):
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return modes.count()
+
+    def removed_work(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None,
+        call: Callable[[], Any],
+        gradient: Callable[[], Gradient] | None,
+    ) -> list[Note]:
+        # A version without dispatch modes has none of it.
+        if not (private.MODE.find() and private.STORAGE.find()):
+            return []
+        from opperf.frameworks.torch import dead_code
+
+        mode = case.settings.mode
+        if mode == execution.SCRIPT and not isinstance(call, models.TorchModel):
+            return dead_code.notes(self._bind_eagerly(case, arguments, function), None)
+        if not self.compiles(mode) or not execution.drops_dead_code(mode):
+            return []
+        with execution.eagerly() as is_eager:
+            return dead_code.notes(call, gradient) if is_eager else []
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:

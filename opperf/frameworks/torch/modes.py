@@ -39,6 +39,24 @@ def backend_of(mode: str) -> str:
     return mode.partition(":")[2] or INDUCTOR
 
 
+KEEPING = frozenset({"eager", "eager_debug", "eager_noexcept", "pre_dispatch_eager"})
+"""Back ends that run a graph as it was captured, with what reaches none of its results."""
+
+
+def drops_dead_code(mode: str) -> bool:
+    """Whether a mode that compiles drops work that reaches no result."""
+    return backend_of(mode) not in KEEPING
+
+
+@contextmanager
+def eagerly() -> Iterator[bool]:
+    """Returns a context in which what was compiled runs in eager mode, and whether it does."""
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    # A version below 2.6 has none.
+    with nullcontext() if set_stance is None else set_stance("force_eager"):
+        yield set_stance is not None
+
+
 def backends(mode: str) -> tuple[str, ...]:
     """Returns the names of the back ends of a mode, which takes a second."""
     return tuple(torch.compiler.list_backends(exclude_tags=())) if mode in COMPILED else ()
@@ -266,11 +284,13 @@ def _captured(call: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
     return graph, outputs
 
 
+SCRIPT = "script"
+
 MODES: Mapping[str, Callable[[partial[Any], str, bool], Callable[[], Any]]] = {
     "eager": lambda call, device, is_user_code: call,
     # Its tensors are inputs, and its plain values constants.
     "compile": lambda call, device, is_user_code: compiled(call, whole=not is_user_code),
-    "script": lambda call, device, is_user_code: _trace(call),
+    SCRIPT: lambda call, device, is_user_code: _trace(call),
     "graph": lambda call, device, is_user_code: _capture(call, device),
     xla.MODE: lambda call, device, is_user_code: xla.in_steps(call),
 }

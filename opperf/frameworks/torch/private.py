@@ -52,6 +52,11 @@ COMPILED_PROGRAM = PrivateName(
     "torch._inductor.output_code:CompiledFxGraph",
 )
 
+# Dead code. A reference to a tensor would be to one of the views of a storage.
+STORAGE = PrivateName(
+    "notes on work that reaches no result", "torch.multiprocessing.reductions:StorageWeakRef"
+)
+
 # The compiler, which takes a second to import.
 COMPILER_CONFIG = PrivateName(COMPILER, "torch._inductor:config")
 COMPILER_ERROR = PrivateName(COMPILER, "torch._dynamo.exc:TorchDynamoException")
