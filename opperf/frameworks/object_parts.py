@@ -142,7 +142,7 @@ def _attributes(names: tuple[str, ...]) -> Kind:
 
 def _of_class(kind: type) -> Inside:
     """Returns the variables of a user's class, and the functions, which may use global ones."""
-    if not _is_users(kind.__module__):
+    if not is_users(kind.__module__):
         return NOTHING
     functions = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
     return Inside((CLASS,), tuple(("", inside) for inside in (*functions, *kind.__bases__)))
@@ -168,7 +168,7 @@ def _of_function(function: FunctionType) -> Inside:
         return NOTHING
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     defaults = (("", function.__defaults__), ("", function.__kwdefaults__))
-    kinds = (GLOBALS,) if _is_users(function.__module__) else ()
+    kinds = (GLOBALS,) if is_users(function.__module__) else ()
     return Inside(kinds, (*cells, *defaults, ("", function.__dict__)))
 
 
@@ -217,7 +217,7 @@ GLOBALS = Kind(_read_globals, _write_globals)
 
 
 @cache
-def _is_users(name: str | None) -> bool:
+def is_users(name: str | None) -> bool:
     """Whether a module is a user's own: neither of Python's library nor of an installed package."""
     file = getattr(sys.modules.get(name or ""), "__file__", None)
     if file is None:
@@ -230,4 +230,4 @@ def _is_users(name: str | None) -> bool:
 def _is_internal(name: str | None) -> bool:
     """Whether a module is what a package keeps for itself, such as a compiler's."""
     parts = (name or "").split(".")
-    return not _is_users(name) and any(part.startswith("_") for part in parts)
+    return not is_users(name) and any(part.startswith("_") for part in parts)

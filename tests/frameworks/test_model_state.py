@@ -1,7 +1,10 @@
 """What models keep is as at first before each call that is measured or checked."""
 
+import sys
+import types
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -18,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "models"
 TORCH = [
     *("InPlace", "Sorting", "ByNumPy", "ByData", "Named", "Buffers", "Plain", "Counting"),
     *("Cache", "FixedCache", "Objects", "Drawing", "OfClass", "Renormalised", "closure"),
-    *("Normalised", "Lazy", "Table", "Full", "shared"),
+    *("Normalised", "Limited", "Lazy", "Table", "Full", "shared"),
 ]
 """Of `torch_states.py`."""
 
@@ -52,6 +55,7 @@ def calls_of(case):
         assert not visit.notes
         for _ in range(3):
             visit.restore()
+            assert not bound.function.state.changed()
             found.append(flat(visit.prepared.call()))
         bound.function.reset()
         found.append(flat(visit.prepared.call()))
@@ -64,6 +68,56 @@ def calls_of(case):
 def test_each_call_of_a_torch_model_is_as_the_first(name, phase):
     first, *others = calls_of(case_of("torch", name, phase=phase))
     assert others == [first] * 4
+
+
+@pytest.mark.parametrize(
+    "framework, name, mode, phase",
+    [
+        *(("mxnet", name, "eager", "predict") for name in ("InPlace", "Sorting", "Plain", "Cache")),
+        ("mxnet", "Plain", "eager", "train"),
+        ("mxnet", "Normalised", "eager", "train"),
+        ("mxnet", "hybrid", "hybridize", "train"),
+        *(("jax", name, "eager", "predict") for name in ("counting", "growing", "donating")),
+        ("jax", "trained", "eager", "train"),
+        ("jax", "counting", "jit", "predict"),
+    ],
+)
+def test_each_call_of_other_frameworks_models_is_as_the_first(framework, name, mode, phase):
+    first, *others = calls_of(case_of(framework, name, mode=mode, phase=phase))
+    assert others == [first] * 4
+
+
+OBSERVED = """
+import torch
+import observer
+
+class Sorting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        observer.saw(bool((x.diff() >= 0).all()), torch.is_grad_enabled())
+        x.copy_(x.sort().values)
+        return x * self.weight
+
+    def example_inputs(self):
+        return (torch.randn(100),)
+"""
+
+
+@pytest.mark.parametrize("settings", [{}, {"phase": "train"}, {"memory": True, "verify": True}])
+def test_no_sample_sorts_what_is_sorted(tmp_path, monkeypatch, settings):
+    seen = []
+    observer = types.ModuleType("observer")
+    observer.saw = lambda *what: seen.append(what)
+    monkeypatch.setitem(sys.modules, "observer", observer)
+    (tmp_path / "sorting.py").write_text(OBSERVED)
+    case = case_of("torch", "Sorting", **settings)
+    target = ModelTarget("torch", "Sorting", file=str(tmp_path / "sorting.py"))
+    record = measure(msgspec.structs.replace(case, target=target), load("torch"))
+    assert record.status is Status.OK, record.reason
+    assert len(seen) >= 5 and not any(is_sorted for is_sorted, _ in seen), seen
 
 
 COMPILED = [

@@ -257,3 +257,15 @@ SHARED = Counting(), torch.randn(3, 4)
 def shared():
     """Returns a model that its file has made, which a second call returns too."""
     return SHARED[0], (SHARED[1],)
+
+
+class Limited(Stateful):
+    """Counts its calls, and makes a single one."""
+
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 1:
+            raise IndexError("it was called already")
+        return self.layer(x)
