@@ -11,7 +11,7 @@ import pytest
 from opperf.frameworks import is_available, load
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import Bound, PreparedCase, Visit, case_scope
 from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[1] / "models"
 TORCH = [
     *("InPlace", "Sorting", "ByNumPy", "ByData", "Named", "Buffers", "Plain", "Counting"),
     *("Cache", "FixedCache", "Objects", "Drawing", "OfClass", "Renormalised", "closure"),
+    *("Growing", "Views", "Updating"),
     *("Normalised", "Limited", "Lazy", "Table", "Full", "shared"),
 ]
 """Of `torch_states.py`."""
@@ -143,3 +144,40 @@ def test_a_counter_does_not_have_each_call_compiled_anew():
 def test_a_right_model_is_verified_whatever_it_keeps(name, mode):
     record = measure(case_of("torch", name, mode=mode, verify=True), load("torch"))
     assert record.verification.code is VerificationCode.PASS, record.verification.line
+
+
+def test_what_a_call_writes_to_is_a_result():
+    found = measure(
+        case_of("torch", "Forgetful", mode="compile:aot_eager", verify=True), load("torch")
+    ).verification
+    assert found.is_wrong and "kept after the call" in found.line
+    framework = load("torch")
+    for name, written in (("InPlace", {"inputs.0"}), ("Buffers", {"kept", "passing"})):
+        case = case_of("torch", name)
+        with case_scope(case, framework):
+            results = bound_of(case, framework).function.results()
+        assert results.keys() == {"output", *(f"{place} after the call" for place in written)}
+
+
+def test_a_table_that_the_first_call_makes_stays():
+    case, framework = case_of("torch", "Table"), load("torch")
+    with case_scope(case, framework):
+        model = bound_of(case, framework).function
+        visit = Visit(PreparedCase(case, framework, Bound(function=model)), Conditions(LOCAL_METER))
+        visit.call_first()
+        kept = model._module
+        table, by_size = kept.table, dict(kept.by_size)
+        visit.restore()
+        visit.prepared.call()
+        visit.restore()
+    assert kept.table is table and kept.by_size == by_size and kept.made == 1
+    assert kept.calls == 0
+
+
+def test_nothing_is_restored_of_a_model_that_writes_nothing():
+    case, framework = case_of("torch", "Stateless"), load("torch")
+    with case_scope(case, framework):
+        prepared = PreparedCase(case, framework, bound_of(case, framework))
+        visit = Visit(prepared, Conditions(LOCAL_METER))
+        visit.call_first()
+    assert visit.inputs.restore is None
