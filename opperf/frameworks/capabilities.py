@@ -27,6 +27,7 @@ from opperf.frameworks.base import (
     Core,
     Extent,
     Gradient,
+    Kept,
     MemoryReading,
     Watched,
 )
@@ -460,6 +461,11 @@ class Restoring(Core):
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         """Returns an argument of a call, to see later whether the call wrote to it; else None."""
+        return None
+
+    def keep(self, value: Any) -> Kept | None:
+        """Returns an array, or what else has contents that a user's code can change and that is no
+        container, with a copy of them; else None."""
         return None
 
 

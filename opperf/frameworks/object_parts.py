@@ -20,8 +20,9 @@ class Kind(NamedTuple):
     read: Callable[[Any], Elements]
     write: Callable[[Any, Elements], None]
     """Takes the object, and the elements that it is to have."""
-    is_sequence: bool = False
-    """Whether their order counts, so that all are as they were or none."""
+    is_whole: bool = False
+    """Whether they belong together, in their order: of what grows with each call, the first element
+    is none that stays."""
 
 
 class Inside(NamedTuple):
@@ -48,13 +49,10 @@ def _update(held: Any, now: Elements, wanted: Elements, put: Any, remove: Any) -
 
 def _write_dict(held: Any, wanted: Elements) -> None:
     # Not by the methods of a subclass, which may refuse.
-    _update(held, held, wanted, dict.__setitem__, dict.__delitem__)
-
-
-def _write_ordered(held: Any, wanted: Elements) -> None:
-    OrderedDict.clear(held)
+    kind = OrderedDict if isinstance(held, OrderedDict) else dict
+    kind.clear(held)
     for key, value in wanted.items():
-        OrderedDict.__setitem__(held, key, value)
+        kind.__setitem__(held, key, value)
 
 
 def _write_list(held: Any, wanted: Elements) -> None:
@@ -75,13 +73,18 @@ def _enumerated(held: Iterable[Any]) -> Elements:
     return dict(enumerate(held))
 
 
+def _by_identity(held: set[Any]) -> Elements:
+    # In an order that does not depend on what was in the set before.
+    return {element: element for element in sorted(held, key=id)}
+
+
 CONTAINERS: Mapping[type, Kind] = {
     # A subclass before its base.
-    OrderedDict: Kind(lambda held: dict(OrderedDict.items(held)), _write_ordered, True),
-    dict: Kind(lambda held: dict(dict.items(held)), _write_dict),
+    OrderedDict: Kind(lambda held: dict(OrderedDict.items(held)), _write_dict, True),
+    dict: Kind(lambda held: dict(dict.items(held)), _write_dict, True),
     list: Kind(_enumerated, _write_list, True),
     deque: Kind(_enumerated, _write_deque, True),
-    set: Kind(lambda held: {element: element for element in held}, _write_set),
+    set: Kind(_by_identity, _write_set, True),
 }
 
 
@@ -113,10 +116,19 @@ def everything(value: Any) -> Inside:
         return Inside(kinds, fixed)
     slots = _slots(type(value))
     if slots:
-        kinds = (*kinds, _attributes(slots))
-    named = getattr(value, "__dict__", None)
-    own = (("", named),) if type(named) is dict else ()
-    return Inside(kinds, (*fixed, *own, ("", type(value))))
+        kinds = (*kinds, _named(slots))
+    if type(getattr(value, "__dict__", None)) is dict:
+        kinds = (*kinds, ATTRIBUTES)
+    return Inside(kinds, (*fixed, ("", type(value))))
+
+
+def _write_attributes(held: Any, wanted: Elements) -> None:
+    own = vars(held)
+    _update(own, own, wanted, dict.__setitem__, dict.__delitem__)
+
+
+ATTRIBUTES = Kind(lambda held: dict(vars(held)), _write_attributes)
+"""The attributes of an object that has a dict of them."""
 
 
 def _slots(kind: type) -> tuple[str, ...]:
@@ -127,7 +139,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 @cache
-def _attributes(names: tuple[str, ...]) -> Kind:
+def _named(names: tuple[str, ...]) -> Kind:
     """Returns the kind of these attributes."""
 
     def read(held: Any) -> Elements:
@@ -142,7 +154,7 @@ def _attributes(names: tuple[str, ...]) -> Kind:
 
 def _of_class(kind: type) -> Inside:
     """Returns the variables of a user's class, and the functions, which may use global ones."""
-    if not _is_users(kind.__module__):
+    if not is_users(kind.__module__):
         return NOTHING
     functions = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
     return Inside((CLASS,), tuple(("", inside) for inside in (*functions, *kind.__bases__)))
@@ -168,7 +180,7 @@ def _of_function(function: FunctionType) -> Inside:
         return NOTHING
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     defaults = (("", function.__defaults__), ("", function.__kwdefaults__))
-    kinds = (GLOBALS,) if _is_users(function.__module__) else ()
+    kinds = (GLOBALS,) if is_users(function.__module__) else ()
     return Inside(kinds, (*cells, *defaults, ("", function.__dict__)))
 
 
@@ -217,7 +229,7 @@ GLOBALS = Kind(_read_globals, _write_globals)
 
 
 @cache
-def _is_users(name: str | None) -> bool:
+def is_users(name: str | None) -> bool:
     """Whether a module is a user's own: neither of Python's library nor of an installed package."""
     file = getattr(sys.modules.get(name or ""), "__file__", None)
     if file is None:
@@ -230,4 +242,4 @@ def _is_users(name: str | None) -> bool:
 def _is_internal(name: str | None) -> bool:
     """Whether a module is what a package keeps for itself, such as a compiler's."""
     parts = (name or "").split(".")
-    return not _is_users(name) and any(part.startswith("_") for part in parts)
+    return not is_users(name) and any(part.startswith("_") for part in parts)

@@ -46,14 +46,14 @@ class KeptElements:
         return self.kind.read(self.value)
 
     def changed_keys(self) -> list[Any]:
-        """Returns the keys of elements that are others, new or missing; of a sequence all."""
+        """Returns the keys of elements that are others, new or missing; of what is whole all."""
         now, before = self.now(), self._before
         keys = [
             key
             for key in {**before, **now}
             if key not in now or key not in before or not _is_same(now[key], before[key])
         ]
-        if self.kind.is_sequence:
+        if self.kind.is_whole:
             return [*{**before, **now}] if keys or list(now) != list(before) else []
         return keys
 
@@ -186,7 +186,7 @@ class ObjectState:
 
         changed = held.changed_keys()
         stay = [key for key in changed if key not in others and not leads_to_a_change(key)]
-        if not held.kind.is_sequence or len(stay) == len(changed):
+        if not held.kind.is_whole or len(stay) == len(changed):
             held.accept(stay)
 
     def limit(self, items: Collection[Item]) -> None:

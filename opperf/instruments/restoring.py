@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks.base import Kept, Watched
 from opperf.frameworks.models import RefreshedInputs, RunnableModel
-from opperf.frameworks.object_parts import containers
+from opperf.frameworks.object_parts import containers, is_users
 from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place
-from opperf.instruments.times import BACKWARD
-from opperf.model import DECLARED, Note, NoteCode
+from opperf.model import DECLARED, Note, NoteCode, ObjectTarget
 
 if TYPE_CHECKING:
     from opperf.instruments.prepared import PreparedCase
@@ -20,10 +20,10 @@ Restore = Callable[[], object]
 
 
 class FreshInputs:
-    """Restores what the calls of a prepared case write to: its arguments, or a model with all that
-    it keeps. To be made before the first call: what an operator's declaration says is known then;
-    what a user's code does, `look` finds after the call, unless it has no arguments of its own, as
-    a snippet's statement has none."""
+    """Restores what the calls of a prepared case write to: its arguments, and all that a model or a
+    user's layer keeps. To be made before the first call: what an operator's declaration says is
+    known then; what a user's code does, `look` finds after the call, unless it has no arguments of
+    its own, as a snippet's statement has none."""
 
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared = prepared
@@ -31,46 +31,46 @@ class FreshInputs:
             prepared.case, prepared.arguments, prepared.call
         )
         """Restores it, to be called between two calls; None if there is nothing to restore."""
-        self._state: ObjectState | None = None
+        self._arguments: ObjectState | None = None
+        if self.restore is None:
+            self._arguments = ObjectState(
+                prepared.arguments, partial(_watched, prepared), containers
+            )
+        self._called: ObjectState | None = None
         if isinstance(prepared.called, RunnableModel):
-            self._state = prepared.called.state
-        elif self.restore is None:
-            self._state = ObjectState(prepared.arguments, self._watched, containers)
+            self._called = prepared.called.state
+        elif is_users_layer(prepared):
+            self._called = ObjectState({"": prepared.called}, prepared.framework.keep)
         if prepared.case.settings.fresh_contents:
             self.restore = refreshed(prepared)
-
-    def _watched(self, value: Any) -> Kept | None:
-        prepared = self._prepared
-        watched = prepared.framework.watch(prepared.case.target, value, prepared.call)
-        return None if watched is None else MadeAnew(watched)
 
     def look(self) -> Note | None:
         """Finds what the first call wrote to, and restores it. Returns a note if that cannot be
         restored."""
-        state, self._state = self._state, None
-        if state is None:
-            return None
-        prepared = self._prepared
-        written = state.changed()
+        arguments, called = self._arguments, self._called
+        self._arguments = self._called = None
+        written = [] if arguments is None else arguments.changed()
         try:
-            if isinstance(prepared.called, RunnableModel):
-                written = self._settled(state)
-            else:
-                self._make_contents(written)
-                for item in written:
-                    item.restore()
+            self._make_contents(written)
+            steps: list[Restore] = [item.restore for item in written]
+            for step in steps:
+                step()
+            if called is not None:
+                steps += [item.restore for item in self._settled(called)]
+                for step in steps:
+                    step()
         except Exception as error:
-            reason = prepared.framework.refusal(error)
+            reason = self._prepared.framework.refusal(error)
             if reason is None and not isinstance(error, OpperfError):
                 reason = f"{type(error).__name__}: {error}"
-            names = ", ".join(dict.fromkeys(str(item.place[0]) for item in written))
+            names = dict.fromkeys(str(item.place[0]) for item in written)
+            what = ", ".join(names) or "what it keeps"
             return Note(
                 "",
                 NoteCode.WRITTEN,
-                f"a call writes to {names}, which cannot be restored: every further call has what "
+                f"a call writes to {what}, which cannot be restored: every further call has what "
                 f"the one before it left ({one_line(reason or str(error))})",
             )
-        steps: list[Restore] = [item.restore for item in written]
         if steps:
             steps += [] if self.restore is None else [self.restore]
             self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
@@ -84,8 +84,8 @@ class FreshInputs:
             self.restore()
 
     def _settled(self, state: ObjectState) -> list[Item]:
-        """Returns what each call of a model changes. Of one whose parameters are not updated, the
-        rest needs no copies any longer."""
+        """Returns what each call of a model or layer changes. Where no step updates its parameters,
+        the rest needs no copies any longer."""
         prepared = self._prepared
 
         def call() -> None:
@@ -93,7 +93,7 @@ class FreshInputs:
             prepared.framework.synchronize(prepared.case.settings.device)
 
         written = state.settle(call)
-        if BACKWARD.name not in prepared.case.passes:
+        if prepared.case.settings.phase != "train":
             state.limit(written)
         return written
 
@@ -121,6 +121,17 @@ class MadeAnew:
 
     def restore(self) -> None:
         self._watched.restore(self.contents)
+
+
+def _watched(prepared: PreparedCase, value: Any) -> Kept | None:
+    watched = prepared.framework.watch(prepared.case.target, value, prepared.call)
+    return None if watched is None else MadeAnew(watched)
+
+
+def is_users_layer(prepared: PreparedCase) -> bool:
+    """Whether a case calls an object of a user's class, which may keep something."""
+    is_built = isinstance(prepared.case.target, ObjectTarget)
+    return is_built and is_users(type(prepared.called).__module__)
 
 
 def refreshed(prepared: PreparedCase) -> Restore:

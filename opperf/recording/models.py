@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks import Framework, load
+from opperf.frameworks.base import Gradient
 from opperf.frameworks.user_modules import import_module
 from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
 from opperf.model import Case
 from opperf.recording.session import Session
@@ -64,33 +66,45 @@ def cases_of(inputs: Inputs) -> tuple[Framework, tuple[Case, ...]]:
 
 def call(framework: Framework, cases: Iterable[Case], session: Session, calls: int) -> None:
     """Makes each case's call this often, with its backward pass if it has one, as a step each; of
-    several cases all in a step. Raises what the calls raise."""
-    listed = [_prepared(framework, case) for case in cases]
+    several cases all in a step. Each step has the inputs, and what a layer keeps, as at first.
+    Raises what the calls raise."""
+    listed = [PreparedCall(framework, case) for case in cases]
     for _ in range(calls):
         session.steps.mark()
-        for once in listed:
-            once()
+        for prepared in listed:
+            prepared.make()
         session.steps.end(MARKED)
+        with session.interrupted():
+            for prepared in listed:
+                prepared.begin_again()
 
 
-def _prepared(framework: Framework, case: Case) -> Callable[[], None]:
-    """Returns a function that makes a case's call, and its backward pass."""
-    with case_scope(case, framework):
-        prepared = PreparedCase(case, framework)
-        gradient = None
-        if BACKWARD.name in case.passes:
-            try:
-                gradient = prepared.make_gradient()
-            except NoGradientError:
-                gradient = None
+class PreparedCall:
+    """A case's call, and its backward pass."""
 
-    def once() -> None:
+    def __init__(self, framework: Framework, case: Case) -> None:
+        self._framework, self._case = framework, case
         with case_scope(case, framework):
-            if gradient is None:
-                prepared.call()
-            else:
-                gradient.record()
-                gradient.backward()
-            framework.synchronize(case.settings.device)
+            self._prepared = PreparedCase(case, framework)
+            self._fresh = FreshInputs(self._prepared)
+            self._gradient: Gradient | None = None
+            if BACKWARD.name in case.passes:
+                try:
+                    self._gradient = self._prepared.make_gradient()
+                except NoGradientError:
+                    self._gradient = None
+                self._fresh.begin()
 
-    return once
+    def make(self) -> None:
+        with case_scope(self._case, self._framework):
+            if self._gradient is None:
+                self._prepared.call()
+            else:
+                self._gradient.record()
+                self._gradient.backward()
+            self._framework.synchronize(self._case.settings.device)
+
+    def begin_again(self) -> None:
+        """Restores what the call has written to."""
+        with case_scope(self._case, self._framework):
+            self._fresh.begin()

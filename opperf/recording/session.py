@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -130,6 +130,21 @@ class Session:
             self._traces.close()
         elif self._recorders:
             self._since_ns = time.perf_counter_ns()
+
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Returns a context in which no call is recorded, and whose time is none of the steps'."""
+        recorders = [*self._recorders.values()] if self._recording else []
+        begun = time.perf_counter_ns()
+        for recorder in recorders:
+            recorder.end()
+        try:
+            yield
+        finally:
+            for recorder in recorders:
+                recorder.begin()
+            if recorders:
+                self._recorded_ns -= time.perf_counter_ns() - begun
 
     def _wait(self) -> None:
         for recorder in self._recorders.values():

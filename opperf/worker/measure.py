@@ -64,6 +64,8 @@ def measure(
             gpu = find_gpu(framework.uuid(case.settings.device))
             with watch(gpu) as readings:
                 for instrument in chosen:
+                    # The call of each is as the first one.
+                    visit.restore()
                     instrument.measure(visit)
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
@@ -126,6 +128,7 @@ def _measure_added(instrument: Instrument, visit: Visit) -> None:
     """Measures with another package's instrument, whose metrics have a note if it fails."""
     if not instrument.measures(visit.case.settings):
         return
+    visit.restore()
     try:
         instrument.measure(visit)
     except Exception as error:

@@ -1,14 +1,17 @@
 """What models keep is as at first before each call that is measured or checked."""
 
+import sys
+import types
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from opperf.frameworks import is_available, load
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import Bound, PreparedCase, Visit, case_scope
 from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
@@ -18,7 +21,8 @@ FOLDER = Path(__file__).parents[1] / "models"
 TORCH = [
     *("InPlace", "Sorting", "ByNumPy", "ByData", "Named", "Buffers", "Plain", "Counting"),
     *("Cache", "FixedCache", "Objects", "Drawing", "OfClass", "Renormalised", "closure"),
-    *("Normalised", "Lazy", "Table", "Full", "shared"),
+    *("Growing", "Views", "Updating"),
+    *("Normalised", "Limited", "Lazy", "Table", "Full", "shared"),
 ]
 """Of `torch_states.py`."""
 
@@ -52,6 +56,7 @@ def calls_of(case):
         assert not visit.notes
         for _ in range(3):
             visit.restore()
+            assert not bound.function.state.changed()
             found.append(flat(visit.prepared.call()))
         bound.function.reset()
         found.append(flat(visit.prepared.call()))
@@ -64,6 +69,56 @@ def calls_of(case):
 def test_each_call_of_a_torch_model_is_as_the_first(name, phase):
     first, *others = calls_of(case_of("torch", name, phase=phase))
     assert others == [first] * 4
+
+
+@pytest.mark.parametrize(
+    "framework, name, mode, phase",
+    [
+        *(("mxnet", name, "eager", "predict") for name in ("InPlace", "Sorting", "Plain", "Cache")),
+        ("mxnet", "Plain", "eager", "train"),
+        ("mxnet", "Normalised", "eager", "train"),
+        ("mxnet", "hybrid", "hybridize", "train"),
+        *(("jax", name, "eager", "predict") for name in ("counting", "growing", "donating")),
+        ("jax", "trained", "eager", "train"),
+        ("jax", "counting", "jit", "predict"),
+    ],
+)
+def test_each_call_of_other_frameworks_models_is_as_the_first(framework, name, mode, phase):
+    first, *others = calls_of(case_of(framework, name, mode=mode, phase=phase))
+    assert others == [first] * 4
+
+
+OBSERVED = """
+import torch
+import observer
+
+class Sorting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        observer.saw(bool((x.diff() >= 0).all()), torch.is_grad_enabled())
+        x.copy_(x.sort().values)
+        return x * self.weight
+
+    def example_inputs(self):
+        return (torch.randn(100),)
+"""
+
+
+@pytest.mark.parametrize("settings", [{}, {"phase": "train"}, {"memory": True, "verify": True}])
+def test_no_sample_sorts_what_is_sorted(tmp_path, monkeypatch, settings):
+    seen = []
+    observer = types.ModuleType("observer")
+    observer.saw = lambda *what: seen.append(what)
+    monkeypatch.setitem(sys.modules, "observer", observer)
+    (tmp_path / "sorting.py").write_text(OBSERVED)
+    case = case_of("torch", "Sorting", **settings)
+    target = ModelTarget("torch", "Sorting", file=str(tmp_path / "sorting.py"))
+    record = measure(msgspec.structs.replace(case, target=target), load("torch"))
+    assert record.status is Status.OK, record.reason
+    assert len(seen) >= 5 and not any(is_sorted for is_sorted, _ in seen), seen
 
 
 COMPILED = [
@@ -89,3 +144,40 @@ def test_a_counter_does_not_have_each_call_compiled_anew():
 def test_a_right_model_is_verified_whatever_it_keeps(name, mode):
     record = measure(case_of("torch", name, mode=mode, verify=True), load("torch"))
     assert record.verification.code is VerificationCode.PASS, record.verification.line
+
+
+def test_what_a_call_writes_to_is_a_result():
+    found = measure(
+        case_of("torch", "Forgetful", mode="compile:aot_eager", verify=True), load("torch")
+    ).verification
+    assert found.is_wrong and "kept after the call" in found.line
+    framework = load("torch")
+    for name, written in (("InPlace", {"inputs.0"}), ("Buffers", {"kept", "passing"})):
+        case = case_of("torch", name)
+        with case_scope(case, framework):
+            results = bound_of(case, framework).function.results()
+        assert results.keys() == {"output", *(f"{place} after the call" for place in written)}
+
+
+def test_a_table_that_the_first_call_makes_stays():
+    case, framework = case_of("torch", "Table"), load("torch")
+    with case_scope(case, framework):
+        model = bound_of(case, framework).function
+        visit = Visit(PreparedCase(case, framework, Bound(function=model)), Conditions(LOCAL_METER))
+        visit.call_first()
+        kept = model._module
+        table, by_size = kept.table, dict(kept.by_size)
+        visit.restore()
+        visit.prepared.call()
+        visit.restore()
+    assert kept.table is table and kept.by_size == by_size and kept.made == 1
+    assert kept.calls == 0
+
+
+def test_nothing_is_restored_of_a_model_that_writes_nothing():
+    case, framework = case_of("torch", "Stateless"), load("torch")
+    with case_scope(case, framework):
+        prepared = PreparedCase(case, framework, bound_of(case, framework))
+        visit = Visit(prepared, Conditions(LOCAL_METER))
+        visit.call_first()
+    assert visit.inputs.restore is None

@@ -170,6 +170,52 @@ class Drawing(Stateful):
         return self.layer(x) + noise + self.draws.random() + self.random.random()
 
 
+class Growing(Stateful):
+    """Keeps each output in a dict, as a hook does, and what it has seen in a set."""
+
+    def __init__(self):
+        super().__init__()
+        self.outputs, self.seen = {}, set()
+        self.register_forward_hook(self.keep)
+
+    def keep(self, module, inputs, output):
+        self.outputs[len(self.outputs)] = output
+        self.seen.add(len(self.outputs))
+
+    def forward(self, x):
+        return self.layer(x) + len(self.outputs) + len(self.seen)
+
+
+class Views(Stateful):
+    """Writes to a tensor by another one that shares its memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("expanded", torch.zeros(1, 4).expand(3, 4))
+        self.base = torch.zeros(4)
+        self.view = self.base.view(2, 2)
+
+    def forward(self, x):
+        self.view.add_(1)
+        return self.layer(x) + self.expanded + self.base
+
+
+class Updating(Stateful):
+    """Has an optimizer of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.optimizer = torch.optim.Adam(self.layer.parameters())
+
+    def forward(self, x):
+        with torch.enable_grad():
+            self.optimizer.zero_grad()
+            loss = self.layer(x).square().mean()
+            loss.backward()
+        self.optimizer.step()
+        return self.layer(x)
+
+
 CALLS = [0]
 
 
@@ -257,3 +303,33 @@ SHARED = Counting(), torch.randn(3, 4)
 def shared():
     """Returns a model that its file has made, which a second call returns too."""
     return SHARED[0], (SHARED[1],)
+
+
+class Limited(Stateful):
+    """Counts its calls, and makes a single one."""
+
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 1:
+            raise IndexError("it was called already")
+        return self.layer(x)
+
+
+class Forgetful(Stateful):
+    """Keeps nothing where it is compiled."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(4), persistent=False)
+
+    def forward(self, x):
+        if not torch.compiler.is_compiling():
+            self.kept.add_(1)
+        return self.layer(x)
+
+
+class Stateless(Stateful):
+    def forward(self, x):
+        return self.layer(x).relu()

@@ -13,7 +13,7 @@ import jax
 import jaxlib.version
 
 from opperf.errors import NoGradientError, UnsupportedError
-from opperf.frameworks import paths
+from opperf.frameworks import numpy_arrays, paths
 from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.jax import (
@@ -76,6 +76,7 @@ class JAX(Framework):
     model = models.JAXModel
     recorder = recorder.JAXRecorder
     option = staticmethod(compiling.option)
+    keep = staticmethod(numpy_arrays.keep)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)

@@ -140,6 +140,7 @@ class MXNet(Framework):
     source = staticmethod(source.script)
     recorder = recorder.MXNetRecorder
     model = models.MXNetModel
+    keep = staticmethod(tensors.keep)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnsupportedError, one_line
-from opperf.frameworks import base
+from opperf.frameworks import base, numpy_arrays
 from opperf.frameworks.base import Constant, MemoryReading
 from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import Framework
@@ -24,7 +24,6 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.frameworks.numpy_arrays import array_contents
 from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target
 
 REFUSALS = (np.linalg.LinAlgError, *base.REFUSALS)
@@ -62,8 +61,9 @@ class NumPy(Framework):
     has_nan = staticmethod(tensors.has_nan)
     tensor = staticmethod(tensors.tensor)
     copy_to_device = staticmethod(tensors.copy_to_device)
+    keep = staticmethod(numpy_arrays.keep)
     extents = staticmethod(tensors.extents)
-    contents = staticmethod(array_contents)
+    contents = staticmethod(numpy_arrays.array_contents)
     watch = staticmethod(tensors.watch)
     refusal = staticmethod(refusal)
 

@@ -126,6 +126,7 @@ class PyTorch(Framework):
     has_nan = staticmethod(tensors.has_nan)
     threads = staticmethod(torch.get_num_threads)
     extents = staticmethod(tensors.extents)
+    keep = staticmethod(restoring.keep)
     contents = staticmethod(tensors.contents)
     write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)

@@ -202,6 +202,7 @@ class TorchModel:
                 with FlopCounterMode(display=False) as counter, gradients():
                     self._eager()
             except AssertionError:
+                self.state.restore()
                 continue
             return int(counter.get_total_flops()) or None
         return None

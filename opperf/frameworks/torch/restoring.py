@@ -113,12 +113,12 @@ class KeptTensor:
 
     def is_changed(self) -> bool:
         saved = self._saved
-        return (
-            _version_of(saved.tensor) != self._version
-            or saved.is_moved()
-            # What writes to the memory by other means counts no version.
-            or not _equal(saved.tensor, saved.copy)
-        )
+        if hasattr(type(saved.tensor), INSIDE):
+            # It has tensors inside, and no bytes of its own.
+            return _version_of(saved.tensor) != self._version
+        # Not by the version, which neither counts what writes to the memory by other means, nor
+        # says whether something was restored together with a view.
+        return saved.is_moved() or not _equal(saved.tensor, saved.copy)
 
     def restore(self) -> None:
         tensor = self._saved.tensor
@@ -149,10 +149,7 @@ WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors of a layout and dtype store the same bytes. Those of a subclass that has
-    tensors inside are taken for equal: of them, the version tells."""
-    if hasattr(type(one), INSIDE):
-        return True
+    """Whether two tensors of a layout and dtype store the same bytes."""
     pairs = zip(stored_parts(one), stored_parts(other), strict=True)
     return all(torch.equal(_bits(part), _bits(copy)) for part, copy in pairs)
 
