@@ -61,7 +61,7 @@ class Figure(Struct, frozen=True, omit_defaults=False):
     def shown(self) -> str:
         """The change in words."""
         if self.fails:
-            return f"fails: {self.reason}" if self.reason else self.metric
+            return self.reason or self.metric
         return f"{self.ratio:.3f}, {self.verdict.value}"
 
     @property
@@ -122,7 +122,7 @@ class Step(Struct, frozen=True):
         effect = float(bool(reason))
         return msgspec.structs.replace(
             figure,
-            verdict=Verdict.REGRESSED if reason else Verdict.SAME,
+            verdict=Verdict.MISSING if reason else Verdict.SAME,
             effect=effect,
             low=effect,
             high=effect,

@@ -258,14 +258,17 @@ def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
         text = " ".join(format.write_report(report).split())
         assert COMMITS[9].short[:8] in text, name
         assert "failed: ValueError: no" in text, name
-    assert "which fails from there on: failed: ValueError: no" in str(report.sections)
+    assert "and from there on it does not run: failed: ValueError: no" in str(report.sections)
     data = report.data
     assert (data["figure"]["metric"], data["figure"]["ratio"], data["ratio"]) == (
         "runs",
         None,
         None,
     )
-    assert {row["verdict"] for row in data["steps"]} == {"runs", "fails: failed: ValueError: no"}
+    assert {(row["verdict"], row["reason"]) for row in data["steps"]} == {
+        ("same", ""),
+        ("missing", "failed: ValueError: no"),
+    }
 
 
 def test_what_bad_fails_at_comes_before_what_it_takes_longer_for():
