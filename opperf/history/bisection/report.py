@@ -71,7 +71,8 @@ def _prose(found: Bisection) -> Iterator[str]:
         if any(figure.fails for figure in found.ends):
             yield f"BAD, {bad}, fails where GOOD, {good}, does not: {notes}."
         else:
-            yield f"BAD, {bad}, does not differ from GOOD, {good}: {notes}."
+            verb = "is not shown to differ" if found.is_open else "does not differ"
+            yield f"BAD, {bad}, {verb} from GOOD, {good}: {notes}."
         return
     yield _answer(found)
     yield _change(end, found.loss)
@@ -312,6 +313,7 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
     end = found.end
     return {
         "outcome": found.outcome,
+        "is_open": found.is_open,
         "repository": state.repository,
         "good": msgspec.to_builtins(state.commits[0]),
         "bad": msgspec.to_builtins(state.commits[-1]),

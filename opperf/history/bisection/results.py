@@ -233,6 +233,14 @@ class Bisection(Struct, frozen=True, omit_defaults=False):
         return self.state.commits[self.first : self.last + 1] if self.first else ()
 
     @property
+    def is_open(self) -> bool:
+        """Whether BAD may differ from GOOD all the same, where no difference was found."""
+        ends = [step for step in self.state.steps if step.place == self.state.last]
+        decided = all(figure.verdict is Verdict.SAME for figure in self.ends)
+        shared = any(step.same_files for step in ends[-1:])
+        return self.outcome == "same" and (shared or not self.ends or not decided)
+
+    @property
     def end(self) -> Figure | None:
         """The figure that decided, of BAD against GOOD."""
         return next((figure for figure in self.ends if figure.id == self.figure), None)
