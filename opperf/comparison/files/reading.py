@@ -261,7 +261,17 @@ def entries_of_results(
     )
     if not entries:
         raise RunFileError(f"{path}: has no results, so there is nothing to compare")
-    return entries
+    measured = dict.fromkeys(name for entry in entries for name in entry.figures)
+    return tuple(
+        msgspec.structs.replace(
+            entry,
+            # What other results have, it was to have.
+            absent={name: "not in the results" for name in measured if name not in entry.figures},
+        )
+        if entry.figures
+        else entry
+        for entry in entries
+    )
 
 
 def _results(

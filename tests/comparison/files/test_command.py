@@ -217,6 +217,22 @@ def test_results_with_nan_are_told_of(run, record, saved, outcome, tmp_path):
     assert f"{path}: 1 figure is not finite: relu forward" in told
 
 
+def test_a_pass_that_new_results_lack_is_missing(outcome, tmp_path):
+    times = {"avg_time_forward_relu": 1.0, "avg_time_backward_relu": 2.0}
+    other = {"exp": [{"inputs": {}, "avg_time_forward_exp": 1.0, "avg_time_backward_exp": 2.0}]}
+    paths = []
+    for name, own in (("base", times), ("new", {"avg_time_forward_relu": 1.0})):
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps({"relu": [{"inputs": {}, **own}], **other}))
+    code, printed, told = outcome(*paths)
+    assert (code, "relu backward: not in the results" in printed) == (1, True)
+    assert told.endswith("opperf: 1 missing\n")
+    # Of no case of the file it was to be measured.
+    paths[1].write_text(json.dumps({"relu": [{"inputs": {}, "avg_time_forward_relu": 1.0}]}))
+    paths[0].write_text(json.dumps({"relu": [{"inputs": {}, **times}]}))
+    assert outcome(*paths)[0] == 0
+
+
 def test_nothing_is_overwritten(files, outcome, tmp_path):
     output = tmp_path / "report.md"
     output.write_text("mine")
