@@ -29,7 +29,7 @@ class SharedWorker(Worker):
 def sharing() -> Iterator[Callable[..., Worker]]:
     """Yields what is used in place of `Worker`: one process for each framework and set of process
     settings. They end at the end."""
-    started: dict[tuple[str, str, Cpus, bool, bool], SharedWorker] = {}
+    started: dict[tuple[str, str, Cpus, bool], SharedWorker] = {}
 
     def given(
         framework: str,
@@ -38,18 +38,11 @@ def sharing() -> Iterator[Callable[..., Worker]]:
         cpus: Cpus = NOT_PINNED,
         profiles: Path | None = None,
         measures_memory: bool = True,
-        own_modules: bool = False,
     ) -> Worker:
-        process = process_key(framework, settings or Settings())
-        key = (process, python, cpus, measures_memory, own_modules)
+        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
         if key not in started:
             started[key] = SharedWorker(
-                framework,
-                settings,
-                python=python,
-                cpus=cpus,
-                measures_memory=measures_memory,
-                own_modules=own_modules,
+                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
             )
         return started[key]
 

@@ -9,7 +9,7 @@ shapes or with random ones (`refitting.py`); then varied along the other axes
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from opperf.errors import UsageError
 from opperf.execution.refitting import fit_cases, with_random_shapes
 from opperf.execution.searching import search_inputs
 from opperf.execution.workers import Workers
+from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import DECLARED, Case, Record, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import Completion, Source, SourceFile, completion_of, is_incomplete
@@ -61,8 +62,7 @@ def plan_run(
     selection that is not possible, and the errors of the sources."""
     plans: list[Plan] = []
     if selection.patterns or not files:
-        for label in axes.get("python", ("",)):
-            here = {**axes, **({"python": (label,)} if label else {})}
+        for here in _by_modules(axes):
             plan, found = _plan_registry(workers, framework, selection, here, say)
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
@@ -73,6 +73,28 @@ def plan_run(
     distinct = disambiguate(tuple(group_by_process(cases)))
     plan = filter_by_id(msgspec.structs.replace(plan, cases=distinct), selection)
     return limit_case_times(filter_by_partition(plan, selection)), axes
+
+
+def _by_modules(axes: Axes) -> Iterator[Axes]:
+    """Yields the axes for each interpreter and path on which its modules are found."""
+    for label in axes.get("python", ("",)):
+        here = {**axes, **({"python": (label,)} if label else {})}
+        groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for env in axes.get("env", ()):
+            groups.setdefault(tuple(env.get(name, "") for name in SEARCHED), []).append(env)
+        yield from ({**here, "env": tuple(own)} for own in groups.values())
+        if not groups:
+            yield here
+
+
+def _finding(axes: Axes, imports: tuple[str, ...] = ()) -> Settings:
+    """Returns the settings of a process that finds the modules of the axes' first case."""
+    env = axes.get("env", ({},))[0]
+    return Settings(
+        python=axes.get("python", ("",))[0],
+        imports=imports,
+        env={name: value for name, value in env.items() if name in SEARCHED},
+    )
 
 
 def plan_cases(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
@@ -95,7 +117,7 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
     groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
     if not any((selection.patterns, selection.exclude, *groups, axes)):
         return
-    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
+    worker = workers.of(framework, _finding(axes))
     usable = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)}).usable
     settings = {name: values[0] for name, values in usable.items()} | {"input_function": ""}
     worker.plan(
@@ -113,8 +135,7 @@ def _plan_registry(
 ) -> tuple[Plan, Axes]:
     """Returns the plan of the registry's cases, and the axes. A dtype that the framework lacks gets
     the first one's cases, whose records say so."""
-    label = axes.get("python", ("",))[0]
-    process = Settings(python=label, imports=selection.settings.imports)
+    process = _finding(axes, selection.settings.imports)
     worker = workers.of(framework, process)
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)})
     found = {**axes, **resolved.axes}
@@ -233,8 +254,7 @@ def plan_file(
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
         if is_incomplete(source):
-            label = axes.get("python", ("",))[0]
-            worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
+            worker = workers.of(framework, _finding(axes, plain["imports"]))
             own = complete_cases(
                 worker, source, own, selection.batch_factor, selection.skip_views, say
             )
@@ -244,7 +264,7 @@ def plan_file(
             resolved, asked = several, framework_axes(several)
             # No worker starts if no axis needs it.
             if asked:
-                worker = workers.of(framework, Settings(python=several.get("python", ("",))[0]))
+                worker = workers.of(framework, _finding(several))
                 found_axes = worker.resolve(asked).axes
                 resolved = {**several, **{name: found_axes[name] for name in asked}}
         own = select_cases(own, selection)

@@ -125,8 +125,6 @@ class Workers(AbstractContextManager["Workers"]):
             python=self._python_of(framework, settings),
             cpus=cpus,
             profiles=self.profiles,
-            # What is of one interpreter is compared with what is of another.
-            own_modules=bool(self.interpreters),
         )
 
     def core_count(self, settings: Settings) -> int:

@@ -214,7 +214,7 @@ def _models(place: Place, matrix: Matrix, say: Say) -> Iterator[Candidate]:
     has some for another."""
     for word in matrix.models:
         if not word.suite:
-            yield of_user(place.framework, word)
+            yield of_user(place.framework, word, place.worker.has_own_modules)
             continue
         has = find_suite(word.suite).frameworks
         if place.framework not in has and not set(has).isdisjoint(matrix.frameworks):

@@ -37,16 +37,17 @@ Find = Callable[[str], Callable[..., Any]]
 """Finds a framework's callable by its dotted path."""
 
 
-def target_at(framework: str, text: str) -> Target | None:
+def target_at(framework: str, text: str, own_modules: bool = False) -> Target | None:
     """Returns the target of a name with a colon; None for any other name. A module in the working
-    directory is a file target, as workers import nothing from there by name."""
+    directory is a file target, as workers import nothing from there by name; with
+    `own_modules`, of another interpreter, it is none. Raises as `file_here`."""
     found = IN_FILE.fullmatch(text)
     if found:
         return FileTarget(framework=framework, **found.groupdict())
     found = IN_MODULE.fullmatch(text)
     if not found:
         return None
-    file = file_here(found["module"])
+    file = None if own_modules else file_here(found["module"])
     if file is not None:
         return FileTarget(framework=framework, file=str(file), function=found["function"])
     return CallableTarget(framework=framework, path=text)

@@ -107,7 +107,7 @@ def _without_folders_beside() -> Iterator[None]:
 
 def imported(name: str, shown: str, function: str = "") -> ModuleType:
     """Returns the module of a name, which Python finds by itself. Raises `UnknownOperatorError` for
-    a missing module, which is `shown` there."""
+    a module that is missing, or fails when it is loaded, which is `shown` there."""
     here = _in_working_directory(name)
     path = here or f"path/to/{name.rpartition('.')[2]}.py"
     try:
@@ -119,6 +119,10 @@ def imported(name: str, shown: str, function: str = "") -> ModuleType:
     except ImportError as error:
         raise UnknownOperatorError(
             f"{shown}: {one_line(str(error))}; install it, or name its file: {path}{function}"
+        ) from error
+    except Exception as error:
+        raise UnknownOperatorError(
+            f"{shown} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
         ) from error
     return module
 
@@ -163,18 +167,9 @@ def file_named(name: str) -> Path | None:
 
 def import_module(name: str) -> ModuleType:
     """Returns the module of a file or of a name, which may be a file in the working directory.
-    Raises `UnknownOperatorError`, and `UsageError` for code that fails when it is loaded."""
+    Raises as `module_of` and `imported`."""
     file = file_named(name)
-    if file is not None:
-        return module_of(str(file.resolve()))
-    try:
-        return imported(name, name)
-    except UnknownOperatorError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{name} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
-        ) from error
+    return imported(name, name) if file is None else module_of(str(file.resolve()))
 
 
 def loaded_for(target: Target) -> tuple[LoadedFile, ...]:

@@ -165,9 +165,10 @@ class SuiteSource:
         yield from self._cases
 
 
-def of_user(framework: str, word: ModelWord) -> Candidate:
-    """Returns the model of a user's function or class, which its process has to look for."""
-    found = target_at(framework, word.place)
+def of_user(framework: str, word: ModelWord, own_modules: bool = False) -> Candidate:
+    """Returns the model of a user's function or class, which its process has to look for; with
+    `own_modules` not in the working directory."""
+    found = target_at(framework, word.place, own_modules)
     assert found is not None
     name, file = (found.function, found.file) if isinstance(found, FileTarget) else (word.place, "")
     target = ModelTarget(framework, name, file=file, arguments=word.arguments)

@@ -17,6 +17,7 @@ import msgspec
 
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.frameworks.user_modules import OWN_MODULES
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
@@ -74,6 +75,11 @@ class RequestProcess:
     @property
     def is_foreign(self) -> bool:
         return self._program.is_foreign
+
+    @property
+    def has_own_modules(self) -> bool:
+        """Whether it imports nothing from the working directory."""
+        return OWN_MODULES in self._program.variables
 
     @property
     def log(self) -> str:

@@ -196,3 +196,21 @@ def test_a_file_is_read_once(planned, recorded, monkeypatch):
     monkeypatch.setattr(runfile, "read_run", lambda path: reads.append(path) or read_run(path))
     plan, _ = planned(Selection(), {"dtype": ("float32", "float64")}, [path], {"dtype"})
     assert len(plan.cases) == 2 * len(cases) and reads == [path]
+
+
+def test_modules_are_looked_for_on_the_path_of_each_environment(in_process_workers):
+    make, _ = in_process_workers
+    workers, asked = make(), []
+    of = workers.of
+
+    def recording(framework, settings):
+        asked.append(settings.env)
+        return of(framework, Settings())
+
+    workers.of = recording
+    envs = tuple({"PYTHONPATH": path, "X": x} for path in ("/base", "/head") for x in "12")
+    selection = Selection(patterns=("relu",))
+    plan, axes = plan_run(workers, "fake", selection, {"env": envs}, (), (), lambda text: None)
+    assert asked == [{"PYTHONPATH": "/base"}, {"PYTHONPATH": "/head"}]
+    assert axes["env"] == envs
+    assert [case.settings.env for case in plan.cases[:: len(plan.cases) // 4]] == list(envs)

@@ -239,7 +239,8 @@ def test_wrong_words_are_one_line(opperf, words, message):
 @pytest.mark.parametrize(
     "report, state, said",
     [
-        ({"outcome": "same"}, "noise", "both commits are the same"),
+        ({"outcome": "same", "is_open": False}, "noise", "both commits are the same"),
+        ({"outcome": "same", "is_open": True}, "new", ""),
         (
             {"outcome": "found", "first_bad": [{"sha": "ab" * 20, "subject": "rounds"}]},
             "confirmed",

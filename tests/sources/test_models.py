@@ -88,6 +88,15 @@ def test_a_users_function_is_looked_for_where_the_word_says():
     assert by_module == ModelTarget("torch", "package.module:make")
 
 
+def test_another_interpreter_looks_for_no_module_in_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "opperf_mine.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    word = read_word("opperf_mine:make")
+    here = ModelTarget("torch", "make", file="opperf_mine.py")
+    assert of_user("torch", word).target == here
+    assert of_user("torch", word, own_modules=True).target == ModelTarget("torch", word.place)
+
+
 def test_a_suite_is_a_source_once_a_worker_has_listed_it():
     asked = []
 

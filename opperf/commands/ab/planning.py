@@ -15,6 +15,7 @@ import msgspec
 from opperf.commands.ab.request import Request
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import ArmSpec, selection_of
+from opperf.comparison.ab.loaded import have_own_modules
 from opperf.comparison.ab.pairs import Pairing, choose_by_id, pair_cases, plans_of, plans_of_files
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
@@ -69,7 +70,7 @@ def _plan_arm(
         environment = worker.environment()
     start_s = time.monotonic() - begun
     # An arm without assignments is not at fault: both arms have the same error.
-    own = arm.settings or arm.operators or arm.python
+    own = arm.settings or arm.operators or have_own_modules(request.arms.values())
     with name_arm_in_errors(name, arm) if own else nullcontext():
         selections = [
             worker.resolve_selection(selection_of(arm, selection))

@@ -16,18 +16,20 @@ from opperf.commands.ab.counting import OF_TIMES, judge_counts
 from opperf.commands.ab.request import CAP_FACTOR, Request, read_request
 from opperf.commands.ab.running import measure_session, open_session
 from opperf.commands.run.request import split_sources
+from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.session import Session, metric_of, pair_of
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.reports.difference_report import report_of
+from opperf.comparison.files.comparison import MISSING
 from opperf.comparison.statistics.data import SAME_FACTOR
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
 from opperf.history.bisection.builds import Build
-from opperf.history.bisection.results import Figure, Kind, Step
+from opperf.history.bisection.results import Failure, Figure, Kind, Step
 from opperf.model import INSTRUCTIONS, Role
 from opperf.reports.model import Report
 from opperf.results.runfile import read_run
@@ -77,12 +79,26 @@ class Sessions:
             with writer:
                 same_files = _same_files(writer.session)
                 measure_session(writer, request)
-        if not writer.session.pairs:
-            absence = writer.session.plan.absences[0]
+        session = writer.session
+        if session.pairs:
+            found = _counted(session, request) if kind == "counts" else _timed(session)
+        else:
+            found = Step(0, ())
+        failures = (*_absent(session), *found.failures)
+        if not failures and not found.figures and not session.pairs:
+            absence = session.plan.absences[0]
             raise UsageError(f"no case runs in both commits, e.g. {absence.case}: {absence.reason}")
-        found = _counted(writer.session, request) if kind == "counts" else _timed(writer.session)
+        failed = {failure.case for failure in failures}
+        ran = tuple(sorted({usual_id(pair.a) for pair in session.pairs} - failed))
         seconds = time.monotonic() - begun
-        return msgspec.structs.replace(found, seconds=seconds, file=name, same_files=same_files)
+        return msgspec.structs.replace(
+            found,
+            seconds=seconds,
+            file=name,
+            same_files=same_files,
+            ran=ran,
+            failures=failures,
+        )
 
     def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
         if a.arm == b.arm:
@@ -180,7 +196,24 @@ def _timed(session: Session) -> Step:
         and found.low is not None
         and found.high is not None
     )
-    return Step(0, figures, analysis.reason)
+    lost = {pair_of(figure): why for figure, why in missing_figures(session).items()}
+    failures = tuple(_failure(pairs[pair], why) for pair, why in lost.items())
+    return Step(0, figures, analysis.reason, failures=failures)
+
+
+def _absent(session: Session) -> tuple[Failure, ...]:
+    """Returns the cases that the second commit does not have, or failed at when it was tried."""
+    return tuple(
+        Failure(absence.id, absence.operator, absence.inputs, absence.reasons["B"])
+        for absence in session.plan.absences
+        if absence.is_missing
+    )
+
+
+def _failure(pair: Pair, reason: str) -> Failure:
+    # That it is of B goes without saying.
+    reason = reason.removeprefix("B: ")
+    return Failure(usual_id(pair.a), pair.label, pair.inputs, reason, pair.a.pattern)
 
 
 def _counted(session: Session, request: Request) -> Step:
@@ -206,9 +239,14 @@ def _counted(session: Session, request: Request) -> Step:
                 )
 
     found = tuple(figures())
-    if not found:
+    failures = tuple(
+        _failure(pairs[group_of[change.id]], change.reason)
+        for change in compared.changes
+        if change.kind in MISSING and change.id in group_of
+    )
+    if not found and not failures:
         raise UsageError("no case was counted in both commits")
-    return Step(0, found)
+    return Step(0, found, failures=failures)
 
 
 def _of_pair(pair: Pair) -> dict[str, Any]:

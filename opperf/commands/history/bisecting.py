@@ -148,7 +148,7 @@ def _decide(report: dict[str, Any]) -> tuple[State | None, str]:
     from opperf.history.reports.values import sha_text
 
     outcome = report["outcome"]
-    if outcome == "same":
+    if outcome == "same" and not report.get("is_open"):
         return State.NOISE, "measured again in turn: both commits are the same"
     if outcome not in ("found", "range"):
         return None, ""

@@ -292,7 +292,7 @@ def surest(changed: Collection[Figure]) -> Figure:
     return max(
         changed,
         key=lambda change: (
-            change.verdict is Verdict.REGRESSED,
+            change.verdict in (Verdict.MISSING, Verdict.REGRESSED),
             abs(change.effect) / change.error,
         ),
     )
@@ -311,7 +311,7 @@ def of_failure(failure: Failure, metric: str = RUNS) -> Figure:
         operator=failure.operator,
         inputs=failure.inputs,
         metric=metric,
-        verdict=Verdict.REGRESSED,
+        verdict=Verdict.MISSING,
         effect=1.0,
         error=COUNT_SCATTER,
         freedom=COUNT_FREEDOM,

@@ -31,12 +31,16 @@ from opperf.shares import share_text as percent
 
 TONES: dict[Verdict, Tone] = {
     Verdict.REGRESSED: "worse",
+    Verdict.MISSING: "worse",
     Verdict.IMPROVED: "better",
     Verdict.AMBIGUOUS: "open",
     Verdict.INVALID: "open",
 }
 
-COLUMNS = ("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject")
+COLUMNS = (
+    *("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject"),
+    "reason",
+)
 
 
 def report_for(found: Bisection, folder: Path) -> Report:
@@ -67,7 +71,8 @@ def _prose(found: Bisection) -> Iterator[str]:
         if any(figure.fails for figure in found.ends):
             yield f"BAD, {bad}, fails where GOOD, {good}, does not: {notes}."
         else:
-            yield f"BAD, {bad}, does not differ from GOOD, {good}: {notes}."
+            verb = "is not shown to differ" if found.is_open else "does not differ"
+            yield f"BAD, {bad}, {verb} from GOOD, {good}: {notes}."
         return
     yield _answer(found)
     yield _change(end, found.loss)
@@ -85,7 +90,8 @@ def _change(end: Figure, loss: tuple[float, float, float] | None) -> str:
     if end.metric == BUILDS:
         return f"From there on a commit {end.reason}."
     if loss is None:
-        return f"GOOD runs {end.operator} ({end.inputs}), which fails from there on: {end.reason}."
+        case = f"{end.operator} ({end.inputs})"
+        return f"GOOD runs {case}, and from there on it does not run: {end.reason}."
     ratio, low, high = loss
     return (
         f"From there on {end.operator} {end.metric} takes {ratio:.3f} times as much (90 % interval "
@@ -237,12 +243,13 @@ def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
     figure = found.end and step.seen(found.end)
     yield from (number, commit.sha)
     if figure is None:
-        yield from (None, None, None, "invalid" if step.reason else step.broken, 0)
+        yield from (None, None, None, "invalid" if step.reason else "", 0)
     elif figure.fails:
-        yield from (None, None, None, figure.shown, 0)
+        yield from (None, None, None, figure.verdict.value, 0)
     else:
         yield from (figure.ratio, *figure.interval, figure.verdict.value, figure.blocks)
-    yield from (step.seconds, commit.subject)
+    why = step.reason or step.why_not(found.end.case if found.end else "")
+    yield from (step.seconds, commit.subject, why)
 
 
 def _steps(found: Bisection) -> Iterator[Section]:
@@ -306,6 +313,7 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
     end = found.end
     return {
         "outcome": found.outcome,
+        "is_open": found.is_open,
         "repository": state.repository,
         "good": msgspec.to_builtins(state.commits[0]),
         "bad": msgspec.to_builtins(state.commits[-1]),

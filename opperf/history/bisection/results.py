@@ -61,7 +61,7 @@ class Figure(Struct, frozen=True, omit_defaults=False):
     def shown(self) -> str:
         """The change in words."""
         if self.fails:
-            return f"fails: {self.reason}" if self.reason else self.metric
+            return self.reason or self.metric
         return f"{self.ratio:.3f}, {self.verdict.value}"
 
     @property
@@ -122,7 +122,7 @@ class Step(Struct, frozen=True):
         effect = float(bool(reason))
         return msgspec.structs.replace(
             figure,
-            verdict=Verdict.REGRESSED if reason else Verdict.SAME,
+            verdict=Verdict.MISSING if reason else Verdict.SAME,
             effect=effect,
             low=effect,
             high=effect,
@@ -231,6 +231,14 @@ class Bisection(Struct, frozen=True, omit_defaults=False):
     def candidates(self) -> tuple[Commit, ...]:
         """The commits of which one is the first bad one."""
         return self.state.commits[self.first : self.last + 1] if self.first else ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether BAD may differ from GOOD all the same, where no difference was found."""
+        ends = [step for step in self.state.steps if step.place == self.state.last]
+        decided = all(figure.verdict is Verdict.SAME for figure in self.ends)
+        shared = any(step.same_files for step in ends[-1:])
+        return self.outcome == "same" and (shared or not self.ends or not decided)
 
     @property
     def end(self) -> Figure | None:

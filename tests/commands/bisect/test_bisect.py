@@ -126,3 +126,19 @@ def test_commits_that_load_the_same_file_are_refused(given, path, message, capsy
     out, err = capsys.readouterr()
     assert message in err and err.count("\n") == 1
     assert out == "" and not Path("opperf_bisect").exists()
+
+
+def test_the_commit_that_raises_is_found(given, capsys):
+    file = Path("pkg/k.py")
+    file.write_text("def total(x):\n    raise ValueError('no sum')\n")
+    git(".", "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qam", "Raises")
+    assert run(given("HEAD~1", "HEAD", "-f", "json", "--quiet")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [commit["subject"] for commit in found["first_bad"]] == ["Raises"]
+    figure = found["figure"]
+    assert (figure["metric"], figure["verdict"], figure["ratio"]) == ("runs", "missing", None)
+    assert figure["reason"] == "failed: ValueError: no sum"
+    assert run(given("HEAD~1", "HEAD", "--quiet", "--overwrite", "--on-error", "skip")) == 3
+    assert "--on-error bad finds the commit that broke it" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -1,6 +1,7 @@
 """The search through a repository, with a judge that knows the answer."""
 
 import math
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -149,7 +150,7 @@ def test_commits_that_do_not_build_or_fail_leave_a_range(tmp_path):
 def test_ends_that_do_not_differ_are_said(tmp_path):
     fake = Fake(loss=0)
     found = fake.run()
-    assert (found.outcome, found.candidates) == ("same", ())
+    assert (found.outcome, found.candidates, found.is_open) == ("same", (), False)
     assert [number for number, _ in fake.asked] == [20]
     (section, *_) = report_for(found, tmp_path).sections
     assert "does not differ from GOOD" in section.prose[0]
@@ -158,8 +159,10 @@ def test_ends_that_do_not_differ_are_said(tmp_path):
 def test_ambiguous_ends_are_measured_longer():
     fake = Fake()
     fake.figures = lambda number: [figure(0.02, Verdict.AMBIGUOUS)]
-    assert fake.run().outcome == "same"
+    found = fake.run()
+    assert (found.outcome, found.is_open) == ("same", True)
     assert [ask.longer for _, ask in fake.asked] == [False, True]
+    assert "is not shown to differ" in str(report_for(found, Path()).sections)
 
 
 @pytest.mark.parametrize(("place", "name"), [(0, "GOOD"), (20, "BAD")])
@@ -258,14 +261,17 @@ def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
         text = " ".join(format.write_report(report).split())
         assert COMMITS[9].short[:8] in text, name
         assert "failed: ValueError: no" in text, name
-    assert "which fails from there on: failed: ValueError: no" in str(report.sections)
+    assert "and from there on it does not run: failed: ValueError: no" in str(report.sections)
     data = report.data
     assert (data["figure"]["metric"], data["figure"]["ratio"], data["ratio"]) == (
         "runs",
         None,
         None,
     )
-    assert {row["verdict"] for row in data["steps"]} == {"runs", "fails: failed: ValueError: no"}
+    assert {(row["verdict"], row["reason"]) for row in data["steps"]} == {
+        ("same", ""),
+        ("missing", "failed: ValueError: no"),
+    }
 
 
 def test_what_bad_fails_at_comes_before_what_it_takes_longer_for():
@@ -276,7 +282,7 @@ def test_what_bad_fails_at_comes_before_what_it_takes_longer_for():
 
 def test_failures_that_are_to_be_skipped_are_said(tmp_path):
     found = Fake(loss=0, raising=range(9, 21)).run(on_error="skip")
-    assert found.outcome == "same"
+    assert (found.outcome, found.is_open) == ("same", True)
     (section, *_) = report_for(found, tmp_path).sections
     assert "fails where GOOD" in section.prose[0]
     assert "ValueError: no; --on-error bad finds the commit" in section.prose[0]
