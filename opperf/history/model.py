@@ -117,6 +117,8 @@ class Added(Struct, frozen=True):
     sha: str
     branch: str
     """Commit and branch that the run is at: of one that was there, as it was added first."""
-    points: int
+    figures: int
+    failures: int
+    """Outcomes without a figure."""
     series: int
     """Number of series that it began."""

@@ -68,7 +68,7 @@ function eventRow(event) {
   const target = event.series === null ? name : link(name, { part: "series", number: event.series });
   const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
   return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
-    make("span", { class: toneOf(event) }, percent(event.ratio)), interval,
+    make("span", { class: toneOf(event) }, event.kind === "stopped" ? event.method : percent(event.ratio)), interval,
     event.verdicts.length ? verdictText(event.verdicts[0]) : "",
     make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), date(event.created)];
 }

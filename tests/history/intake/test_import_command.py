@@ -23,7 +23,9 @@ def runs(opperf):  # noqa: F811
 
 def test_commits_are_in_the_order_of_the_repository(opperf, results, repository):  # noqa: F811
     (results / "box" / "ffffffff-conda-py3.11-numpy.json").unlink()
-    assert "2 runs of asv, 8 new figures in kernels" in opperf("history", "import", results)
+    assert "2 runs of asv, 4 new figures and 4 new failures in kernels" in opperf(
+        "history", "import", results
+    )
     assert "0 new figures in kernels, 0 new series" in opperf("history", "import", results)
     found = [(run["position"], run["subject"], run["branch"]) for run in runs(opperf)]
     assert found == [(1, "change 0", "main"), (3, "change 2", "main")]
