@@ -198,6 +198,8 @@ def test_stops_are_found_where_they_are(stops, runs, expected):
         (MetricKind.COUNT, [0, 1, -1, math.nan], [1, 1, 0, 0]),
         (MetricKind.DERIVED, [math.nan, 2, 0, -1], [0, 1, 0, 0]),
         (MetricKind.DERIVED, [-1, 0, 2], [1, 1, 1]),
+        (MetricKind.DERIVED, [2, 0, 1, 0], [1, 0, 1, 0]),
+        (MetricKind.DERIVED, [2, 0, 1, 0, 3, 0], [1, 1, 1, 1, 1, 1]),
     ),
 )
 def test_values_can_be_by_the_kind_of_metric(kind, values, expected):
@@ -258,7 +260,8 @@ def test_a_check_says_it_in_every_format_and_ends_with_1(opperf, path, form):
 
 def test_it_is_open_until_it_comes_back(opperf, path):
     add(path, *ran(1, 2), *BROKEN)
-    assert "1 series stopped, 1 of them new" in opperf("check")[1]
+    out = opperf("check")[1]
+    assert "1 series stopped, 1 of them new" in out and "No open loss" not in out
     assert "1 series stopped, 0 of them new" in opperf("check")[1]
     assert opperf("check", "--fail-on", "new")[0] == 0 and opperf("check")[0] == 1
     assert opperf("check", "--fail-on", "nothing")[0] == 0

@@ -111,10 +111,8 @@ def check_report(
     machines = [row for row in rows if row.event.is_open and row.line is None]
     closed = [row for row in rows if not row.event.is_open]
     lines = {line.id: line for line in history.timelines}
-    said = "; ".join(
-        [_count_text("No open loss", "loss", "open", losses)]
-        + [_count_text("", "series", "stopped", stopped)] * bool(stopped)
-    )
+    counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
+    said = "; ".join(filter(None, counts)) or "No open loss"
     title = f"{project.name}, {branch or 'all branches'}: {said}"
     commits = pluralize(len(checked.order), "commit")
     prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
@@ -223,9 +221,9 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
     return Section(title=title, table=table, is_folded=is_folded)
 
 
-def _count_text(none: str, noun: str, state: str, rows: Sequence[Row]) -> str:
+def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
     new = sum(row.is_new for row in rows)
-    return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else none
+    return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else ""
 
 
 def _stopped(rows: Sequence[Row]) -> Section:
