@@ -11,10 +11,21 @@ import numpy as np
 from opperf.comparison.project_file import ProjectFile
 from opperf.history import detection
 from opperf.history.blessing import find_blessing
-from opperf.history.detection import Change, Findings, Rate, Series, SeriesNote, detect, series_of
+from opperf.history.detection import (
+    Change,
+    Findings,
+    NoteKind,
+    Rate,
+    Series,
+    SeriesNote,
+    detect,
+    series_of,
+)
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
-from opperf.history.timelines import Array, History, Timeline
+from opperf.history.stopped import find_stopped, possible
+from opperf.history.timelines import Array, History, Outcome, Timeline
 from opperf.model import Metric
+from opperf.plurals import pluralize
 
 
 class Pending(NamedTuple):
@@ -33,6 +44,8 @@ class Checked(NamedTuple):
     """Changes as events that are not stored."""
     over_budget: Sequence[Found]
     """Changes that are less clear than those that the budget was spent on."""
+    ended: Sequence[Found]
+    """Stops of series that have figures again."""
     pending: Sequence[Pending]
     notes: Sequence[SeriesNote]
     order: Mapping[str, int]
@@ -45,7 +58,8 @@ class Checked(NamedTuple):
     def updates(self, known: Sequence[Event]) -> list[Update]:
         """Returns what is to be stored, after comparing with the events that are known."""
         settings = (self.settings, detection.EXACT)
-        return reconcile(known, self.found, self.order, self.over_budget, settings, self.gone)
+        past = [*self.over_budget, *self.ended]
+        return reconcile(known, self.found, self.order, past, settings, self.gone)
 
     def kept(self, known: Sequence[Event]) -> list[Event]:
         """Returns the new events that other settings found, and these did not or could not."""
@@ -65,8 +79,10 @@ def check_history(
     rate: Rate,
     method: str,
     smallest: float = detection.SMALLEST,
+    outcomes: Sequence[Outcome] = (),
 ) -> Checked:
-    """Returns the changes of a branch, at one rate of false alarms over all series. The result
+    """Returns the changes of a branch, at one rate of false alarms over all series, and the series
+    that stopped, by the `outcomes` of its runs that are no figures. The result
     depends on the points alone, whatever order they came in."""
     order = commit_order(history)
     shas = list(order)
@@ -94,8 +110,27 @@ def check_history(
                 kept.append(_found(event, change.taken_back, shas))
     for event, back in _machine_events(findings, branch, shas, settings):
         events.append(_found(event, back, shas))
+    stopped = find_stopped(history, outcomes, branch)
+    events += stopped.standing
     gone = _gone(groups.values(), rank)
-    return Checked(events, over_budget, pending, findings.notes, order, gone, settings)
+    notes = (*findings.notes, *_not_compared(history.timelines))
+    return Checked(events, over_budget, stopped.ended, pending, notes, order, gone, settings)
+
+
+def _not_compared(lines: Iterable[Timeline]) -> Iterator[SeriesNote]:
+    """Yields a note on each noisy series with values of which there are no ratios."""
+    for line in lines:
+        usable = possible(line.facts, line.median)
+        count = int((usable & (line.median <= 0)).sum())
+        if count and not _metric(line).is_steady:
+            yield SeriesNote(
+                f"{line.key.case} {line.key.metric}",
+                NoteKind.OMITTED,
+                line.key.environment,
+                int(line.run[0]),
+                f"#{line.id} {line.facts.name} {line.key.metric}: {pluralize(count, 'figure')} of "
+                "0 or less, of which there is no ratio, not compared",
+            )
 
 
 def _found(event: Event, taken_back: int | None, shas: Sequence[str]) -> Found:
@@ -164,7 +199,9 @@ def _series(lines: Sequence[Timeline], rank: Array, times: Array, names: Array) 
         f"{key.case} {key.metric}",
         _metric(lines[0]),
         rank[run],
-        np.concatenate([line.median for line in lines]),
+        np.concatenate(
+            [np.where(possible(line.facts, line.median), line.median, np.nan) for line in lines]
+        ),
         half_widths=np.concatenate(widths),
         environments=key.environment
         if len(lines) == 1

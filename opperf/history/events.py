@@ -41,6 +41,8 @@ class Kind(str, enum.Enum):
     SERIES = "series"
     MACHINE = "machine"
     """Most series of one environment at once: the machine, and no commit."""
+    STOPPED = "stopped"
+    """A series without figures: it fails, is missing, or has values that cannot be."""
 
 
 class Event(Struct, frozen=True):
@@ -89,8 +91,8 @@ class Event(Struct, frozen=True):
         return self.after > self.before if has_levels else self.ratio > 1
 
     def is_loss(self, lower_is_better: bool) -> bool:
-        """Whether the new level is the worse one."""
-        return self.is_rise == lower_is_better
+        """Whether the new level is the worse one, or there is none."""
+        return self.kind is Kind.STOPPED or self.is_rise == lower_is_better
 
 
 class Update(NamedTuple):
@@ -114,7 +116,7 @@ class Found(NamedTuple):
 
     event: Event
     why: str = ""
-    """Of a state that is not new."""
+    """Of its state: of a new one what is known beside the figures."""
 
 
 def reconcile(
@@ -213,7 +215,7 @@ def _same(
 def _identity(event: Event) -> tuple[object, ...]:
     """Returns what an event is of, and its direction: of a machine what kind of change."""
     is_machine = event.kind is Kind.MACHINE
-    direction = event.method if is_machine else event.is_rise
+    direction = event.method if is_machine else event.kind is Kind.SERIES and event.is_rise
     return (event.kind, event.series, event.environment, direction)
 
 

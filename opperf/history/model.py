@@ -13,6 +13,10 @@ WHOLE = ""
 """Metric of the series of a case's outcomes that are no figures: failures, crashes, timeouts."""
 
 
+OK = "ok"
+"""Status of a figure."""
+
+
 class CommitsOf(str, enum.Enum):
     """The thing that a project's commits are of."""
 
@@ -70,7 +74,7 @@ class SeriesFacts(Struct, frozen=True):
 class Point(Struct, frozen=True):
     """The figure of one run."""
 
-    status: str = "ok"
+    status: str = OK
     reason: str = ""
     n: int = 0
     median: float = math.nan
@@ -117,6 +121,8 @@ class Added(Struct, frozen=True):
     sha: str
     branch: str
     """Commit and branch that the run is at: of one that was there, as it was added first."""
-    points: int
+    figures: int
+    failures: int
+    """Outcomes without a figure."""
     series: int
     """Number of series that it began."""

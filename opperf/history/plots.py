@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.history.events import Event, Kind, State
-from opperf.history.reports.values import commit_date, sha_text
+from opperf.history.reports.values import change_text, commit_date, sha_text
 from opperf.history.timelines import History, Timeline
 from opperf.metrics import metric_named
 from opperf.results.plots.data import Line, Panel, Plot, Point
@@ -191,7 +191,7 @@ def _marks(
         else:
             is_loss = event.is_loss(line.facts.lower_is_better)
             tone = CLOSED if not event.is_open else WORSE if is_loss else BETTER
-            text = f"{100 * (event.ratio - 1):+.1f} %"
+            text = change_text(event)
         if event.state is not State.NEW:
             text = f"{text}, {event.state.value}"
         # Between the two runs.

@@ -10,7 +10,13 @@ import numpy as np
 from opperf.history.model import SeriesFacts, SeriesKey
 from opperf.history.store.figures import Columns
 from opperf.history.store.opening import Store
-from opperf.history.store.reading import newest_series, read_figures, read_runs, read_series
+from opperf.history.store.reading import (
+    newest_series,
+    read_failures,
+    read_figures,
+    read_runs,
+    read_series,
+)
 from opperf.history.store.rows import Project, StoredRun, StoredSeries
 
 Array = np.ndarray[Any, Any]
@@ -28,6 +34,17 @@ class Timeline(NamedTuple):
     median: Array
     low: Array
     high: Array
+
+
+class Outcome(NamedTuple):
+    """A run of a case without a figure: of all of its metrics if its key is of none."""
+
+    key: SeriesKey
+    facts: SeriesFacts
+    run: int
+    """Index of the run among those of the history."""
+    status: str
+    reason: str
 
 
 class History(NamedTuple):
@@ -58,6 +75,23 @@ def read_history(
         series = [found for found in series if found.key in keys]
     ids = None if chosen is None else [found.id for found in series]
     return join_history(runs, series, read_figures(store, project, ids))
+
+
+def read_outcomes(store: Store, project: Project, history: History) -> list[Outcome]:
+    """Returns the outcomes without a figure of a history's runs."""
+    series = {stored.id: stored for stored in read_series(store, project)}
+    at = {run.id: index for index, run in enumerate(history.runs)}
+    return [
+        Outcome(
+            series[failure.series].key,
+            series[failure.series].facts,
+            at[failure.run],
+            failure.status,
+            failure.reason,
+        )
+        for failure in read_failures(store, project)
+        if failure.run in at and failure.series in series
+    ]
 
 
 def join_history(

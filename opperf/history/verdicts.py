@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.history.events import Event, State, Update
+from opperf.history.events import Event, Kind, State, Update
 from opperf.history.model import Commit, SeriesKey
 from opperf.model import Struct
 from opperf.plurals import pluralize
@@ -177,6 +177,9 @@ def decide_events(events: Sequence[Event], evidence: Evidence) -> list[Update]:
 
 
 def _is_decided_by_sessions(event: Event) -> bool:
+    if event.kind is Kind.STOPPED:
+        # What is compared has figures in both commits.
+        return False
     is_of_session = event.by.startswith(f"{SESSION} ")
     return event.state is State.NEW or (
         is_of_session and event.state in (State.CONFIRMED, State.NOISE)
@@ -189,6 +192,7 @@ def _state(
     """Returns the state of an event after a verdict; None where that decides nothing."""
     if not evidence.covers(verdict, event) or any(
         other is not event
+        and other.kind is event.kind
         and (other.series, other.branch) == (event.series, event.branch)
         and other.state is not State.NOISE
         and evidence.covers(verdict, other)

@@ -136,6 +136,8 @@ class EventValue(Answer, frozen=True):
     ratio: float | None
     low: float | None
     high: float | None
+    method: str
+    """How it was found; of a series without figures, how it stopped: fails, missing, impossible."""
     count: int
     """Number of series that changed together."""
     is_loss: bool

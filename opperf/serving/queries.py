@@ -107,7 +107,7 @@ class Queries:
         runs = [run for run in content.runs if branch in ("", run.branch)]
         found = runs[::-1][offset : offset + limit]
         uncounted = [run.id for run in found if run.id not in content.points]
-        content.points.update(reading.count_points(self.store, uncounted))
+        content.points.update(reading.count_figures(self.store, uncounted))
         items = [_run(run, content.points[run.id]) for run in found]
         return answers.Runs(items=items, total=len(runs))
 
@@ -361,6 +361,7 @@ def _event(event: Event, content: Content) -> answers.EventValue:
         ratio=_known(event.ratio),
         low=_known(event.low),
         high=_known(event.high),
+        method=event.method,
         count=event.count,
         is_loss=event.is_loss(facts.lower_is_better if facts else True),
         created=event.created,

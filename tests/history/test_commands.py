@@ -33,8 +33,8 @@ def opperf(tmp_path, monkeypatch, capsys, repository):
     for name in ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BRANCH_NAME"):
         monkeypatch.delenv(name, raising=False)
 
-    def called(*words):
-        assert cli.main([*map(str, words)], standalone_mode=False) == 0
+    def called(*words, code=0):
+        assert cli.main([*map(str, words)], standalone_mode=False) == code
         return capsys.readouterr().out
 
     return called

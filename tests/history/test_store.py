@@ -23,7 +23,7 @@ from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import read_events, read_states, update_events
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
-    count_points,
+    count_figures,
     find_project,
     read_failures,
     read_figures,
@@ -84,7 +84,7 @@ def test_what_is_added_is_read(store):
     project = find_project(store)
     (run,) = read_runs(store, project)
     assert (run.commit.sha, run.commit.position) == (sha(1), 1)
-    assert count_points(store, [run.id]) == {run.id: 2}
+    assert count_figures(store, [run.id]) == {run.id: 1}
     one, whole = sorted(read_series(store, project), key=lambda one: one.key.case)
     assert one.facts == entry().facts and one.key == entry().key
     (point,) = (
@@ -129,11 +129,11 @@ def test_a_reason_may_have_a_zero_character(store):
 
 def test_adding_again_changes_nothing_and_more_of_a_run_is_added(store):
     (first,) = add_runs(store, "p", [submission(1, entry())])
-    assert (first.points, first.series) == (1, 1)
+    assert (first.figures, first.series) == (1, 1)
     (again,) = add_runs(store, "p", [submission(2, entry(999.0), id="run1")])
-    assert (again.points, again.series, again.sha) == (0, 0, sha(1))
+    assert (again.figures, again.series, again.sha) == (0, 0, sha(1))
     (more,) = add_runs(store, "p", [submission(1, entry(999.0), entry(case="c1", name="exp"))])
-    assert (more.points, more.series) == (1, 1)
+    assert (more.figures, more.series) == (1, 1)
     assert medians(store) == {
         ("relu", "forward", "e0"): [100.0],
         ("exp", "forward", "e0"): [100.0],
@@ -233,7 +233,7 @@ def test_writers_of_one_run_at_once_lose_nothing(name):
     with Store(name) as store:
         (run,) = read_runs(store, find_project(store))
         assert len(read_figures(store, find_project(store)).median) == 4 * 5
-        assert count_points(store, [run.id]) == {run.id: 4 * 5}
+        assert count_figures(store, [run.id]) == {run.id: 4 * 5}
 
 
 KILLED = """
@@ -263,7 +263,7 @@ def test_a_writer_that_is_killed_leaves_nothing_of_its_run(name):
         assert [run.identity for run in read_runs(store, project)] == ["run1"]
         assert len(read_series(store, project)) == 1
         (added,) = add_runs(store, "p", [submission(2, entry(), entry(case="c1"))])
-        assert added.points == 2
+        assert added.figures == 2
 
 
 def test_a_full_disk_changes_nothing(tmp_path):

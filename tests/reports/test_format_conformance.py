@@ -169,9 +169,19 @@ def of_history(folder):
     events = [
         Event(EventKind.SERIES, last_good=name, first_bad=name, series=line.id, id=1, **change),
         Event(EventKind.MACHINE, last_good=name, first_bad=name, id=2, **change),
+        Event(EventKind.STOPPED, last_good=name, first_bad=name, series=line.id, id=3, **change),
     ]
     note = SeriesNote(name, NoteKind.BREAK, "e0", 1, name)
-    checked = Checked([], events, [], [note], {name: 1}, {}, name)
+    checked = Checked(
+        found=[],
+        over_budget=events,
+        ended=[],
+        pending=[],
+        notes=[note],
+        order={name: 1},
+        gone=[],
+        settings=name,
+    )
     rows = rows_of(events, {line.id: line}, [1], NOTHING)
     return {
         "history list": [

@@ -249,9 +249,10 @@ def _what_was_added(added: Added, project: str, checkout: Checkout) -> str:
     from opperf.plurals import pluralize
 
     at = f"{sha_text(added.sha)} ({added.branch})"
-    if not added.points:
+    if not added.figures and not added.failures:
         is_other = added.sha != checkout.commit.sha or added.branch != checkout.branch
         return f"is in {project} already, at {at}{', where it stays' if is_other else ''}"
     new = f", {added.series} of them the first of their series" if added.series else ""
     dirty = ", of a tree with uncommitted changes" if checkout.is_dirty else ""
-    return f"{pluralize(added.points, 'figure')} added to {project} at {at}{dirty}{new}"
+    failed = f" and {pluralize(added.failures, 'failure')}" if added.failures else ""
+    return f"{pluralize(added.figures, 'figure')}{failed} added to {project} at {at}{dirty}{new}"

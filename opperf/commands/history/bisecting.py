@@ -64,7 +64,9 @@ def _bisect(
     import tempfile
 
     from opperf.commands.bisect import bisect as command
+    from opperf.history.events import Kind
     from opperf.history.store.opening import Store, default_store
+    from opperf.results.messages import tell
 
     with Store(store or default_store(), must_exist=True) as opened:
         from opperf.history.store.events import find_event, set_state
@@ -73,6 +75,8 @@ def _bisect(
         of = find_project(opened, project)
         found = find_event(opened, of, event)
         words = [found.last_good, found.first_bad, *_case_words(opened, of, found), *options]
+        if found.kind is Kind.STOPPED:
+            tell(f"event {event} is a failure: the first commit that fails is looked for")
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "bisection.json"
             code = int(
@@ -94,10 +98,13 @@ def _bisect(
 
 def _case_words(store: Any, project: Any, event: Any) -> list[str]:
     """Returns the words by which `opperf bisect` measures the case of an event. Raises `UsageError`
-    for one that no words name."""
+    for one that no words name, and for one without a figure and a failure to look for."""
     import shlex
 
     from opperf.errors import UsageError
+    from opperf.history.events import Kind
+    from opperf.history.reports.values import sha_text
+    from opperf.history.stopped import Stop
     from opperf.history.store.reading import read_series
 
     if event.series is None:
@@ -106,6 +113,12 @@ def _case_words(store: Any, project: Any, event: Any) -> list[str]:
             "did that"
         )
     series = {stored.id: stored for stored in read_series(store, project)}[event.series]
+    if event.kind is Kind.STOPPED and event.method != Stop.FAILS.value:
+        raise UsageError(
+            f"event {event.id}: {series.facts.name} is {event.method} since "
+            f"{sha_text(event.first_bad)}, and has no figure to bisect by; look at that commit, or "
+            f"opperf history bless {event.id} --why TEXT"
+        )
     words = shlex.split(series.facts.command)
     if words[:2] != ["opperf", "run"]:
         raise UsageError(

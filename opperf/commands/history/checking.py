@@ -124,7 +124,7 @@ def _check(request: Request) -> int:
         from opperf.history.store.events import read_events, update_events
         from opperf.history.store.reading import find_project
         from opperf.history.store.verdicts import decide_by_verdicts, read_evidence
-        from opperf.history.timelines import read_history
+        from opperf.history.timelines import read_history, read_outcomes
         from opperf.history.verdicts import decide_events
 
         file = find_project_file(Path.cwd())
@@ -133,7 +133,8 @@ def _check(request: Request) -> int:
         history = read_history(store, of, branch=branch)
         budget = request.alerts_per_week
         rate = Rate(request.false_alarms) if budget is None else Rate.budget(budget)
-        checked = check_history(history, branch, rate, request.method, request.smallest)
+        outcomes = read_outcomes(store, of, history)
+        checked = check_history(history, branch, rate, request.method, request.smallest, outcomes)
         lines = {line.id: line for line in history.timelines}
 
         def bless(events: list[Event]) -> list[Update]:
@@ -158,7 +159,8 @@ def _check(request: Request) -> int:
             if event.id not in before
             or (event.state is State.NEW and before[event.id] is not State.NEW)
         ]
-        rows = rows_of(events, lines, new, evidence)
+        reasons = {(event.series, event.first_bad): why for event, why in checked.found if why}
+        rows = rows_of(events, lines, new, evidence, reasons)
     write_reports(check_report(rows, checked, history, of, branch), outputs)
     losses = open_losses(rows)
     failing = {"open": losses, "new": [row for row in losses if row.is_new], "nothing": []}

@@ -129,11 +129,13 @@ def _import(request: Request) -> int:
         added = iter(add_runs(store, project, submissions, known.get(project, CommitsOf.CODE)))
         for path, intake in read.items():
             own = [next(added) for _ in intake.submissions]
-            points = sum(run.points for run in own)
+            figures = sum(run.figures for run in own)
+            failures = sum(run.failures for run in own)
             new = sum(run.series for run in own)
+            failed = f" and {pluralize(failures, 'new failure')}" if failures else ""
             print(
                 f"{path}: {pluralize(len(own), 'run')} of {intake.submissions[0].source}, "
-                f"{pluralize(points, 'new figure')} in {project}, {new} new series"
+                f"{pluralize(figures, 'new figure')}{failed} in {project}, {new} new series"
             )
         tell(f"store: {display(store.name)}")
     return 0

@@ -60,6 +60,7 @@ def _list(
         from opperf.history.reports import listing
         from opperf.history.reports.verdicts import verdicts_report
         from opperf.history.store import reading
+        from opperf.history.store.events import read_events
         from opperf.history.store.verdicts import read_evidence, read_verdicts
         from opperf.history.timelines import read_history
         from opperf.history.verdicts import latest_first
@@ -83,13 +84,17 @@ def _list(
             elif what == "runs":
                 runs = [run for run in reading.read_runs(opened, of) if branch in ("", run.branch)]
                 report = listing.runs_report(
-                    runs, of, reading.count_points(opened, [run.id for run in runs])
+                    runs, of, reading.count_figures(opened, [run.id for run in runs])
                 )
             else:
                 series = choose(reading.read_series(opened, of), names, metrics, environment)
                 history = read_history(opened, of, {chosen.id for chosen in series}, branch)
                 report = listing.series_report(
-                    history, of, reading.read_environments(opened), read_evidence(opened, of)
+                    history,
+                    of,
+                    reading.read_environments(opened),
+                    read_evidence(opened, of),
+                    read_events(opened, of, branch),
                 )
     write_reports(report, [output])
     return 0

@@ -95,7 +95,7 @@ def _show(
         cases = {stored.key.case for stored in series if stored.id in ids}
         failed = {
             stored.id for stored in series if stored.key.case in cases and not stored.key.metric
-        }
+        } | ids
         failures = [
             stored for stored in reading.read_failures(opened, of) if stored.series in failed
         ]

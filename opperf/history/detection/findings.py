@@ -97,6 +97,8 @@ class NoteKind(str, enum.Enum):
     SEASON = "season"
     BREAK = "break"
     """The series goes on in another environment: what differs may be the machine."""
+    OMITTED = "omitted"
+    """Values of which there is no ratio, as those of 0."""
 
 
 class SeriesNote(Struct, frozen=True):

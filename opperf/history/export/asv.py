@@ -164,8 +164,9 @@ def _by_bench(
             failed[entry.key.case] = entry
         else:
             found.setdefault(bench, []).append((entry.key.case, entry.point))
+    measured = {entry.key.case for entry in run.figures}
     for (case, _), bench in benches.items():
-        if case in failed:
+        if case in failed and case not in measured:
             found.setdefault(bench, []).append((case, failed[case].point))
     return found
 

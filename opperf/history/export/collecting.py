@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.history.model import WHOLE, Entry, SeriesFacts, SeriesKey
+from opperf.history.model import OK, Entry, SeriesFacts, SeriesKey
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import (
     StoredEnvironment,
@@ -42,12 +42,12 @@ class ExportedRun(NamedTuple):
 
     @property
     def figures(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.key.metric != WHOLE]
+        return [entry for entry in self.entries if entry.point.status == OK]
 
     @property
     def outcomes(self) -> list[Entry]:
-        """Of the cases without figures."""
-        return [entry for entry in self.entries if entry.key.metric == WHOLE]
+        """Of the cases and metrics without figures."""
+        return [entry for entry in self.entries if entry.point.status != OK]
 
 
 class Exported(NamedTuple):

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.model import WHOLE, Entry
+from opperf.history.model import OK, Entry
 from opperf.history.store.rows import number_or_null
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize
@@ -120,9 +120,10 @@ def _record(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any
 
 def _metric(entry: Entry, verdicts: Sequence[SessionVerdict]) -> dict[str, Any]:
     point = entry.point
-    if entry.key.metric == WHOLE:
+    if point.status != OK:
         reason = f"{point.status}: {point.reason}"
-        return {"name": "status", "benchmark_values": [], "extra_info": {"failure": reason}}
+        name = entry.key.metric or "status"
+        return {"name": name, "benchmark_values": [], "extra_info": {"failure": reason}}
     extra: dict[str, Any] = {
         "unit": entry.facts.unit,
         "lower_is_better": entry.facts.lower_is_better,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
+from opperf.history.intake.documents import as_form, parse, read_bytes
 from opperf.history.intake.figures import (
     Benchmark,
     Given,
     Intake,
     Machine,
     figure,
+    number_of,
     submit_value,
 )
 from opperf.history.intake.units import TIME, is_rate
@@ -32,7 +32,7 @@ OWN = {measure: name for name, measure in MEASURES.items()}
 class Measure(Struct, frozen=True):
     """A figure with its bounds."""
 
-    value: float
+    value: float | None
     lower_value: float | None = None
     upper_value: float | None = None
 
@@ -62,23 +62,17 @@ def read(path: Path, given: Given) -> Intake:
         for name, measures in as_form(value, dict[str, Any], path).items()
     }
     return submit_value(
-        "bencher", value, path, given, lambda machine: _entries(benchmarks, machine, path)
+        "bencher", value, path, given, lambda machine: _entries(benchmarks, machine)
     )
 
 
-def _entries(
-    benchmarks: Mapping[str, Mapping[str, Measure]], machine: Machine, path: Path
-) -> Iterator[Entry]:
+def _entries(benchmarks: Mapping[str, Mapping[str, Measure]], machine: Machine) -> Iterator[Entry]:
     known = metrics_by_name()
     for name, measures in benchmarks.items():
         for measure, one in measures.items():
-            if not math.isfinite(one.value):
-                raise wrong(path, f"{name}.{measure}.value", f"{one.value} is no figure")
             metric = known.get(OWN.get(measure, measure))
             unit = metric.unit if metric else UNITS.get(measure, "")
             smaller = metric.lower_is_better if metric else not is_rate(measure)
-            low, high = (
-                math.nan if bound is None else bound for bound in (one.lower_value, one.upper_value)
-            )
-            point = Point(n=1, median=one.value, low=low, high=high)
+            value, low, high = map(number_of, (one.value, one.lower_value, one.upper_value))
+            point = Point(n=1, median=value, low=low, high=high)
             yield figure(Benchmark(name), measure, unit, machine, point, smaller)

@@ -127,13 +127,24 @@ def figure(
     point: Point,
     lower_is_better: bool = True,
 ) -> Entry:
-    """Returns a figure, whose point is in the file's unit."""
+    """Returns a figure, whose point is in the file's unit; of one that is no number, a failure."""
     known = known_unit(unit) if isinstance(unit, str) else unit
     return Entry(
         SeriesKey(benchmark.case, label(metric), machine.key),
         benchmark.facts(known.unit, kind_of(known.unit), lower_is_better),
-        scaled(point, known.size),
+        scaled(point, known.size) if math.isfinite(point.median) else no_figure(point.median),
     )
+
+
+def no_figure(value: float) -> Point:
+    """Returns the point of a value that is NaN, as null becomes, or infinite."""
+    what = "no number" if math.isnan(value) else "infinite"
+    return Point(status="failed", reason=f"its value is {what}")
+
+
+def number_of(value: float | None) -> float:
+    """Returns a number of a file; NaN for null."""
+    return math.nan if value is None else value
 
 
 def outcome(benchmark: Benchmark, machine: Machine, status: str, reason: str) -> Entry:
@@ -159,9 +170,12 @@ def scaled(point: Point, size: float) -> Point:
     return msgspec.structs.replace(point, **values, n=count, samples=samples)
 
 
-def point_of_samples(samples: Sequence[float]) -> Point:
-    """Returns the point of some samples: median, its interval, and quartiles."""
-    kept = tuple(map(float, samples))
+def point_of_samples(samples: Sequence[float | None]) -> Point:
+    """Returns the point of some samples: median, its interval, and quartiles; NaN if one is null or
+    not finite."""
+    kept = tuple(map(number_of, samples))
+    if not all(map(math.isfinite, kept)):
+        return Point()
     if len(kept) < 2:
         return Point(n=len(kept), median=kept[0] if kept else math.nan)
     q25, median, q75 = np.quantile(kept, (0.25, 0.5, 0.75)).tolist()

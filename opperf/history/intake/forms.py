@@ -64,13 +64,12 @@ def read_results(path: Path, name: str, given: Given) -> Intake:
         raise unknown("form", name, FORMS)
     form = FORMS[name] if name else _recognise(path)
     intake = form.read(path, given)
-    # As of a commit that could not be built.
-    kept = tuple(submission for submission in intake.submissions if submission.entries)
-    if not kept:
+    empty = sum(not submission.entries for submission in intake.submissions)
+    if empty == len(intake.submissions):
         raise RunFileError(f"{path} has no figure; there is nothing to import")
-    empty = len(intake.submissions) - len(kept)
-    omitted = (f"{path}: {pluralize(empty, 'run')} without figures omitted",) if empty else ()
-    return Intake(kept, (*intake.warnings, *omitted))
+    # As of a commit that could not be built: a check says that series are missing.
+    said = (f"{path}: {pluralize(empty, 'run')} without any result",) if empty else ()
+    return Intake(intake.submissions, (*intake.warnings, *said))
 
 
 def _recognise(path: Path) -> Form:

@@ -16,7 +16,6 @@ from opperf.history.intake.documents import (
     read_bytes,
     read_seconds,
     read_sha,
-    wrong,
 )
 from opperf.history.intake.figures import (
     UNKNOWN_MACHINE,
@@ -28,6 +27,7 @@ from opperf.history.intake.figures import (
     figure,
     file_time,
     machine_of,
+    number_of,
     submit,
 )
 from opperf.history.intake.units import is_rate
@@ -68,7 +68,7 @@ class Bench(Struct, frozen=True):
     """A figure."""
 
     name: str
-    value: float
+    value: float | None
     unit: str = ""
     range: str | None = None
     extra: str | None = None
@@ -123,7 +123,7 @@ def read(path: Path, given: Given) -> Intake:
                     _commit(run.commit, path, at),
                     given.branch,
                     read_seconds(run.date, path, f"{at}.date", 1e-3),
-                    _entries(run.benches, run.tool, machine, path, f"{at}.benches"),
+                    _entries(run.benches, run.tool, machine),
                     [machine],
                     warnings,
                 )
@@ -150,7 +150,7 @@ def _read_list(value: Any, path: Path, given: Given) -> Intake:
         commit,
         given.branch,
         file_time(path),
-        _entries(benches, "", machine, path, ""),
+        _entries(benches, "", machine),
         [machine],
         warnings,
     )
@@ -167,12 +167,8 @@ def _commit(facts: CommitFacts, path: Path, at: str) -> Commit:
     )
 
 
-def _entries(
-    benches: Iterable[Bench], tool: str, machine: Machine, path: Path, at: str
-) -> Iterator[Entry]:
-    for number, bench in enumerate(benches):
-        if not math.isfinite(bench.value):
-            raise wrong(path, f"{at}[{number}].value", f"{bench.value} is no figure")
+def _entries(benches: Iterable[Bench], tool: str, machine: Machine) -> Iterator[Entry]:
+    for bench in benches:
         larger = tool in LARGER_IS_BETTER or is_rate(bench.unit)
         yield figure(Benchmark(bench.name), "value", bench.unit, machine, _point(bench), not larger)
 
@@ -181,9 +177,8 @@ def _point(bench: Bench) -> Point:
     """Returns the point of a figure: of others than opperf's, it is not said what the range is."""
     said = OWN_EXTRA.match(bench.extra or "")
     reach = OWN_RANGE.match(bench.range or "")
+    value = number_of(bench.value)
     if not said:
-        return Point(n=1, median=bench.value)
+        return Point(n=1, median=value)
     width = float(reach[1]) if reach else math.nan
-    return Point(
-        n=int(said[1]), median=bench.value, low=bench.value - width, high=bench.value + width
-    )
+    return Point(n=int(said[1]), median=value, low=value - width, high=value + width)

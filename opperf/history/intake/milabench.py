@@ -98,7 +98,7 @@ def _entries(run: SuiteRun, machine: Machine) -> Iterator[Entry]:
             continue
         rate = _rate(bench.all)
         # Some benchmarks say no rates, and are none the worse for it.
-        if rate.n and rate.median:
+        if rate.n:
             yield figure(benchmark, RATE.name, RATE.unit, machine, rate, RATE.lower_is_better)
         used = [
             sample.used_mb

@@ -161,13 +161,14 @@ def _pack(database: sqlite3.Connection, row: sqlite3.Row, path: Path) -> Pack:
     at = f"packs[{row['_id']}]"
     config = as_form(_object(row["config"], path, f"{at}.config"), Config, path, f"{at}.config")
     options = config.voir.options
-    reported = _numbers(database.execute(RATES, (row["_id"],)))
+    reported = list(_numbers(database.execute(RATES, (row["_id"],))))
     rates = tuple(rate for rate in reported if rate > 0)
     warmup = warmup_of(rates, options.skip or 0)
     return Pack(
         row["name"],
         config,
-        _failure(row, _numbers(database.execute(CODES, (row["_id"],)))),
+        _failure(row, _numbers(database.execute(CODES, (row["_id"],))))
+        or ("none of its rates is above 0" if reported and not rates else ""),
         rates[warmup:][: options.stop or None],
     )
 

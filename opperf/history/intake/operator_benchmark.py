@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.history.intake.documents import as_form, parse, read_bytes, wrong
+from opperf.history.intake.documents import as_form, parse, read_bytes
 from opperf.history.intake.figures import (
     Benchmark,
     Given,
     Intake,
     Machine,
     figure,
+    number_of,
     submit_value,
 )
 from opperf.history.intake.units import MEMORY, Known, known_unit
@@ -27,7 +27,7 @@ class Test(Struct, frozen=True, rename={"memory": "peak memory", "bandwidth": "m
     """A test: its name, what it ran on, and its figures."""
 
     test_name: str
-    latency: float
+    latency: float | None
     input_config: str = ""
     mode: str = "Eager"
     run: str = "Forward"
@@ -70,9 +70,7 @@ def read(path: Path, given: Given) -> Intake:
 
 
 def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[Entry]:
-    for number, test in enumerate(tests):
-        if not math.isfinite(test.latency):
-            raise wrong(path, f"[{number}].latency", f"{test.latency} is no figure")
+    for test in tests:
         benchmark = Benchmark(
             test.test_name,
             {"inputs": test.input_config, "mode": test.mode},
@@ -82,12 +80,12 @@ def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[En
         run = test.run.lower()
         memory = KB if test.memory_unit == "KB" else known_unit(test.memory_unit)
         for found in (
-            Figure(run, test.latency, known_unit(test.latency_unit)),
+            Figure(run, number_of(test.latency), known_unit(test.latency_unit)),
             Figure(f"{run}_memory", test.memory, memory),
             Figure(f"{run}_bandwidth", test.bandwidth, known_unit(test.bandwidth_unit), False),
         ):
             # Zero is what it has for a peak or a bandwidth that it did not measure.
-            if found.value and math.isfinite(found.value):
+            if found.value or (found.metric == run and found.value is not None):
                 point = Point(n=1, median=found.value)
                 yield figure(
                     benchmark, found.metric, found.unit, machine, point, found.lower_is_better

@@ -18,6 +18,7 @@ from opperf.history.intake.figures import (
     figure,
     file_time,
     machine_of,
+    number_of,
     point_of_samples,
     submit,
 )
@@ -55,18 +56,18 @@ class CommitInfo(Struct, frozen=True):
 class Stats(Struct, frozen=True):
     """Statistics of a benchmark, in seconds."""
 
-    median: float
+    median: float | None
     q1: float | None = None
     q3: float | None = None
     rounds: int = 1
-    data: list[float] | None = None
+    data: list[float | None] | None = None
 
 
 class Bench(Struct, frozen=True):
     """A benchmark of a file."""
 
     name: str
-    stats: Stats
+    stats: Stats | None
     fullname: str = ""
     group: str | None = None
     param: str | None = None
@@ -153,11 +154,11 @@ def _entries(file: File, machine: Machine) -> Iterator[Entry]:
             shown=shown or (bench.param or ""),
             category=bench.group or "",
         )
-        yield figure(benchmark, "time", "seconds", machine, _point(bench.stats))
+        yield figure(benchmark, "time", "seconds", machine, _point(bench.stats or Stats(None)))
 
 
 def _point(stats: Stats) -> Point:
     if stats.data:
         return point_of_samples(stats.data)
-    q25, q75 = (math.nan if bound is None else bound for bound in (stats.q1, stats.q3))
-    return Point(n=stats.rounds, median=stats.median, q25=q25, q75=q75)
+    median, q25, q75 = map(number_of, (stats.median, stats.q1, stats.q3))
+    return Point(n=stats.rounds, median=median, q25=q25, q75=q75)

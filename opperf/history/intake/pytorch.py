@@ -15,7 +15,6 @@ from opperf.history.intake.documents import (
     read_bytes,
     read_seconds,
     read_sha,
-    wrong,
 )
 from opperf.history.intake.figures import (
     UNKNOWN_MACHINE,
@@ -66,7 +65,7 @@ class Metric(Struct, frozen=True):
     """The values."""
 
     name: str
-    benchmark_values: list[float]
+    benchmark_values: list[float | None]
     extra_info: dict[str, Any] | None = None
 
 
@@ -169,7 +168,7 @@ def _submission(
         commit,
         first.head_branch or given.branch,
         max(times, default=file_time(path)),
-        _entries(records, machines, path),
+        _entries(records, machines),
         machines.values(),
         warnings,
     )
@@ -198,22 +197,18 @@ def _machine(record: Record, given: Given) -> Machine:
     return machine_of(facts, given)
 
 
-def _entries(
-    records: Mapping[str, Record], machines: Mapping[str, Machine], path: Path
-) -> Iterator[Entry]:
+def _entries(records: Mapping[str, Record], machines: Mapping[str, Machine]) -> Iterator[Entry]:
     for at, record in records.items():
-        yield _entry(record, machines[at], path, at)
+        yield _entry(record, machines[at])
 
 
-def _entry(record: Record, machine: Machine, path: Path, at: str) -> Entry:
+def _entry(record: Record, machine: Machine) -> Entry:
     benchmark = _benchmark(record)
     metric = record.metric
     extra = metric.extra_info or {}
     if not metric.benchmark_values:
         reason = str(extra.get("failure") or "it has no values")
         return outcome(benchmark, machine, "failed", reason)
-    if not all(map(math.isfinite, metric.benchmark_values)):
-        raise wrong(path, f"{at}.metric.benchmark_values", "a value is no finite number")
     smaller = extra.get("lower_is_better")
     if not isinstance(smaller, bool):
         smaller = not (is_rate(metric.name) or MANY & set(metric.name.lower().split("_")))

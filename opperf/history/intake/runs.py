@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError
+from opperf.history.intake.figures import no_figure
 from opperf.history.model import (
     WHOLE,
     CommitsOf,
@@ -108,11 +109,14 @@ def _entries(run: Run, record: Record, environment: str) -> Iterator[Entry]:
         return
     for metric in metrics_in([record]):
         summary = record.summaries[metric.name]
-        if metric.usual and math.isfinite(summary.median):
+        if metric.usual:
+            is_figure = math.isfinite(summary.median)
             yield Entry(
                 SeriesKey(record.id, metric.name, environment),
                 _facts(metric, summary, common),
-                _point(summary, record.samples.get(metric.name, ())),
+                _point(summary, record.samples.get(metric.name, ()))
+                if is_figure
+                else no_figure(summary.median),
             )
 
 

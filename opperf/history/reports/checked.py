@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from opperf.history.checking import Checked
 from opperf.history.detection import SeriesNote
-from opperf.history.events import Event, State
-from opperf.history.reports.values import percent, sha_text
+from opperf.history.events import Event, Kind, State
+from opperf.history.reports.values import change_text, percent, sha_text
 from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
+from opperf.history.stopped import Stop
 from opperf.history.store.rows import Project
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import Evidence, SessionVerdict
@@ -33,7 +35,7 @@ COMMAND = "history check"
 COLUMNS = (
     *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment"),
     *("last_good", "first_bad", "before", "after", "unit", "ratio", "low", "high", "p", "method"),
-    *("series", "is_loss", "count", "command"),
+    *("series", "is_loss", "count", "command", "reason"),
     *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
 )
 
@@ -50,6 +52,8 @@ class Row(NamedTuple):
     """Whether this check found it."""
     verdicts: Sequence[SessionVerdict] = ()
     """Of sessions on it, the latest first."""
+    reason: str = ""
+    """Of a series without figures."""
 
     @property
     def is_loss(self) -> bool:
@@ -57,7 +61,7 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Operator, inputs and metric; of a machine the number of its series."""
+        """The operator; of a machine the number of its series."""
         if self.line is None:
             return f"{pluralize(self.event.count, 'series')} of {self.event.environment}"
         return self.line.facts.name
@@ -73,15 +77,17 @@ def rows_of(
     lines: Mapping[int, Timeline],
     new: Sequence[int],
     evidence: Evidence,
+    reasons: Mapping[tuple[int | None, str], str] = MappingProxyType({}),
 ) -> list[Row]:
     """Returns the events with their series and verdicts: new ones first, the largest changes
-    first."""
+    first. `reasons` are those of series without figures, by series and first commit."""
     rows = [
         Row(
             event,
             lines.get(event.series) if event.series else None,
             event.id in new,
-            evidence.touching(event),
+            evidence.touching(event) if event.kind is not Kind.STOPPED else (),
+            reasons.get((event.series, event.first_bad), ""),
         )
         for event in events
         if event.series is None or event.series in lines
@@ -98,13 +104,15 @@ def check_report(
 ) -> Report:
     """Returns what changed on a branch: losses, gains, changes of machines, differences that are
     too young, and what was decided about earlier ones."""
-    losses = open_losses(rows)
+    unsolved = open_losses(rows)
+    stopped = [row for row in unsolved if row.event.kind is Kind.STOPPED]
+    losses = [row for row in unsolved if row.event.kind is not Kind.STOPPED]
     gains = [row for row in rows if row.event.is_open and row.line is not None and not row.is_loss]
     machines = [row for row in rows if row.event.is_open and row.line is None]
     closed = [row for row in rows if not row.event.is_open]
     lines = {line.id: line for line in history.timelines}
-    new = sum(row.is_new for row in losses)
-    said = f"{pluralize(len(losses), 'loss')} open, {new} of them new" if losses else "No open loss"
+    counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
+    said = "; ".join(filter(None, counts)) or "No open loss"
     title = f"{project.name}, {branch or 'all branches'}: {said}"
     commits = pluralize(len(checked.order), "commit")
     prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
@@ -126,12 +134,13 @@ def check_report(
         headline=said,
         sections=[
             Section(prose=prose),
+            _stopped(stopped),
             _events("Slower, larger or more", losses),
             _events("Faster, smaller or less", gains),
             _events("Machines that changed: all of their series together, and no commit", machines),
             _listed("Too young to tell: more runs decide", _pending(checked, lines)),
             _listed("Notes", _notes(checked.notes)),
-            _commands(losses),
+            _commands(unsolved),
             _events("Decided", closed, is_folded=True),
         ],
         data={
@@ -175,7 +184,7 @@ def _values(row: Row) -> tuple[object, ...]:
         *(event.last_good, event.first_bad, _known(event.before), _known(event.after)),
         *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
         *(_known(event.high), _known(event.p), event.method, event.series),
-        *(row.is_loss if line else None, event.count, facts.command if facts else ""),
+        *(row.is_loss if line else None, event.count, facts.command if facts else "", row.reason),
         *latest_values(verdict),
     )
 
@@ -199,10 +208,7 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
             words("Metric", [row.line.key.metric if row.line else "" for row in rows]),
             Column(
                 "Change",
-                [
-                    Cell(percent(row.event.ratio), tone)
-                    for row, tone in zip(rows, tones, strict=True)
-                ],
+                [Cell(change_text(row.event), tone) for row, tone in zip(rows, tones, strict=True)],
                 is_number=True,
             ),
             numbers("95 % interval", [_interval(row.event) for row in rows]),
@@ -213,6 +219,33 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
         )
     )
     return Section(title=title, table=table, is_folded=is_folded)
+
+
+def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
+    new = sum(row.is_new for row in rows)
+    return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else ""
+
+
+def _stopped(rows: Sequence[Row]) -> Section:
+    if not rows:
+        return Section()
+    columns = (
+        numbers("Event", [str(row.event.id or "") for row in rows]),
+        words("State", [_state(row) for row in rows], is_whole=True),
+        names("Operator", [row.name for row in rows]),
+        words("Metrics", [_metrics(row) for row in rows]),
+        Column("", [Cell(f"{change_text(row.event)} since", _tone(row)) for row in rows]),
+        words("Commit", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
+        words("Last figure", [sha_text(row.event.last_good) for row in rows], is_whole=True),
+        texts("Reason", [row.reason for row in rows]),
+        texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
+    )
+    return Section(title="Stopped: no figures any more", table=Table(columns))
+
+
+def _metrics(row: Row) -> str:
+    metric = row.line.key.metric if row.line else ""
+    return metric if row.event.count == 1 else f"{metric} and {row.event.count - 1} more"
 
 
 def _state(row: Row) -> str:
@@ -260,8 +293,14 @@ def _next_commands(losses: Sequence[Row]) -> Iterator[tuple[str, str]]:
         event = row.event
         yield "Every figure", f"opperf history show '#{event.series}'"
         if event.id:
-            yield (
-                "Both commits in turn, and the one that did it",
-                f"opperf history bisect {event.id} -- BUILD",
-            )
+            if event.kind is not Kind.STOPPED or event.method == Stop.FAILS.value:
+                yield (
+                    "Both commits in turn, and the one that did it",
+                    f"opperf history bisect {event.id} -- BUILD",
+                )
+            elif event.method == Stop.MISSING.value and row.line is not None:
+                yield (
+                    "If it has another name now",
+                    f"opperf history alias '#{event.series}' '#NEW' --why TEXT",
+                )
             yield "If it was wanted", f"opperf history bless {event.id} --why TEXT"

@@ -6,8 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from opperf.history.events import Event, Kind
 from opperf.history.model import WHOLE
-from opperf.history.reports.values import commit_date, figure_at, figure_with_unit, sha_text
+from opperf.history.reports.values import (
+    change_text,
+    commit_date,
+    figure_at,
+    figure_with_unit,
+    sha_text,
+)
 from opperf.history.reports.verdicts import latest_values, verdict_cell
 from opperf.history.store.reading import StoredEnvironment
 from opperf.history.store.rows import Project, StoredRun
@@ -20,7 +27,7 @@ COMMAND = "history list"
 
 SERIES = (
     *("series", "operator", "inputs", "settings", "metric", "environment", "figures", "commit"),
-    *("median", "unit", "id", "command"),
+    *("median", "unit", "id", "command", "stopped"),
     *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
 )
 
@@ -30,8 +37,11 @@ def series_report(
     project: Project,
     environments: Mapping[str, StoredEnvironment],
     evidence: Evidence = NOTHING,
+    events: Sequence[Event] = (),
 ) -> Report:
-    """Returns the series of a project, each with its latest figure and verdict."""
+    """Returns the series of a project, each with its latest figure and verdict, and since when it
+    has none, by the open events."""
+    stops = _stops(history, events)
     rows: list[tuple[object, ...]] = []
     verdicts: list[SessionVerdict | None] = []
     for line in history.timelines:
@@ -50,7 +60,7 @@ def series_report(
                     line.key.metric,
                 ),
                 *(line.key.environment, len(line.run), latest.commit.sha, float(line.median[-1])),
-                *(line.facts.unit, line.key.case, line.facts.command),
+                *(line.facts.unit, line.key.case, line.facts.command, stops.get(line.id, "")),
                 *latest_values(verdict),
             )
         )
@@ -66,6 +76,11 @@ def series_report(
             words("At", [sha_text(history.runs[line.run[-1]].commit.sha) for line in shown], True),
             numbers(
                 "Latest", [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
+            ),
+            *(
+                [words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True)]
+                if stops
+                else []
             ),
             *(
                 [Column("Verdict, B/A", [verdict_cell(verdict) for verdict in verdicts])]
@@ -103,6 +118,23 @@ def series_report(
         header=SERIES,
         rows=rows,
     )
+
+
+def _stops(history: History, events: Sequence[Event]) -> dict[int, str]:
+    """Returns since when series have no figures, by their numbers: all of a case that has none
+    since the event's last one."""
+    cases = {line.id: line.key.case for line in history.timelines}
+    open_stops = {
+        (cases[event.series], event.last_good): f"{change_text(event)} since "
+        f"{sha_text(event.first_bad)}"
+        for event in events
+        if event.kind is Kind.STOPPED and event.is_open and event.series in cases
+    }
+    latest = {line.id: history.runs[line.run[-1]].commit.sha for line in history.timelines}
+    found = {
+        line.id: open_stops.get((line.key.case, latest[line.id]), "") for line in history.timelines
+    }
+    return {number: text for number, text in found.items() if text}
 
 
 RUNS = (

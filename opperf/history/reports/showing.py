@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.history.events import Event
-from opperf.history.reports.values import commit_date, date_text, figure_at, percent, sha_text
+from opperf.history.reports.values import change_text, commit_date, date_text, figure_at, sha_text
 from opperf.history.reports.verdicts import data_of, verdicts_section
 from opperf.history.store.events import StateOf
 from opperf.history.store.reading import Failure, StoredEnvironment
@@ -90,6 +90,8 @@ def _event_data(shown: ShownEvent) -> dict[str, Any]:
     event = shown.event
     return {
         "event": event.id,
+        "kind": event.kind.value,
+        "method": event.method,
         "state": event.state.value,
         "last_good": event.last_good,
         "first_bad": event.first_bad,
@@ -103,7 +105,7 @@ def _event_section(shown: ShownEvent) -> Section:
     return Section(
         title=f"Event {event.id}: {event.state.value}",
         prose=[
-            f"{percent(event.ratio)} at {sha_text(event.first_bad)}, after "
+            f"{change_text(event)} at {sha_text(event.first_bad)}, after "
             f"{sha_text(event.last_good)}."
         ],
         table=Table(

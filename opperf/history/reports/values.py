@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timezone
 
+from opperf.history.events import Event, Kind
 from opperf.history.model import Commit
 from opperf.history.timelines import Timeline
 from opperf.results.units import Figure, choose_unit, format_figure
@@ -44,6 +45,13 @@ def figure_with_unit(figure: Figure, unit: str) -> str:
     chosen = choose_unit(unit, [figure])
     text = format_figure(figure, chosen)
     return " ".join(filter(None, (text.value, chosen.name, text.share)))
+
+
+def change_text(event: Event) -> str:
+    """Returns what an event is, in a few words: `+5.0 %`; of a series without figures `fails`."""
+    if event.kind is Kind.STOPPED:
+        return event.method
+    return percent(event.ratio)
 
 
 def percent(ratio: float) -> str:

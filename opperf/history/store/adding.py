@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, func, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from opperf.history.model import Added, Commit, CommitsOf, Entry, SeriesKey, Submission
+from opperf.history.model import WHOLE, Added, Commit, CommitsOf, Entry, SeriesKey, Submission
 from opperf.history.store import schema
 from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
@@ -93,11 +93,13 @@ def add_run(connection: Connection, project: int, submission: Submission) -> Add
     )
     ids, begun = _series(connection, project, submission.entries, environments)
     keys = [{"series_id": ids[entry.key], "run_id": run} for entry in submission.entries]
-    count = select(func.count()).select_from(schema.points).filter_by(run_id=run)
-    before = connection.execute(count).scalar_one()
+    points = schema.points
+    # Null is not counted.
+    count = select(func.count(), func.count(points.c.median)).filter_by(run_id=run)
+    before = connection.execute(count.select_from(points)).one()
     insert_missing(
         connection,
-        schema.points,
+        points,
         [
             {**key, **point_row(entry.point)}
             for key, entry in zip(keys, submission.entries, strict=True)
@@ -112,12 +114,13 @@ def add_run(connection: Connection, project: int, submission: Submission) -> Add
             if entry.point.samples
         ],
     )
-    new = connection.execute(count).scalar_one() - before
+    after = connection.execute(count.select_from(points)).one()
+    new, figures = (now - then for now, then in zip(after, before, strict=True))
     if new:
         pack_run(connection, run)
         # Of a run that was there, whoever keeps a copy sees that there is more of it.
         connection.execute(update(runs).where(runs.c.id == run).values(added=time.time()))
-    return Added(sha, branch, new, begun)
+    return Added(sha, branch, figures, new - figures, begun)
 
 
 def commit_number(connection: Connection, project: int, commit: Commit) -> int:
@@ -191,4 +194,4 @@ def _series(
         for key, facts in missing.items()
     ]
     insert_missing(connection, table, rows)
-    return read(), len(missing)
+    return read(), sum(key.metric != WHOLE for key in missing)

@@ -120,7 +120,8 @@ def update_events(
             else:
                 made = connection.execute(insert(schema.events), {**row, "created": now})
                 number = made.inserted_primary_key[0]
-                _add_state(connection, number, State.NEW, DETECTION, "detected", now)
+                detected = why if event.state is State.NEW and why else "detected"
+                _add_state(connection, number, State.NEW, DETECTION, detected, now)
                 if event.state is not State.NEW:
                     _add_state(connection, number, event.state, DETECTION, why, now)
     return known

@@ -77,10 +77,13 @@ def read_runs(store: Store, project: Project) -> list[StoredRun]:
     return sorted(found, key=run_order(found))
 
 
-def count_points(store: Store, runs: Collection[int]) -> dict[int, int]:
-    """Returns the number of points of each of some runs, by the run's number."""
-    run = schema.points.c.run_id
-    query = select(run, func.count().label("number")).where(run.in_(runs)).group_by(run)
+def count_figures(store: Store, runs: Collection[int]) -> dict[int, int]:
+    """Returns the number of figures of each of some runs, by the run's number."""
+    points = schema.points
+    run = points.c.run_id
+    query = (
+        select(run, func.count(points.c.median).label("number")).where(run.in_(runs)).group_by(run)
+    )
     with store.reading() as connection:
         found = {row.run_id: row.number for row in connection.execute(query)}
     return {number: found.get(number, 0) for number in runs}

@@ -68,7 +68,7 @@ function eventRow(event) {
   const target = event.series === null ? name : link(name, { part: "series", number: event.series });
   const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
   return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
-    make("span", { class: toneOf(event) }, percent(event.ratio)), interval,
+    make("span", { class: toneOf(event) }, event.kind === "stopped" ? event.method : percent(event.ratio)), interval,
     event.verdicts.length ? verdictText(event.verdicts[0]) : "",
     make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), date(event.created)];
 }
@@ -204,10 +204,10 @@ async function drawOneSeries({ project, branch, number }) {
 async function drawOneEvent({ project, number }) {
   const { event, states } = await ask(`projects/${encodeURIComponent(project)}/events/${encodeURIComponent(number)}`);
   return [make("h2", {}, `Event ${event.id}`), table("Change", EVENT_HEADS, [eventRow(event)]),
-    make("p", {}, `${figureText(event.before, event.unit)} before, ${figureText(event.after, event.unit)} after.`),
+    make("p", {}, `${figureText(event.before, event.unit)} before, ${event.after === null ? "no figure" : figureText(event.after, event.unit)} after.`),
     table("States", [["State"], ["Since"], ["By"], ["Why", "soft"]],
       states.map((one) => [one.state, date(one.time), one.who, one.why])), ...verdictTable(event.verdicts),
-    ...(event.series === null ? [] : [make("h3", {}, "Which commit it was"),
+    ...(event.series === null || ["missing", "impossible"].includes(event.method) ? [] : [make("h3", {}, "Which commit it was"),
       make("pre", {}, `opperf history bisect ${event.id} -- BUILD`)])];
 }
 

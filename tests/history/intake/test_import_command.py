@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opperf.errors import OpperfError
-from tests.history.intake.samples import BENCHER, PYTEST, asv_results, write_asv
+from tests.history.intake.samples import BENCHER, NAN, PYTEST, asv_results, write_asv
 from tests.history.test_commands import git, opperf, repository  # noqa: F401
 
 
@@ -23,7 +23,9 @@ def runs(opperf):  # noqa: F811
 
 def test_commits_are_in_the_order_of_the_repository(opperf, results, repository):  # noqa: F811
     (results / "box" / "ffffffff-conda-py3.11-numpy.json").unlink()
-    assert "2 runs of asv, 8 new figures in kernels" in opperf("history", "import", results)
+    assert "2 runs of asv, 4 new figures and 4 new failures in kernels" in opperf(
+        "history", "import", results
+    )
     assert "0 new figures in kernels, 0 new series" in opperf("history", "import", results)
     found = [(run["position"], run["subject"], run["branch"]) for run in runs(opperf)]
     assert found == [(1, "change 0", "main"), (3, "change 2", "main")]
@@ -74,3 +76,56 @@ def test_a_commit_of_no_repository_is_named_by_its_id(opperf, tmp_path):  # noqa
     opperf("history", "import", path, "--commit", "A" * 40, "--project", "p", "--branch", "b")
     (run,) = runs(opperf)
     assert (run["commit"], run["branch"], run["source"]) == ("a" * 40, "b", "bencher")
+
+
+def commit_id(number):
+    return f"{number + 1:08x}".ljust(40, "0")
+
+
+def asv_history(folder, lost):
+    """asv's results of eight commits and four benchmarks, of which one is lost in the last four."""
+    made = []
+    for number in range(8):
+        results = {f"s.time_{name}": [[1e-6], [], "v1"] for name in ("a", "b", "c", "lost")}
+        if number >= 4:
+            results["s.time_lost"] = lost and [lost, [], "v1"]
+        rows = {name: row for name, row in results.items() if row}
+        made.append(asv_results(commit_id(number), date=1e12 + number * 1e8, results=rows))
+    return write_asv(folder, *made)
+
+
+def github_history(path, *values):
+    runs = [
+        {
+            "commit": {"id": commit_id(number), "message": f"commit {number}"},
+            "date": 1.7e12 + number * 1e8,
+            "benches": [
+                {"name": "lost", "unit": "ns", "value": value},
+                {"name": "other", "unit": "ns", "value": 5},
+            ],
+        }
+        for number, value in enumerate(values)
+    ]
+    path.write_text(json.dumps({"entries": {"Go": runs}}))
+    return path
+
+
+@pytest.mark.parametrize(
+    "write, counts, how, last",
+    (
+        (lambda to: asv_history(to, [None]), "28 new figures and 4 new failures", "fails", 4),
+        (lambda to: asv_history(to, [NAN]), "28 new figures and 4 new failures", "fails", 4),
+        (lambda to: asv_history(to, None), "28 new figures in", "missing", 4),
+        (lambda to: github_history(to, 10, 10, 0, 0), "8 new figures in", "impossible", 2),
+        (lambda to: github_history(to, 10, 10, -5), "6 new figures in", "impossible", 2),
+        (lambda to: github_history(to, 9, None), "3 new figures and 1 new failure", "fails", 1),
+    ),
+)
+def test_a_benchmark_that_breaks_ends_a_check_with_1(opperf, tmp_path, write, counts, how, last):  # noqa: F811
+    path = write(tmp_path / "results")
+    assert counts in opperf("history", "import", path, "--project", "p")
+    out = opperf("history", "check", "--project", "p", "-f", "json", code=1)
+    (event,) = json.loads(out)["events"]
+    assert (event["kind"], event["method"], event["is_loss"]) == ("stopped", how, True)
+    between = (event["last_good"], event["first_bad"])
+    assert between == (commit_id(last - 1), commit_id(last))

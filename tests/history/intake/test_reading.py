@@ -135,12 +135,34 @@ def test_huge_numbers_are_no_reason_to_fail(read):
     assert figures(run)["s.time_sum", "param1=10", "time"].point.n == 3
 
 
-def test_runs_without_figures_are_omitted(tmp_path, read):
+def test_runs_without_any_result_are_said_and_kept_for_what_is_missing(tmp_path, read):
     empty = asv_results(OTHER, results={})
-    (run,) = read_results(write_asv(tmp_path / "r", asv_results(), empty), "", NOTHING).submissions
-    assert run.commit.sha == SHA
+    folder = write_asv(tmp_path / "r", asv_results(), empty)
+    runs = read_results(folder, "", NOTHING).submissions
+    assert {run.commit.sha: len(run.entries) for run in runs} == {SHA: 4, OTHER: 0}
     intake = read(changed(GITHUB, "entries", "Go", 0, "benches", to=[]))
-    assert len(intake.submissions) == 1 and "1 run without figures omitted" in intake.warnings[-1]
+    assert len(intake.submissions) == 2 and "1 run without any result" in intake.warnings[-1]
+
+
+@pytest.mark.parametrize("value", ("null", "NaN", "Infinity"))
+@pytest.mark.parametrize(
+    "form, place",
+    (
+        (GITHUB, ("entries", "Go", 0, "benches", 0, "value")),
+        (BENCHER, ("sum", "latency", "value")),
+        (PYTEST, ("benchmarks", 1, "stats", "median")),
+        (PYTEST, ("benchmarks", 0, "stats", "data", 1)),
+        (PYTORCH, (0, "metric", "benchmark_values", 0)),
+        (OPERATORS, (0, "latency")),
+    ),
+)
+def test_a_value_that_is_no_figure_is_a_failure_of_its_series(read, form, place, value):
+    whole = {entry.key for run in read(form, GIVEN).submissions for entry in run.entries}
+    text = json.dumps(changed(form, *place, to="VALUE")).replace('"VALUE"', value)
+    entries = [entry for run in read(text, GIVEN).submissions for entry in run.entries]
+    (failed,) = [entry for entry in entries if "its value is" in entry.point.reason]
+    assert {entry.key for entry in entries} == whole
+    assert failed.point.status == "failed" and math.isnan(failed.point.median)
 
 
 def test_bencher_takes_commit_and_machine_from_the_user(read):
@@ -287,13 +309,9 @@ def changed(value, *keys, to):
         (changed(GITHUB, "entries", to={}), "has no figure; there is nothing to import"),
         (
             changed(GITHUB, "entries", "Go", 0, "benches", 0, "value", to="fast"),
-            r"entries.Go\[0\].benches\[0\].value: expected `float`, got `str`",
+            r"entries.Go\[0\].benches\[0\].value: expected `float \| null`, got `str`",
         ),
-        ({"sum": {"latency": {"value": [1]}}}, r"sum.latency.value: expected `float`"),
-        (
-            changed(PYTORCH, 1, "metric", "benchmark_values", to=[1e999]),
-            r"\[1\].metric.benchmark_values: a value is no finite number",
-        ),
+        ({"sum": {"latency": {"value": [1]}}}, r"sum.latency.value: expected `float \| null`"),
         (changed(PYTORCH, 3, "head_sha", to="main"), r"\[3\].head_sha: 'main' is no id"),
     ],
 )

@@ -1,0 +1,333 @@
+"""Series that have no figures any more: whose case fails, is missing from runs that have the
+others, or has values that cannot be. A stop is an event beside changes, open until the series has
+figures again.
+
+A failure or an impossible value is one at once. A series is missing if `MISSING_AFTER` commits in a
+row lack it, in runs that have most of what was measured with it before: a run of a few chosen
+operators says nothing of the others.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from opperf.history import detection
+from opperf.history.events import Event, Found, Kind, State
+from opperf.history.model import WHOLE, SeriesFacts, SeriesKey
+from opperf.history.timelines import Array, History, Outcome, Timeline
+from opperf.model import MetricKind
+
+MISSING_AFTER = 2
+"""Commits in a row that lack a series, until it is missing: one run may have been interrupted."""
+
+LATEST = 5
+"""Runs before a gap of which the largest says what is measured together: the last one may be of a
+few chosen operators."""
+
+MOST = 0.5
+"""Share of what is measured together that a run has to have, to say of the others that they are
+missing."""
+
+ABOVE_ZERO = frozenset({MetricKind.KERNEL, MetricKind.WALL})
+"""Kinds of metrics that cannot be 0: something takes time."""
+
+FROM_ZERO = frozenset({MetricKind.MEMORY, MetricKind.COUNT})
+"""Kinds of metrics that can be 0, and no less."""
+
+
+RETURNS = 2
+"""Times that values above 0 came back after others, from which on these are usual: a count of rare
+things has both. Once, something was broken and repaired."""
+
+
+class Stop(str, enum.Enum):
+    """How a series stopped: the method of its event."""
+
+    FAILS = "fails"
+    MISSING = "missing"
+    IMPOSSIBLE = "impossible"
+
+
+class Stopped(NamedTuple):
+    """The stops of a branch."""
+
+    standing: Sequence[Found]
+    """Each with its reason."""
+    ended: Sequence[Found]
+    """Those after which there were figures again."""
+
+
+def possible(facts: SeriesFacts, values: Array) -> Array:
+    """Returns which values a metric can have, by its kind. Of others, as those of another tool,
+    values of 0 or less can be if the first one is, or if there were such between others."""
+    finite: Array = np.isfinite(values)
+    if facts.kind in FROM_ZERO:
+        return finite & (values >= 0)
+    above = values[finite] > 0
+    returns = int((~above[:-1] & above[1:]).sum())
+    if facts.kind in ABOVE_ZERO or (above.size and above[0] and returns < RETURNS):
+        return finite & (values > 0)
+    return finite
+
+
+def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> Stopped:
+    """Returns the stops of series, one for all metrics of a case that stopped together."""
+    search = _Search(history, outcomes)
+    together: dict[Hashable, list[_Gap]] = defaultdict(list)
+    for index, line in enumerate(history.timelines):
+        for gap in search.gaps(index):
+            key = (line.key.case, gap.environment, gap.last_good, gap.since, gap.stop, gap.back)
+            together[key].append(gap)
+    found = [_found(gaps, history, search.shas, branch) for gaps in together.values()]
+    return Stopped(
+        [stop for stop in found if stop.event.is_open],
+        [stop for stop in found if not stop.event.is_open],
+    )
+
+
+class _Bad(NamedTuple):
+    """A commit at which a series has no figure that can be."""
+
+    stop: Stop
+    reason: str
+    environment: str
+    value: float = np.nan
+
+
+MISSING = _Bad(Stop.MISSING, "runs since then have the others, and lack it", "")
+
+
+class _Gap(NamedTuple):
+    """Commits between two figures of a series, or after the last one, at which it was measured."""
+
+    line: int
+    environment: str
+    last_good: int
+    """Ranks of commits."""
+    since: int
+    stop: Stop
+    reason: str
+    before: float
+    after: float
+    back: int | None
+    """That of the next figure; None while there is none."""
+
+
+def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: str) -> Found:
+    first = min(gaps, key=lambda gap: history.timelines[gap.line].id)
+    why = first.reason if first.back is None else f"figures again since {shas[first.back][:10]}"
+    event = Event(
+        Kind.STOPPED,
+        branch,
+        first.environment,
+        shas[first.last_good],
+        shas[first.since],
+        history.timelines[first.line].id,
+        before=first.before,
+        after=first.after,
+        method=first.stop.value,
+        state=State.NEW if first.back is None else State.FIXED,
+        count=len(gaps),
+        # Found whatever the settings of a check are.
+        settings=detection.EXACT,
+    )
+    return Found(event, why)
+
+
+def _identity(facts: SeriesFacts, environment: str) -> tuple[str, ...]:
+    """Returns what people know a case by: another version of a benchmark goes on with it."""
+    return (facts.name, facts.inputs, facts.settings, facts.framework, environment)
+
+
+class _Search:
+    """Figures, failures and impossible values by series and commit."""
+
+    def __init__(self, history: History, outcomes: Iterable[Outcome]) -> None:
+        self.lines = history.timelines
+        self.runs = history.runs
+        ranks: dict[str, int] = {}
+        self.rank = np.array(
+            [ranks.setdefault(run.commit.sha, len(ranks)) for run in history.runs], np.int64
+        )
+        self.shas = list(ranks)
+        shape = (len(self.lines), len(self.runs))
+        self.present = np.zeros(shape, bool)
+        """Runs in which a series was measured, with whatever outcome."""
+        self.good: list[Array] = []
+        """Ranks of the commits at which each series has a figure, in order."""
+        self.bad: list[dict[int, _Bad]] = [{} for _ in self.lines]
+        for index, line in enumerate(self.lines):
+            self._add_figures(index, line)
+        self._by_case = _grouped(line.key.case for line in self.lines)
+        self._by_identity = _grouped(_identity(line.facts, "") for line in self.lines)
+        self._elsewhere: dict[tuple[int, str], dict[int, _Bad]] = defaultdict(dict)
+        for outcome in outcomes:
+            self._add_outcome(outcome)
+        for (index, _), found in self._elsewhere.items():
+            # What failed there before is nothing new.
+            if min(found) > self.good[index].max(initial=-1):
+                self.bad[index].update(found)
+        self.alike = self._alike()
+        self._groups = _grouped((line.key.environment, line.key.metric) for line in self.lines)
+        self._machines = _grouped(line.key.environment for line in self.lines)
+        self._sizes = {key: self.present[rows].sum(axis=0) for key, rows in self._groups.items()}
+        self._stops: dict[Hashable, list[tuple[int, int, int]]] = {}
+        self._measured = {
+            machine: self.present[rows].any(axis=0) for machine, rows in self._machines.items()
+        }
+        measured = self.present.any(axis=0)
+        for outcome in outcomes:
+            measured[outcome.run] = True
+        self._empty = ~measured
+        self._same: dict[Hashable, bool] = {}
+
+    def _add_figures(self, index: int, line: Timeline) -> None:
+        self.present[index, line.run] = True
+        usable = possible(line.facts, line.median)
+        ranks = self.rank[line.run]
+        self.good.append(np.unique(ranks[usable]))
+        for rank, value in zip(ranks[~usable].tolist(), line.median[~usable].tolist(), strict=True):
+            reason = f"{value:g} {line.facts.unit}".strip() + f" is no value of {line.key.metric}"
+            self.bad[index][rank] = _Bad(Stop.IMPOSSIBLE, reason, line.key.environment, value)
+
+    def _add_outcome(self, outcome: Outcome) -> None:
+        key, rank = outcome.key, int(self.rank[outcome.run])
+        reason = ": ".join(filter(None, (outcome.status, outcome.reason)))
+        bad = _Bad(Stop.FAILS, reason, key.environment)
+        for index in self._lines_of(key, outcome.facts):
+            line = self.lines[index]
+            if key.metric not in (WHOLE, line.key.metric):
+                continue
+            if line.key.environment == key.environment:
+                self.present[index, outcome.run] = True
+                self.bad[index][rank] = bad
+            else:
+                self._elsewhere[index, key.environment][rank] = bad
+
+    def _lines_of(self, key: SeriesKey, facts: SeriesFacts) -> list[int]:
+        """Returns the series that an outcome is of: those of its case, or of what people know it
+        by, in its environment; where it never had a figure there, those of the latest figure."""
+        candidates = (
+            self._by_case.get(key.case, []),
+            self._by_identity.get(_identity(facts, ""), []),
+        )
+        for found in candidates:
+            here = [i for i in found if self.lines[i].key.environment == key.environment]
+            if here:
+                return here
+        found = next(filter(None, candidates), [])
+        latest = max(found, key=lambda index: int(self.lines[index].run[-1]), default=None)
+        machine = None if latest is None else self.lines[latest].key.environment
+        return [i for i in found if self.lines[i].key.environment == machine]
+
+    def _alike(self) -> Array:
+        """Returns the runs that have a series, or another version of it."""
+        alike = self.present.copy()
+        groups = _grouped(
+            (*_identity(line.facts, line.key.environment), line.key.metric) for line in self.lines
+        )
+        for rows in groups.values():
+            if len(rows) > 1:
+                alike[rows] = self.present[rows].any(axis=0)
+        return alike
+
+    def gaps(self, index: int) -> Iterator[_Gap]:
+        """Yields the stops of a series."""
+        good, line = self.good[index], self.lines[index]
+        bad = tuple(sorted(set(self.bad[index]).difference(good.tolist())))
+        # Most series are of the same runs.
+        rows = (self.present[index].tobytes(), self.alike[index].tobytes(), good.tobytes())
+        pattern = (line.key.environment, line.key.metric, *rows, bad)
+        if pattern not in self._stops:
+            self._stops[pattern] = list(self._stops_of(index, bad))
+        for last, since, end in self._stops[pattern]:
+            found = self.bad[index][since] if since in bad else MISSING
+            before = line.median[self.rank[line.run] == last]
+            yield _Gap(
+                index,
+                found.environment or line.key.environment,
+                last,
+                since,
+                found.stop,
+                found.reason,
+                float(before[possible(line.facts, before)][-1]),
+                found.value,
+                None if end == len(self.shas) else end,
+            )
+
+    def _stops_of(self, index: int, bad: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Yields the commits of the last figure before each stop, of its beginning, and of the next
+        figure, or the number of commits without one."""
+        good, lacking = self.good[index], self._lacking(index)
+        ends = np.append(good[1:], len(self.shas))[: good.size]
+        for place in np.flatnonzero(ends > good + 1).tolist():
+            last, end = int(good[place]), int(ends[place])
+            failed = next((rank for rank in bad if last < rank < end), None)
+            missing = self._missing_since(index, lacking, last, end if failed is None else failed)
+            since = failed if missing is None else missing
+            if since is not None:
+                yield last, since, end
+
+    def _lacking(self, index: int) -> Array:
+        """Returns the runs of a machine after a series' first one that lack it."""
+        line = self.lines[index]
+        measured = self._measured[line.key.environment] | self._empty
+        lacking = np.flatnonzero(measured & ~self.alike[index])
+        return np.asarray(lacking[lacking > line.run[0]])
+
+    def _missing_since(self, index: int, lacking: Array, last: int, end: int) -> int | None:
+        """Returns the commit between two from which on a series is missing; None if it is not."""
+        between = np.searchsorted(self.rank, (last + 1, end))
+        runs = lacking[slice(*np.searchsorted(lacking, between))]
+        if runs.size < MISSING_AFTER:
+            return None
+        reference = self._reference(index, last)
+        found: list[int] = []
+        for run in runs.tolist():
+            rank = int(self.rank[run])
+            if rank not in found and self._is_same_kind(index, reference, run):
+                found.append(rank)
+                if len(found) == MISSING_AFTER:
+                    return found[0]
+        return None
+
+    def _reference(self, index: int, last: int) -> int:
+        """Returns the run that says what is measured together with a series."""
+        key = self.lines[index].key
+        having = np.flatnonzero(self.present[index] & (self.rank <= last))[-LATEST:]
+        sizes = self._sizes[key.environment, key.metric][having]
+        return int(having[len(having) - 1 - int(np.argmax(sizes[::-1]))])
+
+    def _is_same_kind(self, index: int, reference: int, run: int) -> bool:
+        """Whether a run without a series has most of what the other run has beside it: of this
+        metric, or of any if it has no other of it."""
+        key = self.lines[index].key
+        cached = (key.environment, key.metric, reference, run)
+        if cached not in self._same:
+            self._same[cached] = self._has_most(key, reference, run)
+        return self._same[cached]
+
+    def _has_most(self, key: SeriesKey, reference: int, run: int) -> bool:
+        if self._empty[run]:
+            return self.runs[run].source == self.runs[reference].source
+        for group in (
+            self._groups[key.environment, key.metric],
+            self._machines[key.environment],
+        ):
+            before, now = (self.present[group, at] for at in (reference, run))
+            others = int(before.sum()) - 1
+            if others:
+                return int((before & now).sum()) >= MOST * others
+        return False
+
+
+def _grouped(keys: Iterable[Hashable]) -> Mapping[Hashable, list[int]]:
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for index, key in enumerate(keys):
+        found[key].append(index)
+    return found
