@@ -22,7 +22,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import PASSES, Struct
+from opperf.model import PASSES, REMOVED, Struct
 from opperf.results.text import add_distinct
 
 
@@ -138,6 +138,21 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """None of a session that times all figures."""
 
 
+def _removed_work(session: Session) -> dict[str, str]:
+    """Returns what compilers removed of the arms' work, by figure."""
+    found: dict[str, dict[str, str]] = {}
+    for process in session.processes:
+        for record in process.records:
+            for note in record.notes:
+                if note.code in REMOVED:
+                    figure = key(session.group_of[record.id], note.metric)
+                    found.setdefault(figure, {})[process.line.place.arm] = note.message
+    return {
+        figure: "; ".join(f"{arm}: {message}" for arm, message in sorted(by_arm.items()))
+        for figure, by_arm in found.items()
+    }
+
+
 def report_of(
     session: Session, analysis: Analysis, fail_on: tuple[str, ...] = (), weight: str | None = None
 ) -> Report:
@@ -145,14 +160,14 @@ def report_of(
     plan = session.plan
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
-    found = findings(session)
+    found, removed = findings(session), _removed_work(session)
 
     def row(one: CaseVerdict) -> Row:
         return Row(
             **_figure(one, pairs),
             verdict=one.verdict,
             detectable=_change(one.detectable),
-            note=one.note,
+            note="; ".join(filter(None, (one.note, removed.get(one.case)))),
             settings=pairs[pair_of(one.case)].settings,
             **row_fields(plan.checks.get(pair_of(one.case))),
             basis=basis_text(one, found.get(one.case)),
