@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.instruments.times import FORWARD
-from opperf.model import REMOVED, Note, NoteCode, Record, Run, Status, Waits
+from opperf.model import PASSES, REMOVED, Note, NoteCode, Record, Run, Status, Waits
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
 from opperf.reports.model import Table, figures, numbers, words
@@ -69,9 +69,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
         are = "is" if uncertain == 1 else "are"
         of_all = pluralize(figures, "figure")
         advice = "opperf doctor says why"
-        removed = (
-            record.note(metric, *REMOVED) for record in records for metric in record.summaries
-        )
+        removed = (record.note(metric, *REMOVED) for record in records for metric in PASSES)
         if sum(note is not None for note in removed) >= uncertain:
             advice = "the notes say why"
         if {record.case.settings.runs for record in records} == {1}:

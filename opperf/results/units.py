@@ -80,8 +80,8 @@ MARK = "?"
 """Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
 
 MARK_LEGEND = (
-    f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, samples that drift, have two levels or waited "
-    "for cores, a single one, or most of the work removed by a compiler."
+    f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, drift, two levels, waits for cores, one "
+    "sample, or work compiled away."
 )
 """Explains the mark below a table that has one."""
 

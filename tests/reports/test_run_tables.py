@@ -206,6 +206,15 @@ def test_the_setting_that_changes_times_most_has_the_columns(records):
     assert column_setting(one_mode) == "threads"
 
 
+def test_a_record_without_a_time_is_no_effect_of_a_setting(records):
+    compiled = [one for one in records if one.case.settings.mode != "eager"]
+    without = [
+        msgspec.structs.replace(one, summaries={"memory": summary(1.0, "B")}) for one in compiled
+    ]
+    eager = [one for one in records if one.case.settings.mode == "eager"]
+    assert column_setting([*eager, *without]) == "threads"
+
+
 SHOWN = """\
 Forward by mode
 

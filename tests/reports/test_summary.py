@@ -196,6 +196,15 @@ def test_the_summary_counts_uncertain_figures(run: Run, make_record: MakeRecord)
     assert "uncertain" not in plain
 
 
+def test_removed_work_is_marked_and_told_in_the_notes(run: Run, make_record: MakeRecord) -> None:
+    noted = msgspec.structs.replace(
+        make_record(), notes=(Note("forward", NoteCode.DEAD_CODE, "97% is gone"),)
+    )
+    text = summarise(msgspec.structs.replace(run, records=(noted,)), 1.0)
+    assert "1 of 2 figures is uncertain; the notes say why\n" in text
+    assert f"{noted.case.label}: 97% is gone" in text
+
+
 def test_single_samples_are_uncertain_for_another_reason(run: Run, make_record: MakeRecord) -> None:
     record = make_record(summaries={"forward": summary_of([5000.0], "ns")})
     settings = msgspec.structs.replace(record.case.settings, runs=1)

@@ -24,7 +24,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import DIFFERENT, PASSES, LoadedFile, SameResults, Struct
+from opperf.model import DIFFERENT, PASSES, REMOVED, LoadedFile, SameResults, Struct
 from opperf.results.text import add_distinct
 
 
@@ -146,6 +146,21 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """That both arms have loaded the same files, although they are of two builds."""
 
 
+def _removed_work(session: Session) -> dict[str, str]:
+    """Returns what compilers removed of the arms' work, by figure."""
+    found: dict[str, dict[str, str]] = {}
+    for process in session.processes:
+        for record in process.records:
+            for note in record.notes:
+                if note.code in REMOVED:
+                    figure = key(session.group_of[record.id], note.metric)
+                    found.setdefault(figure, {})[process.line.place.arm] = note.message
+    return {
+        figure: "; ".join(f"{arm}: {message}" for arm, message in sorted(by_arm.items()))
+        for figure, by_arm in found.items()
+    }
+
+
 def report_of(
     session: Session, analysis: Analysis, fail_on: tuple[str, ...] = (), weight: str | None = None
 ) -> Report:
@@ -154,6 +169,7 @@ def report_of(
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
     found, missing = findings(session), missing_figures(session)
+    removed = _removed_work(session)
 
     def row(one: CaseVerdict) -> Row:
         fields = row_fields(one.verdict, plan.checks.get(pair_of(one.case)))
@@ -163,7 +179,7 @@ def report_of(
             **_figure(one, pairs),
             **fields,
             detectable=_change(one.detectable),
-            note=missing.get(one.case, one.note),
+            note="; ".join(filter(None, (missing.get(one.case, one.note), removed.get(one.case)))),
             settings=pairs[pair_of(one.case)].settings,
             basis=basis_text(one, found.get(one.case)),
         )

@@ -21,6 +21,7 @@ from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     PACKAGE,
+    dead_code,
     functions,
     inference,
     messages,
@@ -244,6 +245,16 @@ class MXNet(Framework):
         if bound.get("dtype") == "bfloat16":
             bound["dtype"] = tensors.BFLOAT16
         return functions.bind(called, bound)
+
+    def removed_work(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None,
+        call: Callable[[], Any],
+        gradient: Callable[[], Gradient] | None,
+    ) -> list[Note]:
+        return dead_code.notes(call)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)

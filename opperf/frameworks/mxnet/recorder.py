@@ -57,7 +57,7 @@ OPTIMIZERS = ((mx.gluon.Trainer, "step"), (mx.mod.Module, "update"))
 
 
 @functools.cache
-def _by_handle() -> dict[int, Operator]:
+def operators_by_handle() -> dict[int, Operator]:
     """Returns the operators by their handles."""
     return {registry.handle(name): operator for name, operator in registry.by_name().items()}
 
@@ -90,7 +90,7 @@ class MXNetRecorder(Recorder):
 
     def begin(self) -> None:
         # Here the list of all is made in no step of the program.
-        _by_handle()
+        operators_by_handle()
         block, hybrid = mx.gluon.Block, mx.gluon.HybridBlock
         self._restore = [
             replace(private.REGISTERING.get(), INVOKE, self._invoking),
@@ -131,13 +131,11 @@ class MXNetRecorder(Recorder):
         return call
 
     def _called_one_by_one(self, call_graph: Callable[..., Any]) -> Callable[..., Any]:
+        call_operators = one_by_one(call_graph)
+
         def call(block: Any, *args: Any) -> Any:
             self._hybridized.add(id(block))
-            block._active = False
-            try:
-                return block.forward(*args)
-            finally:
-                block._active = True
+            return call_operators(block, *args)
 
         return call
 
@@ -163,7 +161,7 @@ class MXNetRecorder(Recorder):
                     )
                     found = calls.begin(key, without, described)
                 except UnsupportedError as error:
-                    operator = _by_handle().get(handle)
+                    operator = operators_by_handle().get(handle)
                     calls.refuse(operator.name if operator else f"operator {handle}", str(error))
             site = self._sites.at(caller())
             if found is None or not calls.timed:
@@ -183,6 +181,19 @@ class MXNetRecorder(Recorder):
 
 CACHED = "_call_cached_op"
 """The method of a hybridized block that calls its graph."""
+
+
+def one_by_one(call_graph: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns what calls a hybridized block's operators, in the place of its graph."""
+
+    def call(block: Any, *args: Any) -> Any:
+        block._active = False
+        try:
+            return block.forward(*args)
+        finally:
+            block._active = True
+
+    return call
 
 
 def replace(
@@ -224,7 +235,7 @@ def describe(
 ) -> RecordedCall:
     """Returns a call, of which nothing was counted yet. Raises `UnsupportedError` for an operator
     or an argument that no case has."""
-    operator = _by_handle().get(handle)
+    operator = operators_by_handle().get(handle)
     if operator is None:
         raise UnsupportedError("it is no operator of the registry")
     recording, training = modes

@@ -29,9 +29,9 @@ class _Storages:
         """Returns the storages of the tensors among values; None for one that has several, as a
         sparse tensor has."""
         found: list[Hashable] = []
-        for one in tensors(values):
+        for tensor in tensors(values):
             try:
-                reference = private.STORAGE.get()(one.untyped_storage())
+                reference = private.STORAGE.get()(tensor.untyped_storage())
             except (NotImplementedError, RuntimeError):
                 found.append(None)
                 continue
@@ -84,7 +84,7 @@ class DataFlow(private.MODE.get()):  # type: ignore[misc]
 
 
 def _work(operator: Any, args: Any, named: Any, result: Any) -> float:
-    moved = sum(one.numel() * one.element_size() for one in tensors([args, named, result]))
+    moved = sum(part.numel() * part.element_size() for part in tensors([args, named, result]))
     packet = operator.overloadpacket
     count = flop_counter.flop_registry.get(packet)
     operations = 0.0
@@ -111,7 +111,7 @@ def _forward_share(call: Callable[[], Any]) -> float:
     """Returns the share of the work of an eager call that reaches no result."""
     with DataFlow() as flow:
         result = call()
-        share = flow.dead_share()
+        share: float = flow.dead_share()
     del result
     return share
 
@@ -122,6 +122,6 @@ def _backward_share(gradient: Any) -> float:
         gradient.record()
         flow.dead_share()
         results = gradient.results() if hasattr(gradient, "results") else gradient.backward()
-        share = flow.dead_share()
+        share: float = flow.dead_share()
     del results
     return share

@@ -24,9 +24,9 @@ from opperf.comparison.ab.reports import INTERVAL, MAX_ROWS, MAX_SAME
 from opperf.comparison.ab.session import key
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
-from opperf.model import Difference
+from opperf.model import Difference, Note, NoteCode, Place, ProcessLine
 from opperf.reports.formats import formats_of
-from tests.comparison.ab.sessions import add_replicates, case, session_of
+from tests.comparison.ab.sessions import add_replicates, at, case, ok, session_of
 from tests.writing import judged
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
@@ -391,3 +391,16 @@ def test_a_session_without_a_look_has_empty_totals(session):
     found, analysis = session({}, (case("relu", count=2),))
     weighted = weigh_session(found, analysis)
     assert (weighted.cases, weighted.unmeasured_calls, weighted.geometric_mean) == (0, 2, None)
+
+
+def test_work_that_a_compiler_removed_is_told_of_each_arm():
+    session = session_of(case("relu", passes=("forward",)))
+    notes = tuple(Note(name, NoteCode.DEAD_CODE, "97% is gone") for name in ("forward", "total"))
+    for phase, arms in (("control", "AAAA"), ("comparison", "ABBA")):
+        for position, arm in enumerate(arms):
+            (planned,) = session.cases_of(arm).values()
+            place = Place(phase, 0, position, arm, "ABBA"[position])
+            record = ok(planned, notes=notes if arm == "B" else ())
+            session.add(ProcessLine(place, "", 1.0), [at(record, place)])
+    (row,) = report_of(session, analyse(session.replicates, session.plan.thresholds)).rows
+    assert row.note.endswith("B: 97% is gone") and "A: 97%" not in row.note
