@@ -11,7 +11,17 @@ import numpy as np
 from opperf.comparison.project_file import ProjectFile
 from opperf.history import detection
 from opperf.history.blessing import find_blessing
-from opperf.history.detection import Change, Findings, Rate, Series, SeriesNote, detect, series_of
+from opperf.history.detection import (
+    Change,
+    EventKind,
+    Findings,
+    Known,
+    Rate,
+    Series,
+    SeriesNote,
+    detect,
+    series_of,
+)
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
 from opperf.history.timelines import Array, History, Timeline
 from opperf.model import Metric
@@ -26,6 +36,16 @@ class Pending(NamedTuple):
     """The first commit that differs."""
 
 
+class Noted(NamedTuple):
+    """A note on a series, or on a machine."""
+
+    series: int | None
+    """None of a machine."""
+    note: SeriesNote
+    commit: str
+    """That it is about, or begins with."""
+
+
 class Checked(NamedTuple):
     """The outcome of a check."""
 
@@ -34,7 +54,7 @@ class Checked(NamedTuple):
     over_budget: Sequence[Found]
     """Changes that are less clear than those that the budget was spent on."""
     pending: Sequence[Pending]
-    notes: Sequence[SeriesNote]
+    notes: Sequence[Noted]
     order: Mapping[str, int]
     """Index of each commit of the branch."""
     gone: Collection[tuple[int | None, str]]
@@ -65,9 +85,11 @@ def check_history(
     rate: Rate,
     method: str,
     smallest: float = detection.SMALLEST,
+    known: Sequence[Event] = (),
 ) -> Checked:
     """Returns the changes of a branch, at one rate of false alarms over all series. The result
-    depends on the points alone, whatever order they came in."""
+    depends on the points alone, whatever order they came in, and on the changes that are known,
+    which stand until the points take them back."""
     order = commit_order(history)
     shas = list(order)
     groups: dict[tuple[str, str], list[Timeline]] = {}
@@ -77,8 +99,14 @@ def check_history(
     times = np.array([run.commit.time for run in history.runs])
     names = np.arange(len(history.runs)).astype(np.str_)
     series = [_series(lines, rank, times, names) for lines in groups.values()]
-    findings = detect(series, rate, method, smallest)
     settings = settings_text(rate, method, smallest)
+    keys = {
+        line.id: one.key
+        for one, lines in zip(series, groups.values(), strict=True)
+        for line in lines
+    }
+    found_before = _known(known, keys, order, settings)
+    findings = detect(series, rate, method, smallest, found_before)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
     events: list[Found] = []
     over_budget: list[Found] = []
@@ -95,7 +123,16 @@ def check_history(
     for event, back in _machine_events(findings, branch, shas, settings):
         events.append(_found(event, back, shas))
     gone = _gone(groups.values(), rank)
-    return Checked(events, over_budget, pending, findings.notes, order, gone, settings)
+    numbers = {
+        (one.key, line.key.environment): line.id
+        for one, lines in zip(series, groups.values(), strict=True)
+        for line in lines
+    }
+    notes = [
+        Noted(numbers.get((note.key, note.environment)), note, shas[note.position])
+        for note in findings.notes
+    ]
+    return Checked(events, over_budget, pending, notes, order, gone, settings)
 
 
 def _found(event: Event, taken_back: int | None, shas: Sequence[str]) -> Found:
@@ -126,6 +163,28 @@ def _gone(groups: Iterable[Sequence[Timeline]], rank: Array) -> set[tuple[int | 
                 gone.add((line.id, line.key.environment))
     gone.update((None, name) for name, parts in of_machine.items() if sum(parts) > len(parts) / 2)
     return gone
+
+
+def _known(
+    events: Sequence[Event], keys: Mapping[int, str], order: Mapping[str, int], settings: str
+) -> list[Known]:
+    """Returns the changes of noisy metrics that were found with the same settings, and that nobody
+    called noise."""
+    return [
+        Known(
+            "" if event.series is None else keys[event.series],
+            event.environment,
+            order[event.first_bad],
+            event.is_rise,
+            event.p,
+        )
+        for event in events
+        if event.settings == settings
+        and event.method in (detection.LIKELIHOOD, EventKind.SHIFT.value)
+        and event.state in (State.NEW, State.CONFIRMED, State.BLESSED)
+        and event.first_bad in order
+        and (event.series is None or event.series in keys)
+    ]
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:
