@@ -116,8 +116,10 @@ class Day(NamedTuple):
 FACTS = SeriesFacts("op", "ns", MetricKind.WALL)
 
 
-def check_days(year: Year, seed: int, upto: int | None = None) -> Iterator[Day]:
-    """Yields the events after each day's check."""
+def check_days(
+    year: Year, seed: int, upto: int | None = None, start: int = FEWEST
+) -> Iterator[Day]:
+    """Yields the events after each day's check, from so many runs on."""
     rng = np.random.default_rng([seed, 1])
     logs = figures(year, seed)
     runs = [
@@ -143,7 +145,7 @@ def check_days(year: Year, seed: int, upto: int | None = None) -> Iterator[Day]:
     bounds["second"] = (bounds["first"][1], len(runs))
     rows = {row + 1 + year.series * n: row for n in range(2) for row in range(year.series)}
     events: dict[int, Event] = {}
-    for count in range(FEWEST, len(runs) + 1):
+    for count in range(start, len(runs) + 1):
         if upto is not None and days[count - 1] >= upto:
             return
         lines = []

@@ -37,9 +37,9 @@ from opperf.history.detection.windows import (
 BLOCK = 5
 """Points that stay together: a correlation of .3 between neighbours has faded to .002."""
 
-LEAST_SAMPLES, MOST_SAMPLES = 4_000, 24_000
-"""Windows that are bootstrapped, between which it is one for each window: of 4000 the tail has 500
-looks. Few series need no smaller p-values."""
+LEAST_SAMPLES, MOST_SAMPLES = 2_000, 24_000
+"""Windows that are bootstrapped, between which it is one for each window: of 2000 the tail has
+280 looks. Few series need no smaller p-values."""
 
 EVERY = 4
 """Looks of which one is taken: neighbours have nearly the same best split."""

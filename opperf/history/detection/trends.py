@@ -172,8 +172,8 @@ class Checked(NamedTuple):
     evidence: Floats
     """Twice the logarithm of the likelihood ratio of the step to a line."""
     is_new: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    """Whether the fewest points that a new level needs are all of it: not where the first of them
-    is nearer to the old one, and others far enough away to make up for it."""
+    """Whether the few points of a new level begin and end with it: not where the first or the last
+    of them is nearer to the old one, and others far enough away to make up for it."""
 
 
 def check_steps(
@@ -202,8 +202,10 @@ def _check(values: Floats, split: Ints) -> Checked:
     is_before = at[None, :] < split[:, None]
     level = np.nanmedian(np.where(is_before, values, np.nan), axis=1)
     shift = np.nanmedian(np.where(is_before, np.nan, values), axis=1) - level
-    first = (values[np.arange(len(values)), split] - level) / np.where(shift == 0, 1.0, shift)
-    is_new = (n - split > AFTER) | (first > 0.5)
+    size = np.where(shift == 0, 1.0, shift)
+    first = (values[np.arange(len(values)), split] - level) / size
+    last = (values[:, -1] - level) / size
+    is_new = (n - split >= 2 * AFTER) | ((first > 0.5) & (last > 0.5))
     values = np.clip(values, -2 * CLIP, 2 * CLIP)
     # A step's and a line's sums of squares.
     mean_before = np.nanmean(np.where(is_before, values, np.nan), axis=1, keepdims=True)
