@@ -105,7 +105,7 @@ def time_parts(name: str) -> dict[str, float]:
         history = read_history(store, project)
         times["reading"] = time.perf_counter() - begin
         begin = time.perf_counter()
-        checked = check_history(history, "main", Rate(), "e-divisive")
+        checked = check_history(history, "main", Rate(), "likelihood")
         times["detection"] = time.perf_counter() - begin
         begin = time.perf_counter()
         update_events(store, project, "main", checked.updates)

@@ -13,7 +13,9 @@ from opperf.history import detection
 from opperf.history.blessing import find_blessing
 from opperf.history.detection import (
     Change,
+    EventKind,
     Findings,
+    Known,
     NoteKind,
     Rate,
     Series,
@@ -37,6 +39,16 @@ class Pending(NamedTuple):
     """The first commit that differs."""
 
 
+class Noted(NamedTuple):
+    """A note on a series, or on a machine."""
+
+    series: int | None
+    """None of a machine."""
+    note: SeriesNote
+    commit: str
+    """That it is about, or begins with."""
+
+
 class Checked(NamedTuple):
     """The outcome of a check."""
 
@@ -47,7 +59,7 @@ class Checked(NamedTuple):
     ended: Sequence[Found]
     """Stops of series that have figures again."""
     pending: Sequence[Pending]
-    notes: Sequence[SeriesNote]
+    notes: Sequence[Noted]
     order: Mapping[str, int]
     """Index of each commit of the branch."""
     gone: Collection[tuple[int | None, str]]
@@ -79,11 +91,13 @@ def check_history(
     rate: Rate,
     method: str,
     smallest: float = detection.SMALLEST,
+    known: Sequence[Event] = (),
     outcomes: Sequence[Outcome] = (),
 ) -> Checked:
     """Returns the changes of a branch, at one rate of false alarms over all series, and the series
-    that stopped, by the `outcomes` of its runs that are no figures. The result
-    depends on the points alone, whatever order they came in."""
+    that stopped, by the `outcomes` of its runs that are no figures. The result depends on the
+    points alone, whatever order they came in, and on the changes that are known, which stand until
+    the points take them back."""
     order = commit_order(history)
     shas = list(order)
     groups: dict[tuple[str, str], list[Timeline]] = {}
@@ -93,8 +107,14 @@ def check_history(
     times = np.array([run.commit.time for run in history.runs])
     names = np.arange(len(history.runs)).astype(np.str_)
     series = [_series(lines, rank, times, names) for lines in groups.values()]
-    findings = detect(series, rate, method, smallest)
     settings = settings_text(rate, method, smallest)
+    keys = {
+        line.id: one.key
+        for one, lines in zip(series, groups.values(), strict=True)
+        for line in lines
+    }
+    found_before = _known(known, keys, order, settings)
+    findings = detect(series, rate, method, smallest, found_before)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
     events: list[Found] = []
     over_budget: list[Found] = []
@@ -113,11 +133,19 @@ def check_history(
     stopped = find_stopped(history, outcomes, branch)
     events += stopped.standing
     gone = _gone(groups.values(), rank)
-    notes = (*findings.notes, *_not_compared(history.timelines))
+    numbers = {
+        (one.key, line.key.environment): line.id
+        for one, lines in zip(series, groups.values(), strict=True)
+        for line in lines
+    }
+    notes = [
+        Noted(numbers.get((note.key, note.environment)), note, shas[note.position])
+        for note in (*findings.notes, *_not_compared(history.timelines, rank))
+    ]
     return Checked(events, over_budget, stopped.ended, pending, notes, order, gone, settings)
 
 
-def _not_compared(lines: Iterable[Timeline]) -> Iterator[SeriesNote]:
+def _not_compared(lines: Iterable[Timeline], rank: Array) -> Iterator[SeriesNote]:
     """Yields a note on each noisy series with values of which there are no ratios."""
     for line in lines:
         usable = possible(line.facts, line.median)
@@ -127,9 +155,9 @@ def _not_compared(lines: Iterable[Timeline]) -> Iterator[SeriesNote]:
                 f"{line.key.case} {line.key.metric}",
                 NoteKind.OMITTED,
                 line.key.environment,
-                int(line.run[0]),
-                f"#{line.id} {line.facts.name} {line.key.metric}: {pluralize(count, 'figure')} of "
-                "0 or less, of which there is no ratio, not compared",
+                int(rank[line.run[0]]),
+                f"{pluralize(count, 'figure')} of 0 or less, of which there is no ratio, not "
+                "compared",
             )
 
 
@@ -161,6 +189,28 @@ def _gone(groups: Iterable[Sequence[Timeline]], rank: Array) -> set[tuple[int | 
                 gone.add((line.id, line.key.environment))
     gone.update((None, name) for name, parts in of_machine.items() if sum(parts) > len(parts) / 2)
     return gone
+
+
+def _known(
+    events: Sequence[Event], keys: Mapping[int, str], order: Mapping[str, int], settings: str
+) -> list[Known]:
+    """Returns the changes of noisy metrics that were found with the same settings, and that nobody
+    called noise."""
+    return [
+        Known(
+            "" if event.series is None else keys[event.series],
+            event.environment,
+            order[event.first_bad],
+            event.is_rise,
+            event.p,
+        )
+        for event in events
+        if event.settings == settings
+        and event.method in (detection.LIKELIHOOD, EventKind.SHIFT.value)
+        and event.state in (State.NEW, State.CONFIRMED, State.BLESSED)
+        and event.first_bad in order
+        and (event.series is None or event.series in keys)
+    ]
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:

@@ -105,7 +105,7 @@ class Update(NamedTuple):
     """Who sets it."""
 
 
-NEAR = 3
+NEAR = 16
 """Runs by which later points may move a change: detection places a step of the size of the scatter
 that exactly."""
 

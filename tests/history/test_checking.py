@@ -109,7 +109,7 @@ def test_other_settings_leave_what_they_do_not_find(opperf):
     first = found(opperf)[1]
     code, said = opperf("check", "--smallest", "80%")
     assert code == 1
-    assert "2 events of other settings (e-divisive, 1 false alarms in 30 days" in said
+    assert "2 events of other settings (likelihood, 1 false alarms in 365 days" in said
     assert opperf("check", "--method", "asv")[0] == 1
     again = found(opperf)[1]
     assert again.keys() == first.keys()
@@ -170,7 +170,7 @@ def test_a_series_that_is_back_is_fixed(opperf, path):
             (
                 event
                 for event in read_events(store, find_project(store))
-                if event.method == "e-divisive" and event.first_bad in (sha(CHANGED), sha(RUNS + 1))
+                if event.method == "likelihood" and event.first_bad in (sha(CHANGED), sha(RUNS + 1))
                 if event.ratio > 1 or event.first_bad == sha(RUNS + 1)
             ),
             key=lambda event: event.first_bad,
@@ -198,7 +198,7 @@ def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
             add_runs(store, "p", [noisy(int(n), factors(int(n))) for n in order])
             history = read_history(store, find_project(store))
             names = {line.id: line.facts.name for line in history.timelines}
-            checked = check_history(history, "main", Rate(), "e-divisive")
+            checked = check_history(history, "main", Rate(), "likelihood")
             results.append(
                 sorted(
                     (names[event.series], event.first_bad, round(event.ratio, 9))
@@ -214,7 +214,7 @@ def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
             shift = 1.06 if number >= CHANGED else 1.0
             add_runs(store, "p", [noisy(number, {f"op{index}": shift for index in range(30)})])
         history = read_history(store, find_project(store))
-        checked = check_history(history, "main", Rate(), "e-divisive")
+        checked = check_history(history, "main", Rate(), "likelihood")
     assert [(event.kind, event.first_bad) for event, _ in checked.found] == [
         (Kind.MACHINE, sha(CHANGED))
     ]
@@ -309,7 +309,7 @@ def test_alerts_over_the_budget_are_counted_and_no_events(opperf, path):
 def test_checks_at_once_store_a_change_once(path):
     with Store(str(path)) as store:
         of = find_project(store)
-        checked = check_history(read_history(store, of), "main", Rate(), "e-divisive")
+        checked = check_history(read_history(store, of), "main", Rate(), "likelihood")
 
         def check(_):
             with Store(str(path)) as own:

@@ -68,8 +68,8 @@ def test_only_a_new_event_that_is_not_found_any_more_is_noise(state):
 
 
 def test_what_other_settings_found_is_not_noise_where_these_find_nothing():
-    known = event(id=7, settings="e-divisive, from 0.02")
-    others, same = ("e-divisive, from 0.2", "tolerance"), (known.settings, "tolerance")
+    known = event(id=7, settings="likelihood, from 0.02")
+    others, same = ("likelihood, from 0.2", "tolerance"), (known.settings, "tolerance")
     assert reconcile([known], [], ORDER, settings=others) == []
     (withdrawn,) = reconcile([known], [], ORDER, settings=same)
     assert withdrawn.event.state is State.NOISE

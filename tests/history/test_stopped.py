@@ -9,7 +9,7 @@ import pytest
 
 from opperf.errors import OpperfError
 from opperf.history.checking import check_history
-from opperf.history.detection import Rate
+from opperf.history.detection import LIKELIHOOD, Rate
 from opperf.history.events import Kind, State
 from opperf.history.model import SeriesFacts, SeriesKey
 from opperf.history.stopped import find_stopped, possible
@@ -215,7 +215,7 @@ def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
             add_runs(store, "p", order)
             history = read_history(store, find_project(store))
             outcomes = read_outcomes(store, find_project(store), history)
-            checked = check_history(history, "main", Rate(), "e-divisive", outcomes=outcomes)
+            checked = check_history(history, "main", Rate(), LIKELIHOOD, outcomes=outcomes)
         names = {line.id: line.facts.name for line in history.timelines}
         results.append({(names[one.event.series], one.event.first_bad) for one in checked.found})
     assert results[0] == results[1] == {("c0", sha(4)), ("c1", sha(5))}
@@ -327,8 +327,9 @@ def test_figures_that_have_no_ratio_are_noted(path):
     add(path, *(run(n, valued(v, "c9", MetricKind.DERIVED)) for n, v in enumerate(values, 1)))
     with Store(str(path)) as store:
         history = read_history(store, find_project(store))
-    (note,) = check_history(history, "main", Rate(), "e-divisive").notes
-    assert "c9 forward: 2 figures of 0 or less" in note.message
+    (noted,) = check_history(history, "main", Rate(), LIKELIHOOD).notes
+    assert "2 figures of 0 or less" in noted.note.message and noted.commit == sha(1)
+    assert [line.key.case for line in history.timelines if line.id == noted.series] == ["c9"]
 
 
 def test_a_metric_alone_fails(stops):

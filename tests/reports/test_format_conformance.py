@@ -28,7 +28,7 @@ from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
 from opperf.history.bisection.report import report_for as of_bisection
-from opperf.history.checking import Checked
+from opperf.history.checking import Checked, Noted
 from opperf.history.detection import NoteKind, SeriesNote
 from opperf.history.events import Event
 from opperf.history.events import Kind as EventKind
@@ -177,7 +177,7 @@ def of_history(folder):
         over_budget=events,
         ended=[],
         pending=[],
-        notes=[note],
+        notes=[Noted(line.id, note, name)],
         order={name: 1},
         gone=[],
         settings=name,

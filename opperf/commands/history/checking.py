@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 )
 @choice_option(
     "--method",
-    choices=("e-divisive", "asv"),
-    help="E-divisive at one rate of false alarms over all series, or asv's fit of pieces, which "
-    "has none.",
+    choices=("likelihood", "asv"),
+    help="Likelihood ratios at one rate of false alarms over all series, or asv's fit of pieces, "
+    "which has none.",
 )
 @click.option(
     "--false-alarms",
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     default=1.0,
     show_default=True,
     metavar="NUMBER",
-    help="False alarms in a month, of all series together, that are accepted.",
+    help="False alarms in a year, of all series together, that are accepted.",
 )
 @click.option(
     "--alerts-per-week",
@@ -133,8 +133,11 @@ def _check(request: Request) -> int:
         history = read_history(store, of, branch=branch)
         budget = request.alerts_per_week
         rate = Rate(request.false_alarms) if budget is None else Rate.budget(budget)
+        known = read_events(store, of, branch)
         outcomes = read_outcomes(store, of, history)
-        checked = check_history(history, branch, rate, request.method, request.smallest, outcomes)
+        checked = check_history(
+            history, branch, rate, request.method, request.smallest, known, outcomes
+        )
         lines = {line.id: line for line in history.timelines}
 
         def bless(events: list[Event]) -> list[Update]:
@@ -142,7 +145,6 @@ def _check(request: Request) -> int:
 
         evidence = read_evidence(store, of)
         if request.dry_run:
-            known = read_events(store, of, branch)
             events = _after(known, checked.updates(known))
             events = _after(events, bless(events))
             events = _after(events, decide_events(events, evidence))

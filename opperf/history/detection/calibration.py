@@ -21,11 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opperf.history.detection.energy import Singles
+from opperf.history.detection.likelihood import Singles, factors
 from opperf.history.detection.series import Floats, Ints
 from opperf.history.detection.windows import (
     AFTER,
     BEFORE,
+    SHORT,
     STEP,
     WINDOW,
     Looks,
@@ -36,11 +37,14 @@ from opperf.history.detection.windows import (
 BLOCK = 5
 """Points that stay together: a correlation of .3 between neighbours has faded to .002."""
 
-LEAST_SAMPLES, MOST_SAMPLES = 4_000, 24_000
-"""Windows that are bootstrapped, between which it is one for each window: of 4000 the tail has 500
-looks. Few series need no smaller p-values."""
+LEAST_SAMPLES, MOST_SAMPLES = 2_000, 24_000
+"""Windows that are bootstrapped, between which it is one for each window: of 2000 the tail has
+280 looks. Few series need no smaller p-values."""
 
-CHANGED = 10.0
+EVERY = 4
+"""Looks of which one is taken: neighbours have nearly the same best split."""
+
+CHANGED = 5.0
 """Statistic from which on a window is not bootstrapped, as it has a change: blocks of a changed
 window would make unchanged ones that look changed. Normal noise is as large in one look of a
 million; what is omitted of heavier tails is in the other windows."""
@@ -107,19 +111,26 @@ def calibrate(windows: Windows, looks: Looks, seed: int = 0) -> Null:
     index = (blocks[:, :, None] + np.arange(BLOCK)).reshape(samples, WINDOW)
     index %= windows.size[chosen][:, None]
     values = np.take_along_axis(windows.values[chosen], index, axis=1)
-    best, _ = statistics(values, BEFORE + AFTER)
-    n_short = STEP + 1 - BEFORE - AFTER
-    return Null(_fit(best[:, :n_short]), _fit(best[:, n_short:]))
+    by = factors(WINDOW, BEFORE, BEFORE + AFTER, EVERY)
+    best, _ = statistics(values, by)
+    is_short = by.end <= SHORT
+    return Null(_fit(best[:, is_short]), _fit(best[:, ~is_short]))
 
 
 def _calm(windows: Windows, looks: Looks) -> Ints:
     """Indices of the windows none of whose looks is changed; all of them if none is calm."""
     largest = np.zeros(windows.strand.size)
-    # Windows of a strand follow each other, and a look is of the window in whose second half it is.
+    # Windows of a strand follow each other, and a look is of the window in whose last part it is.
     firsts = np.searchsorted(windows.strand, np.arange(int(windows.strand.max()) + 1))
-    number = np.maximum(0, -(-looks.seen // STEP) - 2)
+    number = np.maximum(0, -(-(looks.seen - WINDOW) // STEP))
     np.maximum.at(largest, firsts[looks.strand] + number, looks.statistic)
-    calm = np.flatnonzero(largest < CHANGED)
+    is_changed = largest >= CHANGED
+    # Of a change at its edge a window has a few points, too few to be seen there.
+    beside = windows.strand[1:] == windows.strand[:-1]
+    near = is_changed.copy()
+    near[1:] |= is_changed[:-1] & beside
+    near[:-1] |= is_changed[1:] & beside
+    calm = np.flatnonzero(~near)
     return calm if calm.size else np.arange(windows.strand.size)
 
 

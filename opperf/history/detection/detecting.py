@@ -13,37 +13,43 @@ from opperf.history.detection.exact import exact_steps, one_per_commit
 from opperf.history.detection.findings import (
     Change,
     Findings,
+    Known,
     NoteKind,
     Rate,
     SeriesNote,
     State,
 )
-from opperf.history.detection.levels import compare_levels
+from opperf.history.detection.levels import Levels, compare_levels
+from opperf.history.detection.looks import Alarm
 from opperf.history.detection.machines import make_strands
 from opperf.history.detection.piecewise import fit_pieces, regressions
+from opperf.history.detection.replacements import Carried, carried_changes
 from opperf.history.detection.returns import Move, taken_back
 from opperf.history.detection.series import Series, Strand, by_environment
 from opperf.history.detection.strand_changes import Judged, StrandChange, judge
 from opperf.history.detection.trends import DRIFT_ERRORS, find_drift
+from opperf.history.detection.windows import AFTER
 from opperf.shares import share_text
 
 SMALLEST = 0.02
 """Change below which none is reported: that which `opperf ab` confirms."""
 
-EXACT, E_DIVISIVE, ASV = "tolerance", "e-divisive", "asv"
+EXACT, LIKELIHOOD, ASV = "tolerance", "likelihood", "asv"
 
-METHODS = (E_DIVISIVE, ASV)
+METHODS = (LIKELIHOOD, ASV)
 """Methods for noisy series."""
 
 
 def detect(
     series: Sequence[Series],
     rate: Rate | None = None,
-    method: str = E_DIVISIVE,
+    method: str = LIKELIHOOD,
     smallest: float = SMALLEST,
+    known: Sequence[Known] = (),
 ) -> Findings:
     """Returns the changes of each series, events of machines, and notes. The points alone decide,
-    and not the order in which they came. Noisy series with fewer than twelve points in an
+    and not the order in which they came; a change that is known stands until they take it back, and
+    need not be clear enough to be found once more. Noisy series with fewer than twelve points in an
     environment have no changes yet. Raises `ValueError` for an unknown method, a rate that is not
     above 0, and for two series of one key."""
     rate = rate or Rate()
@@ -60,12 +66,16 @@ def detect(
             found[index] += _asv_changes(one)
         return Findings(tuple(map(_in_order, found)), notes=tuple(notes))
     strands = make_strands(series)
-    judged = judge(strands, rate, smallest)
+    known_alarms = _known_alarms(series, strands, known)
+    judged = judge(strands, rate, smallest, known_alarms)
     for index, changes in judged.changes.items():
         strand = strands[index]
         if strand.series >= 0:
             one = series[strand.series]
             found[strand.series] += [_change(one, strand, change) for change in changes]
+    for carried in carried_changes(judged, smallest, known_alarms):
+        strand = strands[carried.strand]
+        found[strand.series].append(_carried_change(series[strand.series], strand, carried))
     notes += _trend_notes(series, judged, smallest)
     of_machines = machine_events.shifts(judged, series) + machine_events.excursions(
         judged, smallest
@@ -75,6 +85,26 @@ def detect(
     limited = alerts.limit(grouped, series, rate)
     events = sorted(of_machines + many, key=lambda one: (one.first_bad, one.environment, one.kind))
     return Findings(tuple(map(tuple, limited)), tuple(events), tuple(notes), level=judged.level)
+
+
+def _known_alarms(
+    series: Sequence[Series], strands: Sequence[Strand], known: Sequence[Known]
+) -> dict[int, list[Alarm]]:
+    """Returns the alarms that are known of each strand."""
+    if not known:
+        return {}
+    indices = {
+        (series[strand.series].key if strand.series >= 0 else "", strand.environment): index
+        for index, strand in enumerate(strands)
+    }
+    alarms: dict[int, list[Alarm]] = {}
+    for change in known:
+        index = indices.get((change.key, change.environment))
+        if index is not None:
+            split = int(np.searchsorted(strands[index].positions, change.first_bad))
+            alarm = Alarm(index, split + AFTER, split, change.p, change.is_rise, True)
+            alarms.setdefault(index, []).append(alarm)
+    return alarms
 
 
 def _in_order(changes: list[Change]) -> tuple[Change, ...]:
@@ -119,22 +149,40 @@ def _exact_changes(series: Series) -> Iterator[Change]:
 
 
 def _change(series: Series, strand: Strand, change: StrandChange) -> Change:
-    levels = change.levels
+    seen = min(change.seen, strand.positions.size) - 1
+    places = [int(strand.positions[index]) for index in (change.split - 1, change.split, seen)]
+    return _noisy_change(series, strand, places, change.levels, change.p, change.state)
+
+
+def _carried_change(series: Series, strand: Strand, change: Carried) -> Change:
+    places = (change.last_good, change.first_bad, change.seen_at)
+    return _noisy_change(series, strand, places, change.levels, change.p, State.DETECTED)
+
+
+def _noisy_change(
+    series: Series,
+    strand: Strand,
+    places: Sequence[int],
+    levels: Levels,
+    p: float,
+    state: State,
+) -> Change:
+    last_good, first_bad, seen_at = places
     return Change(
         series.key,
         strand.environment,
-        last_good=int(strand.positions[change.split - 1]),
-        first_bad=int(strand.positions[change.split]),
+        last_good=last_good,
+        first_bad=first_bad,
         before=math.exp(levels.before),
         after=math.exp(levels.after),
         ratio=math.exp(levels.shift),
         low=math.exp(levels.low),
         high=math.exp(levels.high),
         is_worse=(levels.shift > 0) == series.metric.lower_is_better,
-        p=change.p,
-        method=E_DIVISIVE,
-        state=change.state,
-        seen_at=int(strand.positions[change.seen - 1]),
+        p=p,
+        method=LIKELIHOOD,
+        state=state,
+        seen_at=seen_at,
     )
 
 
@@ -195,9 +243,8 @@ def _trend_notes(series: Sequence[Series], judged: Judged, smallest: float) -> l
             last = int(strand.positions[-1])
             notes.append(SeriesNote(key, NoteKind.SEASON, strand.environment, last, message))
         change, errors = find_drift(judged.rests[index], float(judged.scale[index]))
-        is_clear = abs(errors) > DRIFT_ERRORS and abs(change) > smallest
-        if is_clear or index in judged.drifting:
+        if abs(errors) > DRIFT_ERRORS and abs(change) > smallest:
             first = int(strand.positions[0])
-            message = f"a drift of {math.expm1(change):+.1%} since commit {first}, without a step"
+            message = f"a drift of {math.expm1(change):+.1%} without a step"
             notes.append(SeriesNote(key, NoteKind.DRIFT, strand.environment, first, message))
     return notes

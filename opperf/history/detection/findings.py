@@ -61,6 +61,18 @@ class Change(Struct, frozen=True):
         )
 
 
+class Known(Struct, frozen=True):
+    """A change that an earlier check found: it stands until the points take it back."""
+
+    key: str
+    """Of the series; empty of a machine."""
+    environment: str
+    first_bad: int
+    """Position of its commit."""
+    is_rise: bool
+    p: float
+
+
 class EventKind(str, enum.Enum):
     """Kind of an event of a machine."""
 
@@ -116,7 +128,7 @@ class Rate(Struct, frozen=True):
 
     false_alarms: float = 1.0
     """Expected in a period in which nothing changes."""
-    days: float = 30.0
+    days: float = 365.0
     looks: int | None = None
     """Commits checked in a period; None to count them by the points' times."""
     most_alerts: int | None = None

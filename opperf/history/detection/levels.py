@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opperf.history.detection.energy import best_split
+from opperf.history.detection.likelihood import best_split
 from opperf.history.detection.series import Floats
 from opperf.history.detection.trends import correlation
-from opperf.history.detection.windows import AFTER, BEFORE, CLIP, STEP, WINDOW
+from opperf.history.detection.windows import AFTER, BEFORE, CLIP, WINDOW
 
 NORMAL_95 = 1.96
 """Standard errors in a 95 % interval."""
@@ -71,7 +71,7 @@ def surroundings(split: int, splits: list[int], n: int) -> tuple[int, int]:
     half of one after."""
     low = max([other for other in splits if other < split], default=0)
     high = min([other for other in splits if other > split], default=n)
-    return max(low, split - WINDOW), min(high, split + STEP)
+    return max(low, split - WINDOW), min(high, split + WINDOW // 2)
 
 
 def pending(logs: Floats, scale: float, start: int) -> int:

@@ -25,7 +25,13 @@ from opperf.comparison.statistics.false_discovery import level_of_next, reject
 from opperf.history.detection.calibration import Null
 from opperf.history.detection.findings import Rate
 from opperf.history.detection.series import Floats, Ints, Strand
-from opperf.history.detection.trends import DAY, STEP_EVIDENCE, STEP_EVIDENCE_LATER, check_steps
+from opperf.history.detection.trends import (
+    DAY,
+    LINE_EVIDENCE,
+    STEP_EVIDENCE,
+    STEP_EVIDENCE_LATER,
+    check_steps,
+)
 from opperf.history.detection.windows import AFTER, Looks
 
 MOST_LEVEL = 0.1
@@ -33,7 +39,10 @@ MOST_LEVEL = 0.1
 would make every alarm one."""
 
 LEAST_SPAN = 7.0
-"""Days of points from which on commits are counted by their times; of fewer, all are of one."""
+"""Days of points from which on commits are counted by their times."""
+
+UNKNOWN_LOOKS = 365
+"""Commits of a period without times, unless there are more: one on each day of a year."""
 
 CANDIDATE = 1e-3
 """P-value from which on a look is checked for drift."""
@@ -53,7 +62,7 @@ def _count_looks(rate: Rate, strands: Sequence[Strand]) -> int:
     known = [time for time in times.values() if math.isfinite(time)]
     span = (max(known) - min(known)) / DAY if known else 0.0
     if span < LEAST_SPAN:
-        return len(times)
+        return max(UNKNOWN_LOOKS, len(times))
     return math.ceil(len(times) * rate.days / span)
 
 
@@ -65,6 +74,31 @@ class Alarm:
     seen: int
     split: int
     p: float
+    is_rise: bool
+    is_known: bool = False
+    """Whether an earlier check gave it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Looks that may be alarms."""
+
+    looks: Looks
+    p: Floats
+    commits: Ints
+    """Positions of the commits that they look at."""
+    is_rise: NDArray[np.bool_]
+
+    def alarm(self, i: int) -> Alarm:
+        """Returns a look as an alarm."""
+        looks = self.looks
+        return Alarm(
+            int(looks.strand[i]),
+            int(looks.seen[i]),
+            int(looks.split[i]),
+            float(self.p[i]),
+            bool(self.is_rise[i]),
+        )
 
 
 class Judge:
@@ -83,32 +117,26 @@ class Judge:
         """P-value that a further series needs at a commit; in the first round it is found."""
         self.tested: dict[int, int] = {}
         """Series with a look at each commit."""
-        self.drifting: dict[int, int] = {}
-        """Points at the first look that found a line in a strand, and no step."""
+        self.lines: dict[int, int] = {}
+        """Points at the first look that found a line in a strand."""
 
-    def candidates(self, logs: Sequence[Floats], looks: Looks) -> tuple[Looks, Floats, Ints]:
-        """Returns the looks whose p-value is small enough to matter, without drift; their p-values,
-        and the positions of their commits."""
+    def candidates(self, logs: Sequence[Floats], looks: Looks) -> Candidates:
+        """Returns the looks whose p-value is small enough to matter, with 1 for those of drift."""
         looks = self.null.few(looks, max(CANDIDATE, self.level))
         p, commits = self.null.p(looks), self._commits(looks)
         # The check raises p-values only: what is not rejected before it is not after it.
         kept = self._may_matter(p, commits)
         looks, p, commits = looks[kept], p[kept], commits[kept]
+        is_rise = np.zeros(p.size, dtype=np.bool_)
         if looks.strand.size:
             checked = check_steps(logs, self.scale, looks.strand, looks.seen, looks.split)
-            small = np.abs(checked.shift) * self.scale[looks.strand] < self.smallest
-            lowered = Looks(
-                looks.strand,
-                looks.seen,
-                looks.split,
-                np.minimum(looks.statistic, checked.statistic),
-                looks.is_short,
-            )
+            is_large = np.abs(checked.shift) * self.scale[looks.strand] >= self.smallest
             first = self._first_line(looks, p, checked.evidence)
             needed = np.where(looks.seen > first, STEP_EVIDENCE_LATER, STEP_EVIDENCE)
-            is_step = (checked.evidence >= needed) & checked.is_new & ~small
-            p = np.where(is_step, self.null.p(lowered), 1.0)
-        return looks, p, commits
+            is_step = (checked.evidence >= needed) & checked.is_new & is_large
+            p = np.where(is_step, p, 1.0)
+            is_rise = checked.shift > 0
+        return Candidates(looks, p, commits, is_rise)
 
     def _may_matter(self, p: Floats, commits: Ints) -> NDArray[np.bool_]:
         """Whether each p-value is at most what its commit needs, as far as that is known: in the
@@ -126,15 +154,15 @@ class Judge:
         return kept
 
     def _first_line(self, looks: Looks, p: Floats, evidence: Floats) -> Floats:
-        """Points at the first look at each one's strand that would have been an alarm, and found a
-        line instead; infinite if there was none."""
+        """Returns the points at the first look at each one's strand that would have been an alarm,
+        and was clearly nearer to a line; infinite if there was none."""
         least = self.level / max(1, max(self.tested.values(), default=1))
-        would = (p <= least) & (evidence < STEP_EVIDENCE)
+        is_line = (p <= least) & (evidence <= LINE_EVIDENCE)
         for strand, seen in zip(
-            looks.strand[would].tolist(), looks.seen[would].tolist(), strict=True
+            looks.strand[is_line].tolist(), looks.seen[is_line].tolist(), strict=True
         ):
-            self.drifting[strand] = min(seen, self.drifting.get(strand, seen))
-        return np.array([self.drifting.get(strand, np.inf) for strand in looks.strand.tolist()])
+            self.lines[strand] = min(seen, self.lines.get(strand, seen))
+        return np.array([self.lines.get(strand, np.inf) for strand in looks.strand.tolist()])
 
     def _commits(self, looks: Looks) -> Ints:
         commits: Ints = self.positions[self.offsets[looks.strand] + looks.seen - 1]
@@ -144,20 +172,19 @@ class Judge:
         """Returns the first alarm of each strand."""
         counts = np.bincount(self._commits(looks))
         self.tested = {int(commit): int(counts[commit]) for commit in np.flatnonzero(counts)}
-        looks, p, positions = self.candidates(logs, looks)
+        found = self.candidates(logs, looks)
+        p, positions = found.p, found.commits
         alarmed: dict[int, Alarm] = {}
         order = np.argsort(positions, kind="stable")
         bounds = np.flatnonzero(np.diff(positions[order])) + 1
         for members in np.split(order, bounds) if order.size else []:
             commit = int(positions[members[0]])
-            fresh = np.array([int(looks.strand[i]) not in alarmed for i in members])
+            fresh = np.array([int(found.looks.strand[i]) not in alarmed for i in members])
             members = members[fresh]
             rejected, self.needed[commit] = _correct(p[members], self.tested[commit], self.level)
             for i in members[rejected]:
-                strand = int(looks.strand[i])
-                alarmed[strand] = Alarm(
-                    strand, int(looks.seen[i]), int(looks.split[i]), float(p[i])
-                )
+                alarm = found.alarm(i)
+                alarmed[alarm.strand] = alarm
         return list(alarmed.values())
 
     def next_round(
@@ -168,14 +195,15 @@ class Judge:
         last = np.array([after[strand] for strand in looks.strand.tolist()]).reshape(-1, 2)
         # What is left of a step where it was taken away is not another one.
         is_new = (looks.seen > last[:, 0]) & (looks.split >= last[:, 1] + AFTER)
-        looks, p, positions = self.candidates(logs, looks[is_new])
-        found: dict[int, Alarm] = {}
-        for i, commit in enumerate(positions.tolist()):
+        found = self.candidates(logs, looks[is_new])
+        alarmed: dict[int, Alarm] = {}
+        for i, commit in enumerate(found.commits.tolist()):
             needed = self.needed.get(commit, self.level / self.tested.get(commit, 1))
-            strand = int(looks.strand[i])
-            if p[i] <= needed and (strand not in found or looks.seen[i] < found[strand].seen):
-                found[strand] = Alarm(strand, int(looks.seen[i]), int(looks.split[i]), float(p[i]))
-        return list(found.values())
+            alarm = found.alarm(i)
+            earlier = alarmed.get(alarm.strand)
+            if alarm.p <= needed and (earlier is None or alarm.seen < earlier.seen):
+                alarmed[alarm.strand] = alarm
+        return list(alarmed.values())
 
 
 def _correct(p: Floats, tested: int, level: float) -> tuple[NDArray[np.bool_], float]:

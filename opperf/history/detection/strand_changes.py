@@ -1,30 +1,30 @@
-"""Changes of noisy series, by E-divisive over windows at one rate of false alarms."""
+"""Changes of noisy series, by the likelihood ratio over windows at one rate of false alarms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from opperf.history.detection.calibration import CHANGED, Null, calibrate
-from opperf.history.detection.energy import best_split
 from opperf.history.detection.findings import Rate, State
 from opperf.history.detection.levels import (
+    FARTHEST,
     Levels,
     compare_levels,
     pending,
     refine,
     surroundings,
 )
+from opperf.history.detection.likelihood import best_split, statistic
 from opperf.history.detection.looks import Alarm, Judge, level_of_look
 from opperf.history.detection.series import Floats, Strand
 from opperf.history.detection.trends import Season, find_seasons
 from opperf.history.detection.windows import (
     AFTER,
     CLIP,
-    NORMAL_DISTANCE,
     WINDOW,
     cut_windows,
     look,
@@ -34,9 +34,17 @@ from opperf.history.detection.windows import (
 MOST_ROUNDS = 40
 """Changes of a strand that are looked for: one in each 25 of a thousand points."""
 
-BORNE_OUT = 0.3
-"""Share of a change's size at its alarm that all later points of its level have to leave; the size
-is known to a tenth then, and what is left of a stray stretch is nearer to nothing."""
+OPENS = 3.5
+"""Standard errors by which all points of both levels differ of a change that no earlier check gave:
+below what it was found by, as the points that show it first are the luckiest."""
+
+STANDS = 2.5
+"""Standard errors by which all points of both levels differ while a change stands: a little more
+than half of what it was found by. Of a chance of five points so much is left after fifteen more."""
+
+STILL_LARGE = 0.5
+"""Share of the smallest change that is reported, from which on one that was stands: its size is
+known to a fraction of itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +69,20 @@ class Judged:
     scale: Floats
     seasons: dict[int, Season]
     changes: dict[int, list[StrandChange]] = field(default_factory=dict)
-    drifting: set[int] = field(default_factory=set)
-    """Strands that would have been alarms, if they were not nearer to a line."""
     rests: list[Floats] = field(default_factory=list)
     """Logarithms less seasons and steps."""
     level: float = math.nan
 
 
-def judge(strands: Sequence[Strand], rate: Rate, smallest: float) -> Judged:
-    """Returns the changes of strands; `smallest` is the share below which none is reported."""
+def judge(
+    strands: Sequence[Strand],
+    rate: Rate,
+    smallest: float,
+    known: Mapping[int, Sequence[Alarm]] | None = None,
+) -> Judged:
+    """Returns the changes of strands; `smallest` is the share below which none is reported. Alarms
+    that are `known` of a strand were given by earlier looks: all points decide whether they stand.
+    """
     floors = [strand.floor for strand in strands]
     scale = scales([strand.logs for strand in strands], floors)
     logs = [strand.logs for strand in strands]
@@ -81,10 +94,26 @@ def judge(strands: Sequence[Strand], rate: Rate, smallest: float) -> Judged:
     judged = Judged(strands, logs, scale, seasons)
     alarms = _alarms(judged, rate, smallest)
     for index in range(len(strands)):
-        found = _with_all_points(judged, index, alarms.get(index, []), smallest)
+        given = _with_known(alarms.get(index, []), (known or {}).get(index, ()))
+        found = _with_all_points(judged, index, given, smallest)
         if found:
             judged.changes[index] = found
     return judged
+
+
+def _with_known(alarms: list[Alarm], known: Sequence[Alarm]) -> list[Alarm]:
+    """Returns the alarms of a strand and those known that are none of them."""
+    alone = list(known)
+    merged = []
+    for alarm in alarms:
+        same = [
+            given
+            for given in known
+            if abs(given.split - alarm.split) <= FARTHEST and given.is_rise == alarm.is_rise
+        ]
+        alone = [given for given in alone if given not in same]
+        merged.append(replace(alarm, is_known=bool(same)))
+    return merged + alone
 
 
 def _alarms(judged: Judged, rate: Rate, smallest: float) -> dict[int, list[Alarm]]:
@@ -112,7 +141,6 @@ def _alarms(judged: Judged, rate: Rate, smallest: float) -> dict[int, list[Alarm
         again.strand[:] = numbers[again.strand]
         after = {strand: (alarms[strand][-1].seen, alarms[strand][-1].split) for strand in affected}
         new = jury.next_round(judged.rests, again, after)
-    judged.drifting = set(jury.drifting)
     return alarms
 
 
@@ -126,10 +154,9 @@ def _take_step_away(judged: Judged, alarm: Alarm) -> None:
     rest[alarm.split :] -= float(np.median(rest[alarm.split : alarm.seen])) - before
     # The size by four points is rough: the rest is taken by those until something else happens.
     more = rest[alarm.split : alarm.split + WINDOW // 2]
-    following = best_split(
-        np.clip((more - before) / judged.scale[alarm.strand], -CLIP, CLIP), AFTER, AFTER
-    )
-    calm = more if following.statistic < CHANGED * NORMAL_DISTANCE else more[: following.first]
+    values = (more - before) / judged.scale[alarm.strand]
+    following = best_split(np.clip(values, -CLIP, CLIP), AFTER, AFTER)
+    calm = more if following.statistic < CHANGED else more[: following.first]
     rest[alarm.split :] -= float(np.median(calm)) - before
     judged.rests[alarm.strand] = rest
 
@@ -152,9 +179,10 @@ def _with_all_points(
         if min(split - low, high - split) < 2:
             continue
         levels = compare_levels(logs[low:split], logs[split:high])
-        then = float(np.median(logs[alarm.split : alarm.seen])) - levels.before
-        holds = levels.shift * then > 0 and abs(levels.shift) >= BORNE_OUT * abs(then)
-        holds = holds and abs(levels.shift) >= math.log1p(smallest)
+        needed = math.log1p(smallest) * (STILL_LARGE if alarm.is_known else 1.0)
+        holds = (levels.shift > 0) == alarm.is_rise and abs(levels.shift) >= needed
+        errors = STANDS if alarm.is_known else OPENS
+        holds = holds and _errors(logs, scale, low, split, high) >= errors
         state = State.DETECTED if holds else State.WITHDRAWN
         found.append(StrandChange(split, alarm.seen, levels, alarm.p, state))
     found.sort(key=lambda change: change.split)
@@ -168,3 +196,10 @@ def _with_all_points(
         levels = Levels(level, middle, middle - level - width, middle - level + width)
         found.append(StrandChange(first, logs.size, levels, math.nan, State.PENDING))
     return found
+
+
+def _errors(logs: Floats, scale: float, low: int, split: int, high: int) -> float:
+    """The standard errors by which all points of both levels tell them apart."""
+    values = logs[low:high] / scale
+    values = np.clip(values - np.median(values), -CLIP, CLIP)
+    return abs(statistic(values[: split - low], values[split - low :]))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opperf.history.detection.series import Floats, Ints
-from opperf.history.detection.windows import AFTER, CLIP, WINDOW, statistics
+from opperf.history.detection.windows import AFTER, CLIP, STEP, WINDOW
 
 DAY = 86_400.0
 
@@ -44,14 +44,14 @@ DRIFT_ERRORS = 6.0
 """Standard errors of a strand's slope from which on it is noted: a note is no alarm, but some
 thousand of them are no help."""
 
-STEP_EVIDENCE, STEP_EVIDENCE_LATER = 8.0, 24.0
-"""Twice the logarithm of the likelihood ratio of a step to a line that a step needs; the second one
-at looks at a strand after one that found a line. Four points of a new level of 4.5 standard
-deviations have 25 after 22 and 40 after 46. A drift is looked at again at each commit, and must not
-look like a step once."""
+STEP_EVIDENCE = 10.0
+"""Twice the logarithm of the likelihood ratio of a step to a line that a step needs. Eight points
+of a new level of two standard deviations have 20 after 100 and 12 after 30; a drift that is as
+clear as they are has -6."""
 
-SLOPE_ERRORS = 2.0
-"""Standard errors from which on the slope before a split counts as going on after it."""
+LINE_EVIDENCE, STEP_EVIDENCE_LATER = -3.0, 16.0
+"""Evidence up to which a look has found a line, and that which a step needs at later looks at the
+strand: a drift is looked at again at each commit, and must not look like a step once."""
 
 
 class Season(NamedTuple):
@@ -167,15 +167,13 @@ def correlation(rest: Floats) -> float:
 class Checked(NamedTuple):
     """Candidates without drift."""
 
-    statistic: Floats
-    """Without the slope that the points before the split have."""
     shift: Floats
     """Median after the split minus that before, in scales."""
     evidence: Floats
     """Twice the logarithm of the likelihood ratio of the step to a line."""
     is_new: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    """Whether the fewest points that a new level needs are all of it: not where the first of them
-    is nearer to the old one, and others far enough away to make up for it."""
+    """Whether the few points of a new level begin and end with it: not where the first or the last
+    of them is nearer to the old one, and others far enough away to make up for it."""
 
 
 def check_steps(
@@ -184,8 +182,8 @@ def check_steps(
     """Returns how far the splits of looks are steps and not slopes, from the points up to each
     look alone."""
     count = strand.size
-    result = Checked(np.zeros(count), np.zeros(count), np.zeros(count), np.ones(count, dtype=bool))
-    starts = np.maximum(0, (-(-seen // (WINDOW // 2)) - 2) * (WINDOW // 2))
+    result = Checked(np.zeros(count), np.zeros(count), np.ones(count, dtype=bool))
+    starts = STEP * np.maximum(0, -(-(seen - WINDOW) // STEP))
     lengths = seen - starts
     for length in np.unique(lengths):
         of_length = np.flatnonzero(lengths == length)
@@ -202,32 +200,20 @@ def _check(values: Floats, split: Ints) -> Checked:
     n = values.shape[1]
     at = np.arange(n)
     is_before = at[None, :] < split[:, None]
-    n_before = split[:, None]
     level = np.nanmedian(np.where(is_before, values, np.nan), axis=1)
     shift = np.nanmedian(np.where(is_before, np.nan, values), axis=1) - level
-    first = (values[np.arange(len(values)), split] - level) / np.where(shift == 0, 1.0, shift)
-    is_new = (n - split > AFTER) | (first > 0.5)
+    size = np.where(shift == 0, 1.0, shift)
+    first = (values[np.arange(len(values)), split] - level) / size
+    last = (values[:, -1] - level) / size
+    is_new = (n - split >= 2 * AFTER) | ((first > 0.5) & (last > 0.5))
     values = np.clip(values, -2 * CLIP, 2 * CLIP)
-    before = np.where(is_before, values, np.nan)
-    after = np.where(is_before, np.nan, values)
     # A step's and a line's sums of squares.
-    mean_before = np.nanmean(before, axis=1, keepdims=True)
-    mean_after = np.nanmean(after, axis=1, keepdims=True)
+    mean_before = np.nanmean(np.where(is_before, values, np.nan), axis=1, keepdims=True)
+    mean_after = np.nanmean(np.where(is_before, np.nan, values), axis=1, keepdims=True)
     of_step = ((values - np.where(is_before, mean_before, mean_after)) ** 2).sum(axis=1)
     steps = at - (n - 1) / 2
     centred = values - values.mean(axis=1, keepdims=True)
     slope = centred @ steps / (steps @ steps)
     of_line = ((centred - slope[:, None] * steps) ** 2).sum(axis=1)
-    # The slope of the points before the split, and what is left without it.
-    own = np.where(is_before, at - (n_before - 1) / 2, 0.0)
-    squares = (own**2).sum(axis=1)
-    rest = np.where(is_before, values - mean_before, 0.0)
-    slope = (rest * own).sum(axis=1) / squares
-    rest -= slope[:, None] * own
-    error = np.sqrt((rest**2).sum(axis=1) / np.maximum(split - 2, 1) / squares)
-    slope = np.where(np.abs(slope) > SLOPE_ERRORS * error, slope, 0.0)
-    level = values - slope[:, None] * at
-    level -= np.median(level, axis=1, keepdims=True)
-    best, _ = statistics(np.clip(level, -CLIP, CLIP).astype(np.float32), n)
     evidence = n * np.log(np.maximum(of_line, 1e-9) / np.maximum(of_step, 1e-9))
-    return Checked(best[:, 0].astype(np.float64), shift, evidence, is_new)
+    return Checked(shift, evidence, is_new)

@@ -1,14 +1,13 @@
 """The statistic of every look at a strand: the best split of a window that ends at its point.
 
-A look is what a check sees when a commit has just been measured. A window has 50 points and begins
-every 25, like those of Hunter (M. Fleming, P. Kolaczkowski, I. Kumar et al., Hunter: Using change
-point detection to hunt for performance regressions, ICPE 2023), and each look belongs to the window
-in whose second half it ends. The best split over all looks of a window is E-divisive's best split
-over all splits and ends: looking once at a year of points finds what looking at each commit found.
+A look is what a check sees when a commit has just been measured. A window has 150 points and begins
+every 25, and each look belongs to the window in whose last 25 points it ends: it sees all of the
+first 150 points, and 126 or more later on. A small step needs many points on both sides. The best
+split over all looks is that over all splits and ends: looking once at a year of points finds what
+looking at each commit found.
 
-The statistic is E-divisive's, divided by the mean distance within the two sides, so that it has no
-unit and a noisier stretch needs a larger change. Points count as at most `CLIP` standard deviations
-from the window's median: one stray point among the few of a new level would otherwise decide.
+Points count as at most `CLIP` standard deviations from the window's median: one stray point among
+the few of a new level would otherwise decide.
 """
 
 from __future__ import annotations
@@ -22,21 +21,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.history.detection.energy import Singles, best_splits, ratio
+from opperf.history.detection.likelihood import Factors, Singles, best_splits, factors
 from opperf.history.detection.series import Floats, Ints, medians
 
-WINDOW, STEP = 50, 25
-"""Points of a window, and from one to the next: the published defaults."""
+WINDOW, STEP = 150, 25
+"""Points of a window, and from one to the next. Of a step of 1.5 standard deviations, 3 % at 2 %,
+the 50 points of half a year of working days on either side leave no doubt."""
 
-BEFORE, AFTER = 8, 4
+SHORT = 40
+"""Points up to which a look has a distribution of its own: the scale of so few is a rough one."""
+
+BEFORE, AFTER = 4, 4
 """Points on either side of a split, at least. Of fewer before, the level is not known. Three stray
 points in a row occur in a month of some thousand series, four do not."""
 
-CLIP = 5.0
-"""Standard deviations: one more than a step that can be found in four points."""
-
-NORMAL_DISTANCE = 2 / math.sqrt(math.pi)
-"""Mean distance of two draws of a standard normal distribution."""
+CLIP = 4.0
+"""Standard deviations: four points of a new level that far are nine standard errors."""
 
 LAG = 5
 """Points whose difference gives the scale: far enough for what neighbours have in common to fade,
@@ -50,7 +50,7 @@ MAD_OF_DIFFERENCES = 0.6745 * math.sqrt(2)
 """Median absolute difference of two draws of a standard normal distribution."""
 
 CHUNK = 128
-"""Windows at a time: their sums, 1.3 MB, stay in a cache, and threads seldom wait."""
+"""Windows at a time: their sums, below 1 MB, stay in a cache, and threads seldom wait."""
 
 MOST_THREADS = 4
 
@@ -66,7 +66,7 @@ class Looks:
     """Index of the first point after the best split."""
     statistic: Floats
     is_short: NDArray[np.bool_]
-    """Whether it is among the first points, where a window has less than half before it."""
+    """Whether it is among the first points of a strand."""
 
     def __getitem__(self, chosen: NDArray[np.bool_] | Ints) -> Looks:
         return Looks(
@@ -106,7 +106,7 @@ def cut_windows(strands: Sequence[Floats], scale: Floats) -> Windows:
     sizes = np.array([logs.size for logs in strands], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     usable = sizes >= BEFORE + AFTER
-    counts = np.where(usable, np.maximum(1, -(-(sizes - STEP) // STEP)), 0)
+    counts = np.where(usable, 1 + np.maximum(0, -(-(sizes - WINDOW) // STEP)), 0)
     strand = np.repeat(np.arange(sizes.size), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     start = (np.arange(strand.size) - first) * STEP
@@ -125,16 +125,15 @@ def cut_windows(strands: Sequence[Floats], scale: Floats) -> Windows:
     return Windows(values, strand, start, size)
 
 
-def statistics(values: Singles, first_end: int) -> tuple[Singles, NDArray[np.int64]]:
-    """Returns the best split of each window at each end from `first_end` to its last point, and its
-    statistic: arrays of windows by ends."""
-    factors = ratio(values.shape[1], BEFORE, AFTER, first_end, NORMAL_DISTANCE)
-    best = np.empty((len(values), values.shape[1] + 1 - first_end), dtype=np.float32)
+def statistics(values: Singles, by: Factors) -> tuple[Singles, Ints]:
+    """Returns the best split of each window at each end, and its statistic: arrays of windows by
+    ends."""
+    best = np.empty((len(values), by.end.size), dtype=np.float32)
     split = np.empty(best.shape, dtype=np.int64)
 
     def judge(low: int) -> None:
         chunk = slice(low, low + CHUNK)
-        best[chunk], split[chunk] = best_splits(values[chunk], factors)
+        best[chunk], split[chunk] = best_splits(values[chunk], by)
 
     with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
         list(pool.map(judge, range(0, len(values), CHUNK)))
@@ -147,9 +146,10 @@ def look(windows: Windows) -> Looks:
     kinds = np.unique(np.stack([windows.size, windows.start == 0]), axis=1)
     for length, is_first in kinds.T:
         chosen = np.flatnonzero((windows.size == length) & ((windows.start == 0) == is_first))
-        first_end = BEFORE + AFTER if is_first else STEP + 1
-        best, split = statistics(windows.values[chosen, :length], first_end)
-        ends = np.broadcast_to(np.arange(first_end, length + 1), best.shape)
+        first_end = BEFORE + AFTER if is_first else WINDOW - STEP + 1
+        by = factors(int(length), BEFORE, first_end)
+        best, split = statistics(windows.values[chosen, :length], by)
+        ends = np.broadcast_to(by.end, best.shape)
         start = windows.start[chosen][:, None]
         parts.append(
             Looks(
@@ -157,7 +157,7 @@ def look(windows: Windows) -> Looks:
                 (start + ends).ravel(),
                 (start + split).ravel(),
                 best.astype(np.float64).ravel(),
-                (ends <= STEP).ravel(),
+                (is_first & (ends <= SHORT)).ravel(),
             )
         )
     if not parts:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opperf.history.checking import Checked
-from opperf.history.detection import SeriesNote
+from opperf.history.checking import Checked, Noted
 from opperf.history.events import Event, Kind, State
 from opperf.history.reports.values import change_text, percent, sha_text
 from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
@@ -139,7 +138,7 @@ def check_report(
             _events("Faster, smaller or less", gains),
             _events("Machines that changed: all of their series together, and no commit", machines),
             _listed("Too young to tell: more runs decide", _pending(checked, lines)),
-            _listed("Notes", _notes(checked.notes)),
+            _listed("Notes", _notes(checked.notes, lines)),
             _commands(unsolved),
             _events("Decided", closed, is_folded=True),
         ],
@@ -161,7 +160,18 @@ def check_report(
                 }
                 for pending in checked.pending
             ],
-            "notes": [note.message for note in checked.notes],
+            "notes": [
+                {
+                    "series": noted.series,
+                    "operator": lines[noted.series].facts.name if noted.series else None,
+                    "metric": lines[noted.series].key.metric if noted.series else None,
+                    "environment": noted.note.environment,
+                    "kind": noted.note.kind.value,
+                    "commit": noted.commit,
+                    "message": noted.note.message,
+                }
+                for noted in checked.notes
+            ],
             "series": len(history.timelines),
             "commits": len(checked.order),
         },
@@ -272,14 +282,26 @@ def _pending(checked: Checked, lines: Mapping[int, Timeline]) -> list[str]:
     ]
 
 
-def _notes(notes: Sequence[SeriesNote]) -> list[str]:
-    texts_of: dict[str, int] = {}
-    for note in notes:
-        texts_of[note.message] = texts_of.get(note.message, 0) + 1
-    found = [
-        f"{text} ({pluralize(count, 'series')})" if count > 1 else text
-        for text, count in texts_of.items()
-    ]
+NAMED_SERIES = 3
+"""Series that are named of one note; the JSON has all."""
+
+
+def _notes(notes: Sequence[Noted], lines: Mapping[int, Timeline]) -> list[str]:
+    """Returns the notes with the series that they are on: a note that many have is one."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for noted in notes:
+        line = lines.get(noted.series) if noted.series is not None else None
+        name = (
+            f"all series of {noted.note.environment}"
+            if line is None
+            else f"#{line.id} {line.facts.name} {line.key.metric}"
+        )
+        named.setdefault((noted.note.message, noted.commit), []).append(name)
+    found = []
+    for (message, commit), names_ in named.items():
+        more = len(names_) - NAMED_SERIES
+        whole = ", ".join([*names_[:NAMED_SERIES], *([f"{more} more"] if more > 0 else [])])
+        found.append(f"{whole}: {message}, from {sha_text(commit)} on")
     more = len(found) - SHOWN_NOTES
     return [*found[:SHOWN_NOTES], *([f"and {more} more"] if more > 0 else [])]
 
