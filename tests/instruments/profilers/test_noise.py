@@ -12,7 +12,7 @@ from opperf.instruments.profilers.noise import (
     _trend,
     noise_notes,
 )
-from opperf.model import NOISE, UNRELIABLE, NoteCode
+from opperf.model import NOISE, REMOVED, UNRELIABLE, NoteCode
 
 
 def steady(n=200, spread=0.01, seed=0):
@@ -74,8 +74,8 @@ def test_each_finding_is_a_note_of_its_own():
     notes = noise_notes("forward", [100e3] * 20 + [200e3] * 20, 0.02)
     assert [(note.metric, note.code) for note in notes] == [("forward", code) for code in NOISE]
     assert NoteCode.IMPRECISE not in UNRELIABLE
-    # The others are about what else ran.
-    assert set(UNRELIABLE) - set(NOISE) == {NoteCode.BUSY}
+    # The others are about what else ran, and about what did not.
+    assert set(UNRELIABLE) - set(NOISE) == {NoteCode.BUSY, *REMOVED}
 
 
 def test_a_drift_is_told_from_what_does_not_matter():
