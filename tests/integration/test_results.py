@@ -2,8 +2,8 @@
 
 import pytest
 
+from opperf.comparison.ab.checking import check_results
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.rehearsal import check_results
 from opperf.execution.progress import Progress
 from opperf.frameworks import load
 from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance
@@ -110,6 +110,7 @@ def conjugate(x): return torch.complex(x, -x).conj()
 def counts(x): return (x > 0.5).sum(), (x > 0.5), x.argmax(-1).int()
 def counts_too(x): return (x >= 0.5).sum(), (x >= 0.5), x.argmax(-1).int()
 def half(x): return x.to(torch.float8_e5m2)
+def detached(x): return x.detach().clone()
 """
 
 
@@ -127,6 +128,9 @@ def half(x): return x.to(torch.float8_e5m2)
         ("complex", "conjugate", "same", ""),
         ("counts", "counts_too", "same", ""),
         ("half", "half", "same", ""),
+        ("dense", "detached", "different", "backward: A has it, B has not (autograd has no"),
+        ("detached", "dense", "different", "backward: B has it, A has not (autograd has no"),
+        ("detached", "detached", "same", "gradients: autograd has no gradient"),
         ("half", "dense", "different", "float8_e5m2 in A, float32 in B"),
     ],
 )

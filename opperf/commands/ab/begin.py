@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ from opperf.comparison.ab.arms import (
     worker_of,
 )
 from opperf.comparison.ab.blocks import Start
+from opperf.comparison.ab.checking import check_results, with_lacking
 from opperf.comparison.ab.forecast import (
     Forecast,
     check_budget,
@@ -41,12 +43,20 @@ from opperf.comparison.ab.forecast import (
 )
 from opperf.comparison.ab.gate import left_to_count
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehearse
+from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
 from opperf.comparison.ab.session import Session, new_session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_comparable, check_environment
-from opperf.model import DECLARED, DIFFERENT, Environment, Settings, Tolerance
+from opperf.model import (
+    DECLARED,
+    DIFFERENT,
+    Check,
+    Difference,
+    Environment,
+    Settings,
+    Tolerance,
+)
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.results.kept import profile_folder
@@ -148,6 +158,7 @@ def _begin(
         workers,
         environments,
         rehearsal.excluded,
+        rehearsal.lacking,
         kind="times",
         thresholds=thresholds,
         seed=request.seed,
@@ -181,10 +192,12 @@ def make_session(
     workers: Mapping[str, Worker],
     environments: Mapping[str, Environment],
     excluded: Mapping[str, str],
+    lacking: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
     **plan: Any,
 ) -> Session:
-    """Returns the session of some pairs; `plan` are fields of `SessionPlan`."""
-    checks = {}
+    """Returns the session of some pairs, of which `lacking` has the passes that one arm alone has;
+    `plan` are fields of `SessionPlan`."""
+    checks: dict[str, Check] = {}
     if request.tolerance is not None:
         request.say("comparing the results of A and B")
         progress = request.make_progress(len(pairs))
@@ -200,7 +213,7 @@ def make_session(
         {pair.id: pair.names for pair in pairs},
         framework=request.framework,
         tolerance=request.tolerance,
-        checks=checks,
+        checks=with_lacking(checks, lacking),
         **plan,
     )
 

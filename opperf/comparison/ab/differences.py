@@ -75,6 +75,8 @@ def bounds(tolerance: Tolerance, dtype: str, largest: float, of_all: float) -> t
     return relative, absolute if tolerance.atol is None else tolerance.atol
 
 
+EXACT = Tolerance(rtol=0.0, atol=0.0)
+
 PART = 1 << 22
 """Elements that are compared at once: 32 MiB in double precision."""
 
@@ -163,14 +165,16 @@ def _compare(
     if one.dtype != other.dtype and not _is_own(a.case, one.dtype, b.case, other.dtype):
         texts.append(f"{one.dtype} in A, {other.dtype} in B")
     errors = _Errors(ours, theirs, tolerance, of_all)
-    if errors.count or texts:
+    share = errors.count / errors.compared if errors.count else 0.0
+    if errors.count:
+        texts.append(errors.text())
+    elif texts:
+        within = errors.tolerance_text(tolerance)
+        errors = _Errors(ours, theirs, EXACT, 0.0)
+        texts.append(f"{within}, {errors.largest()}" if errors.count else "with equal values")
+    if texts:
         yield Difference(
-            place,
-            ", ".join([*texts, *([errors.text()] if errors.count else ["with equal values"])]),
-            errors.index,
-            errors.absolute,
-            errors.relative,
-            errors.count / errors.compared if errors.count else 0.0,
+            place, ", ".join(texts), errors.index, errors.absolute, errors.relative, share
         )
 
 
@@ -211,10 +215,11 @@ class _Errors:
         left = a.elements(one)[:: self._step // one.step]
         right = b.elements(other)[:: self._step // other.step]
         self._bounds = (0.0, 0.0)
+        self._precision = ""
         if {left.dtype.kind, right.dtype.kind} & set("fc"):
             dtypes = [one.dtype, other.dtype, *dtypes_of(a.case), *dtypes_of(b.case)]
-            precision = coarsest(dtypes) or USUAL
-            self._bounds = bounds(tolerance, precision, _largest(a, one), of_all)
+            self._precision = coarsest(dtypes) or USUAL
+            self._bounds = bounds(tolerance, self._precision, _largest(a, one), of_all)
         self.compared = len(left)
         self.count = 0
         self.index: tuple[int, ...] | None = None
@@ -258,13 +263,24 @@ class _Errors:
         self.absolute = error
         self.relative = error / size if error is not None and size else None
 
-    def text(self) -> str:
+    def tolerance_text(self, tolerance: Tolerance) -> str:
+        """Returns within what the elements are equal, where none differs."""
+        if tolerance != Tolerance() or not self._precision:
+            return "equal within the tolerance"
+        return f"equal within {self._precision}'s tolerance"
+
+    def largest(self) -> str:
+        """Returns the largest error, or the first element that is finite in one arm only."""
         one, other = (f"{value:.6g}" for value in self._values)
         where = f" at {list(self.index)}" if self.index else ""
         parts = f"{one} in A and {other} in B{where}"
         if self.absolute is not None:
             share = "" if self.relative is None else f" ({self.relative:.2g} of A's)"
             parts = f"largest error {self.absolute:.3g}{share}: {parts}"
+        return parts
+
+    def text(self) -> str:
+        parts = self.largest()
         if self.compared == 1:
             return parts
         relative, absolute = self._bounds

@@ -1,31 +1,20 @@
 """The rehearsal of a session: every pair is called once in both arms, to find whether it runs,
-which passes it has, and how long it takes; and once more, with the same inputs, to compare the
-results.
-
-Results that depend on random numbers differ between arms that draw them in another order. So a case
-whose results differ is called again in either arm with other random numbers: what differs from
-itself is not compared.
-"""
+which passes it has, and how long it takes."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
-from opperf.comparison.ab.differences import Side, find_differences, is_partial
-from opperf.comparison.ab.pairs import Pair, with_contents_of_a
+from opperf.comparison.ab.pairs import Pair
 from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
-from opperf.model import DIFFERENT, Case, Check, Record, SameResults, Status, Tolerance
+from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
 from opperf.results.text import add_distinct
 from opperf.results.verifications import wrong_reason
-from opperf.rules.not_finite import UNWRITTEN
 from opperf.worker.client import Worker
-from opperf.worker.protocol import Observed
 
 WARMUP_FACTOR = 1.2
 """Time of a case as a multiple of its time limit: warm-up adds a fifth."""
@@ -41,6 +30,8 @@ class Rehearsal:
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
     """Seconds that the first case of a process takes in addition."""
+    lacking: dict[str, tuple[Difference, ...]]
+    """Passes that one arm alone has, by pair."""
 
 
 def rehearse(
@@ -66,16 +57,23 @@ def rehearse(
             worker.end_process()
     kept: list[Pair] = []
     excluded: dict[str, str] = {}
+    lacking: dict[str, tuple[Difference, ...]] = {}
     for pair in pairs:
         reasons = {
             arm: why for arm, found in records.items() if (why := _why_not_ok(found[pair.id]))
         }
-        both = [found[pair.id].summaries for found in records.values()]
-        passes = tuple(metric for metric in pair.a.passes if all(metric in own for own in both))
-        if reasons or not passes:
+        both = {arm: found[pair.id] for arm, found in records.items()}
+        passes = tuple(
+            name for name in PASSES if all(name in own.summaries for own in both.values())
+        )
+        alone = tuple(_lacking(both))
+        if reasons or not (passes or alone):
             add_distinct(excluded, f"{pair.label} ({pair.inputs})", pair.id, _why_excluded(reasons))
-        else:
-            kept.append(pair.with_passes(passes))
+            continue
+        # One without a pass in both arms has no figure, and is a difference.
+        kept.append(pair.with_passes(passes))
+        if alone:
+            lacking[pair.id] = alone
     return Rehearsal(
         tuple(kept),
         excluded,
@@ -86,12 +84,34 @@ def rehearse(
             for pair in kept
         },
         first_s,
+        lacking,
     )
+
+
+def lacking_pass(name: str, arm: str, reason: str) -> Difference:
+    """Returns the difference of a pass, or another metric, that an arm alone lacks, with why."""
+    other = "B" if arm == "A" else "A"
+    return Difference(name, f"{other} has it, {arm} has not ({reason})")
+
+
+def _lacking(both: Mapping[str, Record]) -> Iterator[Difference]:
+    for name in PASSES:
+        without = [arm for arm, record in both.items() if name not in record.summaries]
+        if len(without) == 1:
+            (arm,) = without
+            yield lacking_pass(name, arm, _why_without(both[arm], name))
+
+
+def _why_without(record: Record, name: Pass) -> str:
+    if name not in record.case.passes:
+        return "its case is without it"
+    note = record.note(name, *WITHOUT_FIGURE)
+    return note.message if note else "it was not produced"
 
 
 def _why_excluded(reasons: Mapping[str, str]) -> str:
     if not reasons:
-        return "no pass runs a kernel in both arms"
+        return "no pass runs a kernel in either arm"
     if len(set(reasons.values())) < len(reasons):
         return f"both: {reasons['A']}"
     return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
@@ -113,108 +133,3 @@ def unverified(case: Case) -> Case:
 def _once(case: Case) -> Case:
     settings = msgspec.structs.replace(case.settings, warmup=0, runs=1, max_time_s=None)
     return msgspec.structs.replace(case, settings=settings)
-
-
-KEPT = 5
-"""Most differences of a pair that are kept: further ones mostly follow from the first."""
-
-OTHER_DEVICE = "the gradients of results are drawn on each device"
-
-
-def check_results(
-    pairs: Sequence[Pair], workers: Mapping[str, Worker], tolerance: Tolerance, progress: Progress
-) -> dict[str, Check]:
-    """Calls every pair once in each arm and compares the results, by pair. Ends the processes."""
-    checks: dict[str, Check] = {}
-    with tempfile.TemporaryDirectory(prefix="opperf-") as folder, progress:
-        for arm, worker in workers.items():
-            worker.begin_process({pair.of(arm).settings.device for pair in pairs})
-        for number, pair in enumerate(pairs):
-            progress.begin(pair.a)
-            with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as own:
-                checks[pair.id] = _check(pair, workers, tolerance, Path(own))
-            progress.end(Record(case=pair.a, id=pair.a.id, status=Status.OK))
-        for worker in workers.values():
-            worker.end_process()
-    return checks
-
-
-def _check(pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, folder: Path) -> Check:
-    cases: dict[str, Case] = {"A": pair.a, "B": with_contents_of_a(pair)}
-    sides: dict[str, Side] = {}
-    for arm, case in cases.items():
-        observed = _observe(workers[arm], case, folder / arm)
-        if observed.refusal:
-            return Check("not compared", f"{arm}: {observed.refusal}")
-        if observed.unwritten:
-            return Check("not compared", f"{arm} {UNWRITTEN.reason}")
-        sides[arm] = Side(case, observed, folder / arm)
-    if _device_kind(pair.a) != _device_kind(pair.b):
-        sides = {arm: _without_gradients(side) for arm, side in sides.items()}
-    unread = _unread(side.observed for side in sides.values())
-    found = find_differences(sides["A"], sides["B"], tolerance, pair.names)
-    places = {difference.place for difference in found}
-    drawn = _random_places(places, sides, workers, tolerance, folder) if found else {}
-    left = [difference for difference in found if difference.place not in drawn]
-    notes = [
-        *(f"{place}: random, or not written, in {arm}" for place, arm in drawn.items()),
-        *(f"gradients: {why}" for why in _why_no_gradients(pair, sides)),
-        *(f"{place}: a {name} cannot be read" for place, name in unread.items()),
-        *(["large tensors in part only"] if any(map(is_partial, sides.values())) else []),
-    ]
-    outcome: SameResults = DIFFERENT if left else "same"
-    compared = {value.place for value in sides["A"].observed.values} - drawn.keys() - unread.keys()
-    if not left and not compared:
-        outcome = "not compared"
-    return Check(outcome, "; ".join(notes), tuple(left[:KEPT]), len(left))
-
-
-def _observe(worker: Worker, case: Case, folder: Path, draw: int = 0) -> Observed:
-    folder.mkdir()
-    return worker.observe(case, folder, draw)
-
-
-def _device_kind(case: Case) -> str:
-    return case.settings.device.partition("(")[0]
-
-
-def _without_gradients(side: Side) -> Side:
-    observed = msgspec.structs.replace(side.observed, without_gradients=OTHER_DEVICE)
-    return side._replace(observed=observed)
-
-
-def _random_places(
-    places: Collection[str],
-    sides: Mapping[str, Side],
-    workers: Mapping[str, Worker],
-    tolerance: Tolerance,
-    folder: Path,
-) -> dict[str, str]:
-    """Returns the places whose results differ with other random numbers, each with the arm."""
-    found: dict[str, str] = {}
-    for arm, side in sides.items():
-        again = folder / f"{arm}-again"
-        observed = _observe(workers[arm], side.case, again, draw=1)
-        if observed.refusal:
-            continue
-        other = side._replace(observed=observed, folder=again)
-        for difference in find_differences(side, other, tolerance, {}):
-            if difference.place in places:
-                found.setdefault(difference.place, arm)
-    return found
-
-
-def _why_no_gradients(pair: Pair, sides: Mapping[str, Side]) -> list[str]:
-    if "backward" not in pair.a.passes:
-        return []
-    reasons = {arm: side.observed.without_gradients for arm, side in sides.items()}
-    if len(set(reasons.values())) == 1:
-        return [reasons["A"]] if reasons["A"] else []
-    return [f"{arm}: {reason}" for arm, reason in reasons.items() if reason]
-
-
-def _unread(observed: Iterable[Observed]) -> dict[str, str]:
-    """Returns the places of objects of which only the type is known, and the types."""
-    return {
-        value.place: value.text for results in observed for value in results.values if value.unread
-    }
