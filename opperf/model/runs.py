@@ -8,7 +8,7 @@ import msgspec
 
 from opperf.model.base import ID_LENGTH, Struct, digest
 from opperf.model.cases import Case
-from opperf.model.records import Outcome, Place, Record, Summary
+from opperf.model.records import Check, Outcome, Place, Record, Summary
 from opperf.model.wrapping import Wrapping
 
 SCHEMA_VERSION = 2
@@ -190,6 +190,9 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
     place: Place
     started: str
     wall_s: float
+    checks: dict[str, Check] | None = None
+    """What calls after the timed ones add to the checks of the results, by group; None if they were
+    not compared after this process."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):

@@ -29,6 +29,7 @@ from opperf.sources.choices import LISTED, refusal
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.binding import bound_of
+from opperf.worker.call_outputs import observe_timed
 from opperf.worker.protocol import Trial
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
@@ -67,6 +68,8 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
+            if conditions.results is not None:
+                observe_timed(visit, conditions.results)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
             state = state_of(readings)

@@ -41,14 +41,14 @@ class Here:
     def end_process(self):
         """Goes on in this one."""
 
-    def observe(self, case, folder, draw=0):
-        return observe(case, self._framework, folder, draw)
+    def observe(self, case, folder, draw=0, calls=0):
+        return observe(case, self._framework, folder, draw, calls)
 
 
 def check(framework, a, b):
     pair = Pair(a, b)
     (found,) = check_results(
-        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Progress()
+        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Progress(), several=True
     ).values()
     return found
 

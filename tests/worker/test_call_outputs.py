@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.instruments import call_results
 from opperf.model import Case, FileTarget, Fill, OperatorTarget, Settings, TensorSpec
+from opperf.worker import call_outputs
 from opperf.worker.call_outputs import observe
 
 FUNCTIONS = """
@@ -62,7 +62,7 @@ def test_random_numbers_are_those_of_the_draw(seen):
 
 
 def test_of_large_results_a_part_is_kept(seen, monkeypatch):
-    monkeypatch.setattr(call_results, "MOST_BYTES", 10)
+    monkeypatch.setattr(call_outputs, "MOST_BYTES", 10)
     _, values, elements = seen("nested")
     assert values["output['y']"].step > 1 and values["output['y']"].shape == (2, 3)
     assert len(elements["output['y']"]) == -(-6 // values["output['y']"].step)

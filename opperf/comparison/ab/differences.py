@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from opperf.dtypes import kind_of
 from opperf.model import Case, Difference, Tolerance
 from opperf.model.declaring import OFF
-from opperf.worker.protocol import Observed, Value
+from opperf.worker.protocol import AFTER, AGAIN, OTHER, Observed, Value
 
 
 class Precision(NamedTuple):
@@ -94,6 +95,11 @@ class Side(NamedTuple):
     observed: Observed
     folder: Path
 
+    def without(self, end: str) -> Side:
+        """Returns the side without the values whose places have an end."""
+        left = (value for value in self.observed.values if not value.place.endswith(end))
+        return self._replace(observed=msgspec.structs.replace(self.observed, values=tuple(left)))
+
     def elements(self, value: Value) -> Any:
         """Returns the elements of a value in its file, of which those that are used are read."""
         return np.load(self.folder / value.file, mmap_mode="r", allow_pickle=False)
@@ -108,7 +114,7 @@ def find_differences(
     with_gradients = not (a.observed.without_gradients or b.observed.without_gradients)
     ours, theirs = (
         {
-            _renamed(value.place, other): value
+            renamed(value.place, other): value
             for value in side.observed.values
             if with_gradients or not value.place.startswith(GRADIENT)
         }
@@ -130,11 +136,34 @@ def find_differences(
 
 
 def is_partial(side: Side) -> bool:
-    """Whether the files have a part of the elements only."""
-    return any(value.step > 1 for value in side.observed.values)
+    """Whether the files have a part of the elements only; of later calls they may."""
+    return any(value.step > 1 for value in side.observed.values if not is_later(value.place))
 
 
-def _renamed(place: str, names: Mapping[str, str]) -> str:
+LATER = (AGAIN, AFTER, OTHER)
+"""Ends of the places of results of calls after the first."""
+
+
+def is_later(place: str) -> bool:
+    """Whether a place is that of a result of a call after the first."""
+    return place.endswith(LATER)
+
+
+def once(found: Iterable[Difference]) -> list[Difference]:
+    """Returns differences without those of later calls at places that differ at the first."""
+    listed = list(found)
+    places = {difference.place for difference in listed}
+    return [one for one in listed if not (is_later(one.place) and at_first(one.place) in places)]
+
+
+def at_first(place: str) -> str:
+    """Returns the place of the same result of the first call."""
+    for end in (OTHER, AFTER, AGAIN):
+        place = place.removesuffix(end)
+    return place
+
+
+def renamed(place: str, names: Mapping[str, str]) -> str:
     """Returns a place of B's results with the name that its argument has in A."""
     start = GRADIENT if place.startswith(GRADIENT) else ""
     for name, other in names.items():
@@ -160,6 +189,8 @@ def _compare(
         yield Difference(place, f"shape {one.shape} in A, {other.shape} in B")
         return
     texts = []
+    if one.type != other.type and not (one.usual and other.usual):
+        texts.append(f"{one.type} in A, {other.type} in B")
     if one.layout != other.layout:
         texts.append(f"{one.layout} in A, {other.layout} in B")
     if one.dtype != other.dtype and not _is_own(a.case, one.dtype, b.case, other.dtype):

@@ -144,7 +144,7 @@ def _finding(session: Session, pair: Pair, metric: Pass) -> Finding:
         counts.append(count)
     a, b = counts
     ratio = b / a if a else (1.0 if b == a else math.inf)
-    check = session.plan.checks.get(pair.id)
+    check = session.checks.get(pair.id)
     differs = check is not None and check.outcome == DIFFERENT
     return Finding(abs(ratio - 1) <= SAME_SHARE, ratio, "results differ" if differs else "")
 

@@ -146,6 +146,7 @@ def report_of(
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
     found = findings(session)
+    checks = session.checks
 
     def row(one: CaseVerdict) -> Row:
         return Row(
@@ -154,7 +155,7 @@ def report_of(
             detectable=_change(one.detectable),
             note=one.note,
             settings=pairs[pair_of(one.case)].settings,
-            **row_fields(plan.checks.get(pair_of(one.case))),
+            **row_fields(checks.get(pair_of(one.case))),
             basis=basis_text(one, found.get(one.case)),
         )
 
@@ -203,7 +204,7 @@ def report_of(
         results=tuple(
             ResultsRow.of(pair.id, pair.label, pair.inputs, check)
             for pair in session.pairs
-            if (check := plan.checks.get(pair.id)) is not None
+            if (check := checks.get(pair.id)) is not None
         ),
         nodes=session.nodes,
         gate=_gate(session),

@@ -299,8 +299,22 @@ class Session:
         return found
 
     @property
+    def is_checked(self) -> bool:
+        """Whether results were compared after the timed calls."""
+        return any(process.line.checks is not None for process in self.processes)
+
+    @property
+    def checks(self) -> dict[str, Check]:
+        """How the results of the groups compare: of first calls, and after the timed ones."""
+        found = dict(self.plan.checks)
+        for process in self.processes:
+            for group, later in (process.line.checks or {}).items():
+                found[group] = found[group].with_later(later) if group in found else later
+        return found
+
+    @property
     def has_different_results(self) -> bool:
-        return any(check.outcome == DIFFERENT for check in self.plan.checks.values())
+        return any(check.outcome == DIFFERENT for check in self.checks.values())
 
     @property
     def ended(self) -> frozenset[str]:

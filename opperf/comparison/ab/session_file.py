@@ -111,9 +111,9 @@ def read_arms(path: Path) -> tuple[Measured, Measured]:
     base, new = session.arms[:2]
     a, b = _run_of(base, session, run), _run_of(new, session, run)
     checks: dict[int | None, Check] = {
-        place: session.plan.checks[group.id]
+        place: session.checks[group.id]
         for place, group in enumerate(session.plan.groups)
-        if group.id in session.plan.checks
+        if group.id in session.checks
     }
     return (
         read_records(path, a, warnings, base),

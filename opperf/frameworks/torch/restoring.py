@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from opperf.frameworks.torch import private, registry, schemas
@@ -92,6 +93,14 @@ class Watched:
     def restore(self, contents: torch.Tensor) -> None:
         with torch.no_grad():
             self._saved._replace(copy=contents).restore()
+
+
+def write_numbers(tensor: torch.Tensor, numbers: Any) -> torch.Tensor:
+    """Gives a dense tensor the contents of an array of NumPy, and returns it."""
+    with torch.no_grad():
+        made = torch.from_numpy(np.ascontiguousarray(numbers).reshape(tensor.shape))
+        Saved.of(tensor, made).restore()
+    return tensor
 
 
 def watch(target: Target, value: Any, is_own: bool) -> Watched | None:

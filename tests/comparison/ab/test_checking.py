@@ -51,11 +51,11 @@ class Here:
     def end_process(self):
         self.ended = True
 
-    def observe(self, case, folder, draw=0):
+    def observe(self, case, folder, draw=0, calls=0):
         self.calls += 1
         if case.label == "dies":
             return Observed(refusal="the process was ended by SIGSEGV")
-        return observe(case, load("numpy"), folder, draw)
+        return observe(case, load("numpy"), folder, draw, calls)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def checked(tmp_path):
         plans = [Plan((case(name, own),), {}) for name, own in ((a, ("x", "y")), (b, names))]
         (pair,) = pair_cases(plans[:1], plans[1:], positional=True).pairs
         workers = {arm: Here() for arm in "AB"}
-        checks = check_results([pair], workers, Tolerance(), Progress())
+        checks = check_results([pair], workers, Tolerance(), Progress(), several=True)
         assert list(checks) == [pair.id] and all(one.ended for one in workers.values())
         return checks[pair.id], workers
 
