@@ -150,10 +150,15 @@ def is_later(place: str) -> bool:
 
 
 def once(found: Iterable[Difference]) -> list[Difference]:
-    """Returns differences without those of later calls at places that differ at the first."""
+    """Returns differences without those of later calls at places that differ at an earlier one."""
     listed = list(found)
     places = {difference.place for difference in listed}
-    return [one for one in listed if not (is_later(one.place) and at_first(one.place) in places)]
+    return [one for one in listed if not places & _before(one.place)]
+
+
+def _before(place: str) -> set[str]:
+    """Returns the places of the same result of earlier calls."""
+    return {at_first(place), place.removesuffix(OTHER)} - {place}
 
 
 def at_first(place: str) -> str:

@@ -142,7 +142,8 @@ def contents(value: Any) -> Contents | None:
 def like(array: jax.Array, numbers: Any) -> jax.Array:
     """Returns an array like another one, with the contents of one of NumPy."""
     made: jax.Array = jax.device_put(numbers.astype(array.dtype), array.sharding)
-    return jax.block_until_ready(made)
+    jax.block_until_ready(made)
+    return made
 
 
 LEAST_BYTES = 4
